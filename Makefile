@@ -1,0 +1,35 @@
+# Everything a developer or a newcomer runs. `make` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+VENV := .venv/bin
+
+.PHONY: help demo test test-fast check golden clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## Set up, then change a live pipeline under 336,776 real flights (about 4 minutes)
+	@scripts/bootstrap demo
+	@$(VENV)/python -m penstock.demo $(DEMO)
+
+test: ## Set up, then run all tests: first those without a JVM, then Spark, then whole commands
+	@scripts/bootstrap test
+	@$(VENV)/python scripts/run_tests.py $(TESTS)
+
+test-fast: ## The tests that need no JVM
+	@scripts/bootstrap test
+	@$(VENV)/python scripts/run_tests.py --fast
+
+check: ## Lint, types and layers
+	@scripts/bootstrap dev
+	@echo "ruff" && $(VENV)/ruff check src tests scripts
+	@echo "mypy" && $(VENV)/mypy
+	@echo "import-linter" && $(VENV)/lint-imports --no-logo
+
+golden: ## Write the golden files anew; read the diff before you commit it
+	@scripts/bootstrap test
+	@$(VENV)/python -m pytest tests/golden --update-golden
+
+clean: ## Remove all that the other commands made in this folder
+	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,79 @@
+"""Run the tests, cheapest first, and sum them up.
+
+In: `--fast` for those without a JVM only; other arguments go to pytest. Out: pytest's output and,
+as the last line, `N passed, N failed`. Called by `make test`. Invariant: a test process holds at
+most one Spark session, so each folder of JVM tests runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as Xml
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PURE = ("unit", "golden", "properties", "docs")
+"""Folders of tests/ whose tests need no JVM."""
+LAST = ("chaos", "e2e")
+"""Folders that run whole servers: after all others."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """What a pytest process said. A process that dies before its report counts as one failure."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Count) -> Count:
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+
+def main(arguments: list[str]) -> int:
+    passed_on = [each for each in arguments if each != "--fast"]
+    started = time.monotonic()
+    total = Count()
+    for folders in processes("--fast" in arguments):
+        total += pytest([f"tests/{folder}" for folder in folders], passed_on)
+    print(f"\n{time.monotonic() - started:.0f} seconds in all")
+    print(f"{total.passed} passed, {total.failed} failed" + (f", {total.skipped} skipped" if total.skipped else ""))
+    return 1 if total.failed or not total.passed else 0
+
+
+def processes(fast: bool) -> list[list[str]]:  # noqa: FBT001  (read once from the command line)
+    """The folders of each test process, in the order they run."""
+    folders = sorted(path.name for path in (ROOT / "tests").iterdir() if any(path.rglob("test_*.py")))
+    pure = [name for name in PURE if name in folders]
+    spark = [name for name in folders if name not in (*PURE, *LAST)]
+    return [pure] if fast else [pure, *([name] for name in spark), *([name] for name in LAST if name in folders)]
+
+
+def pytest(paths: list[str], arguments: list[str]) -> Count:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.xml")
+        print(f"\n== pytest {' '.join(paths)}", flush=True)
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *paths, *arguments]
+        code = subprocess.run(command, cwd=ROOT, check=False).returncode
+        return counted(report, code)
+
+
+def counted(report: Path, code: int) -> Count:
+    if not report.exists():
+        return Count(failed=1)
+    suites = Xml.parse(report).getroot().iter("testsuite")
+    total = Count()
+    for suite in suites:
+        tests, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
+        bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+        total += Count(max(tests - bad - skipped, 0), bad, skipped)
+    # A non-zero exit that no test accounts for (nothing collected, an internal error) is a failure.
+    return total + Count(failed=1) if code != 0 and not total.failed else total
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,201 @@
+"""Every table and endpoint of both versions, asked over HTTP and compared with the truth.
+
+In: the rows of the CSV and a client. Out: one `Check` a table or endpoint and version. Called by
+`main` when the replay is over. Invariant: the list names every table and endpoint of the example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.demo import truth
+from penstock.demo.client import Answer, Client
+from penstock.demo.compare import Difference, Rounded, compare_answers, compare_groups, compare_rows
+from penstock.demo.data import Row
+from penstock.demo.truth import Cell, Groups, Key, Line, date
+
+MONTHS = range(1, 13)
+STATES = (
+    "countMerge(flights) AS flights, avgMerge(avg_delay) AS delay, maxMerge(max_delay) AS most, "
+    "uniqMerge(planes) AS planes"
+)
+WEATHER_STATES = (
+    "countMerge(hours) AS hours, avgMerge(avg_temp) AS temp, minMerge(min_visib) AS visib, maxMerge(max_gust) AS gust"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One table or endpoint of one version."""
+
+    name: str
+    version: int
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the example: which deployment answers for it and which way its tables differ."""
+
+    number: int
+    deployment: str
+    distance: bool
+
+
+OLD, NEW = Version(1, "previous", distance=False), Version(2, "live", distance=True)
+
+
+class Truth:
+    """The groups of the CSV, made once for both versions."""
+
+    def __init__(self, flights: Sequence[Row], weather: Sequence[Row]):
+        self.flights, self.weather = flights, weather
+        self.days = truth.carriers_by_day(flights)
+        self.months = truth.carriers_by_month(flights)
+        self.hours = truth.routes_by_hour(flights)
+        self.carriers = truth.carriers(flights)
+        self.routes = truth.routes(flights)
+        self.by_month: dict[int, list[int]] = {month: [] for month in MONTHS}
+        for index, row in enumerate(flights):
+            self.by_month[int(row["month"])].append(index)
+
+
+def check_all(client: Client, known: Truth, cut: int) -> Iterator[Check]:
+    """Every check of both versions, each as soon as it is done. `cut`: flights landed before version 2."""
+    for version in (OLD, NEW):
+        ask = _Asked(client, version.deployment)
+        for name, compare in _checks(ask, known, version, cut):
+            yield Check(name, version.number, compare())
+
+
+def find_cut(client: Client, flights: Sequence[Row], earliest: int, latest: int) -> int | None:
+    """How many flights version 2 took over from version 1: the number that explains the air times
+    it holds. None if no number between what was posted before and after the switch does."""
+    answer = client.sql("SELECT countIf(air_time IS NOT NULL) AS known FROM flights", "live")
+    known = int(answer[0]["known"])
+    after = sum("air_time" in row for row in flights[latest:])
+    for cut in range(latest, earliest - 1, -1):
+        if after == known:
+            return cut
+        after += cut > 0 and "air_time" in flights[cut - 1]
+    return None
+
+
+class _Asked:
+    """Queries of one deployment, with their rows as tuples."""
+
+    def __init__(self, client: Client, deployment: str):
+        self._client, self._deployment = client, deployment
+
+    def lines(self, sql: str) -> list[Line]:
+        return _lines(self._client.sql(sql, self._deployment))
+
+    def groups(self, sql: str, keys: int) -> dict[Key, Line]:
+        return {tuple(map(str, line[:keys])): line[keys:] for line in self.lines(sql)}
+
+    def endpoint(self, name: str) -> list[Line]:
+        return _lines(self._client.endpoint(name, self._deployment))
+
+
+def _lines(answer: Answer) -> list[Line]:
+    return [tuple(row.values()) for row in answer]
+
+
+def _checks(
+    ask: _Asked, known: Truth, version: Version, cut: int
+) -> Iterator[tuple[str, Callable[[], Difference]]]:
+    yield "flights", lambda: _flights(ask, known, version, cut)
+    yield "flights_quarantine", lambda: _empty(ask, "flights_quarantine")
+    yield "carrier_daily", lambda: _carrier_daily(ask, known, version)
+    yield "carrier_monthly", lambda: _carrier_monthly(ask, known)
+    yield "route_hourly", lambda: _route_hourly(ask, known)
+    yield "weather", lambda: _weather(ask, known)
+    yield "weather_quarantine", lambda: _empty(ask, "weather_quarantine")
+    yield "weather_daily", lambda: _weather_daily(ask, known)
+    yield "top_carriers.json", lambda: _top_carriers(ask, known, version)
+    yield "route_delays.json", lambda: _route_delays(ask, known)
+    yield "monthly.json", lambda: _monthly(ask, known)
+    yield "weather_summary.json", lambda: _weather_summary(ask, known)
+
+
+def _flights(ask: _Asked, known: Truth, version: Version, cut: int) -> Difference:
+    columns = truth.FLIGHTS_1 if version is OLD else truth.FLIGHTS_2
+    every = list(truth.lines(known.flights, columns) if version is OLD else truth.version_2(known.flights, cut))
+    total = Difference()
+    for month in MONTHS:
+        found = ask.lines(f"SELECT {', '.join(columns)} FROM flights WHERE month = {month}")
+        total += compare_rows([every[index] for index in known.by_month[month]], found)
+    return total
+
+
+def _empty(ask: _Asked, table: str) -> Difference:
+    rows = int(ask.lines(f"SELECT count() AS rows FROM {table}")[0][0] or 0)
+    return Difference(rows=rows, differing=rows)
+
+
+def _carrier_daily(ask: _Asked, known: Truth, version: Version) -> Difference:
+    distance = ", sumMerge(distance) AS distance" if version.distance else ""
+    found = ask.groups(f"SELECT carrier, date, {STATES}{distance} FROM carrier_daily GROUP BY carrier, date", 2)
+    return compare_groups(_states(known.days, version), found)
+
+
+def _carrier_monthly(ask: _Asked, known: Truth) -> Difference:
+    sql = f"SELECT carrier, month_start, {STATES} FROM carrier_monthly GROUP BY carrier, month_start"
+    return compare_groups(truth.delays(known.months), ask.groups(sql, 2))
+
+
+def _route_hourly(ask: _Asked, known: Truth) -> Difference:
+    found: dict[Key, Line] = {}
+    for month in MONTHS:
+        where = f"FROM route_hourly WHERE toMonth(hour_start) = {month}"
+        found |= ask.groups(f"SELECT origin, dest, hour_start, {STATES} {where} GROUP BY origin, dest, hour_start", 3)
+    return compare_groups(truth.delays(known.hours), found)
+
+
+def _weather(ask: _Asked, known: Truth) -> Difference:
+    found = ask.lines(f"SELECT {', '.join(truth.WEATHER)} FROM weather")
+    return compare_rows(truth.lines(known.weather, truth.WEATHER), found)
+
+
+def _weather_daily(ask: _Asked, known: Truth) -> Difference:
+    sql = f"SELECT origin, date, {WEATHER_STATES} FROM weather_daily GROUP BY origin, date"
+    wanted = truth.weather_by(known.weather, lambda row: (str(row["origin"]), date(row)))
+    return compare_groups(wanted, ask.groups(sql, 2))
+
+
+def _top_carriers(ask: _Asked, known: Truth, version: Version) -> Difference:
+    states = _states(known.carriers, version)
+    order = sorted(known.carriers, key=lambda key: (-known.carriers[key].rows, key))
+    wanted = [_rounded((*key, *states[key]), 2, 2) for key in order[:10]]
+    return compare_answers(wanted, ask.endpoint("top_carriers"))
+
+
+def _route_delays(ask: _Asked, known: Truth) -> Difference:
+    order = sorted(known.routes, key=lambda key: (-known.routes[key].rows, key))
+    groups = ((key, known.routes[key]) for key in order[:20])
+    wanted = [_rounded((*key, one.rows, one.mean, one.most), 3, 2) for key, one in groups]
+    return compare_answers(wanted, ask.endpoint("route_delays"))
+
+
+def _monthly(ask: _Asked, known: Truth) -> Difference:
+    lines = [(*key, one.rows, one.mean, len(one.names)) for key, one in known.months.items()]
+    lines.sort(key=lambda line: (line[1], line[0]))
+    return compare_answers([_rounded(line, 3, 2) for line in lines], ask.endpoint("monthly"))
+
+
+def _weather_summary(ask: _Asked, known: Truth) -> Difference:
+    groups = truth.weather_by(known.weather, lambda row: (str(row["origin"]),))
+    lines = [(*key, *line) for key, line in sorted(groups.items())]
+    return compare_answers([_rounded(line, 2, 1) for line in lines], ask.endpoint("weather_summary"))
+
+
+def _states(groups: Groups, version: Version) -> Mapping[Key, Line]:
+    return truth.delays_and_distance(groups) if version.distance else truth.delays(groups)
+
+
+def _rounded(line: Sequence[Cell], column: int, digits: int) -> list[Cell | Rounded]:
+    """The line, with the column that the endpoint rounds."""
+    value = line[column]
+    assert not isinstance(value, str)
+    return [*line[:column], Rounded(value, digits), *line[column + 1 :]]

@@ -1,0 +1,108 @@
+"""The demo from start to end: a live pipeline, changed while 336,776 flights stream through it.
+
+In: the command line. Out: exit code 0 when every table and endpoint of both versions equals the
+truth, else 1. Called by `make demo`. Invariant: the server is stopped, however the demo ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+import httpx
+from rich.console import Console
+
+from penstock.demo import show
+from penstock.demo.client import Client, Refused
+from penstock.demo.data import DataMissing, Row, posts, read_flights, read_weather
+from penstock.demo.latency import Latency, percentile
+from penstock.demo.replay import Replay
+from penstock.demo.server import Server, ServerFailed, prepare
+from penstock.demo.steps import STEPS, Stage, Wrong, example
+
+SECONDS = 110.0
+WIDTH_OF_PICTURE = 118
+
+
+def main() -> int:
+    options = _options()
+    recorded = options.record is not None
+    console = Console(record=recorded, width=WIDTH_OF_PICTURE if recorded else None)
+    began = time.monotonic()
+    try:
+        stage = _run(console, options.folder, options.seconds)
+    except (Wrong, Refused, ServerFailed, DataMissing, httpx.HTTPError) as failure:
+        console.print(f"\n[red]The demo stopped:[/red] {failure}", highlight=False)
+        return 1
+    code = _verdict(stage, began)
+    if recorded:
+        console.save_svg(str(options.record), title="make demo")
+    return code
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m penstock.demo", description=__doc__.partition("\n")[0])
+    parser.add_argument("--folder", type=Path, default=Path(".demo"), help="where the project and its tables live")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long the replay takes")
+    parser.add_argument("--record", type=Path, help="save what is printed as an SVG picture")
+    return parser.parse_args()
+
+
+def _run(console: Console, folder: Path, seconds: float) -> Stage:
+    prepare(folder)
+    server = Server(folder)
+    try:
+        show.heading(console, f"penstock up  ({server.url}, project {folder})")
+        flights, weather = read_flights(), read_weather()
+        with console.status("Spark starts") if console.is_terminal else nullcontext():
+            server.wait_until_ready()
+        show.heading(console, "penstock deploy  (version 1: flights → two views → a view over a view; weather apart)")
+        _put_example("flights", folder)
+        console.print(server.run("deploy"), highlight=False, markup=False, end="")
+        return _stream(_stage(console, server, flights, weather, seconds))
+    finally:
+        server.stop()
+
+
+def _stage(
+    console: Console, server: Server, flights: tuple[Row, ...], weather: tuple[Row, ...], seconds: float
+) -> Stage:
+    client = Client(server.url, server.token)
+    replay = Replay(client, posts(flights, weather), seconds)
+    latency = Latency(Client(server.url, server.token), replay)
+    return Stage(console, client, replay, latency, show.Meters(console), flights, weather)
+
+
+def _stream(stage: Stage) -> Stage:
+    show.heading(stage.console, f"Replaying {len(stage.flights):,} flights and {len(stage.weather):,} hours of weather")
+    with stage.meters:
+        stage.replay.start()
+        stage.latency.start()
+        for step in STEPS:
+            step(stage)
+    return stage
+
+
+def _verdict(stage: Stage, began: float) -> int:
+    show.results(stage.console, stage.checks)
+    samples = stage.latency.samples
+    pace = stage.replay.rows / (stage.replay.ended - stage.replay.began)
+    lost = sum(check.difference.lost for check in stage.checks)
+    doubled = sum(check.difference.doubled for check in stage.checks)
+    wrong = [check for check in stage.checks if not check.difference.equal]
+    stage.console.print(
+        f"{pace:,.0f} rows a second; posted → visible two views away: p50 {percentile(samples, 0.5):.2f} s, "
+        f"p95 {percentile(samples, 0.95):.2f} s ({len(samples)} samples); {time.monotonic() - began:.0f} s in all\n"
+        f"[bold]rows lost: {lost:,}   rows doubled: {doubled:,}   that differ: {len(wrong)} of {len(stage.checks)}[/bold]",
+        highlight=False,
+    )
+    return 1 if wrong else 0
+
+
+def _put_example(name: str, folder: Path) -> None:
+    for path, text in example(name).items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")

@@ -1,0 +1,62 @@
+"""Post the flights to a running server, in order and at an even pace.
+
+In: the posts and a client. Out: how many rows are acknowledged, at any moment. Called by `main`
+(which starts it as a thread) and read by `latency`. Invariant: one post at a time, and a post that
+failed is sent again under the same key, so the order of the rows in the table's history is known.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.demo.client import Client
+from penstock.demo.data import Post
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The newest acknowledged post of flights: the flights up to and with it, and when it was sent."""
+
+    flights: int
+    at: float
+
+
+class Replay(threading.Thread):
+    """`sent` is the progress; `failure` is what stopped it early."""
+
+    def __init__(self, client: Client, plan: Sequence[Post], seconds: float):
+        super().__init__(name="replay", daemon=True)
+        self._client, self._plan, self._seconds = client, plan, seconds
+        self.sent = Sent(0, time.monotonic())
+        self.rows = 0
+        self.quarantined = 0
+        self.failure: Exception | None = None
+        self.began = self.ended = 0.0
+
+    def run(self) -> None:
+        self.began = time.monotonic()
+        try:
+            for number, post in enumerate(self._plan):
+                self._wait_for_turn(number)
+                self._post(post)
+        except Exception as failure:  # the main thread shows it
+            self.failure = failure
+        self.ended = time.monotonic()
+
+    def _wait_for_turn(self, number: int) -> None:
+        due = self.began + self._seconds * number / len(self._plan)
+        time.sleep(max(0.0, due - time.monotonic()))
+
+    def _post(self, post: Post) -> None:
+        at = time.monotonic()
+        self.quarantined += self._client.append(post.name, post.rows, post.key)
+        self.rows += len(post.rows)
+        if post.name == "flights":
+            self.sent = Sent(post.flights, at)
+
+    def share(self) -> float:
+        """How much of the flights is acknowledged, 0 to 1."""
+        return self.sent.flights / max(1, self._plan[-1].flights)

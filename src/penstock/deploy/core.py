@@ -1,0 +1,100 @@
+"""The parts of a running pipeline that the deployer works on, in one frozen value.
+
+In: what `pipeline` opened. Out: `Core`. Called by the modules of deploy. Invariant: holds
+references only; every decision is in the module that takes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.errors import Conflict, NotFound, did_you_mean
+from penstock.flow.registry import Registry
+from penstock.flow.scheduler import Scheduler
+from penstock.flow.stepper import Stepper
+from penstock.flow.work import work_of
+from penstock.lake.session import Lake
+from penstock.model.deployment import Deployment
+from penstock.state.deployments import Deployments
+from penstock.state.journal import Journal
+from penstock.state.operations import Operations
+from penstock.state.pointer import Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The running deployments and which of them is live, as of one moment."""
+
+    deployments: tuple[Deployment, ...] = ()
+    live: Deployment | None = None
+
+
+class Board:
+    """Where the current `Running` hangs: readers take it whole, a switch replaces it whole."""
+
+    def __init__(self) -> None:
+        self.running = Running()
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The lake, the flows and the records that deployments change."""
+
+    lake: Lake
+    registry: Registry
+    stepper: Stepper
+    scheduler: Scheduler
+    deployments: Deployments
+    pointer: Pointer
+    journal: Journal
+    operations: Operations
+    board: Board
+
+    def assign(self) -> None:
+        """Run the flows of the deployments that are running now, and show readers those."""
+        running = tuple(self.deployments.running())
+        pointed = self.pointer.read().live
+        self.board.running = Running(running, next((each for each in running if each.id == pointed), None))
+        self.scheduler.assign(work_of(running))
+
+    def live(self) -> Deployment | None:
+        return self.board.running.live
+
+    def find(self, ref: str) -> Deployment:
+        """`live`, `staging` (the newest that is not live yet), `previous`, an id or a name.
+
+        Raises NotFound with what there is.
+        """
+        pointed = self.pointer.read()
+        match ref:
+            case "live" | "previous":
+                found = pointed.live if ref == "live" else pointed.previous
+                if found is None:
+                    raise NotFound(f"there is no {ref} deployment")
+                return self.deployments.get(found)
+            case "staging":
+                return self._staging()
+            case _ if ref.isdigit():
+                return self.deployments.get(int(ref))
+        named = [each for each in self.deployments.list() if each.name == ref]
+        if not named:
+            known = ["live", "staging", "previous", *(each.name for each in self.deployments.list())]
+            raise NotFound(f"there is no deployment `{ref}`", hint=did_you_mean(ref, known))
+        return named[0]
+
+    def readable(self, ref: str) -> Deployment:
+        """The same, if its tables can be read. Raises Conflict where they cannot yet or any more."""
+        live = self.live()
+        if ref == "live" and live is not None:
+            return live
+        found = self.find(ref)
+        if found.state not in ("ready", "live", "previous"):
+            raise Conflict(f"deployment {found.id} is {found.state}: it cannot be read")
+        return found
+
+    def _staging(self) -> Deployment:
+        for state in ("ready", "backfilling", "preparing", "planned", "failed"):
+            found = [each for each in self.deployments.list() if each.state == state]
+            if found:
+                return found[0]
+        raise NotFound("there is no staging deployment", hint="`penstock deploy --no-promote` makes one")

@@ -1,0 +1,160 @@
+"""Plan a project against what is live, save the plan, and carry it out in a thread of its own.
+
+In: a project's files and options. Out: `Deployment` records and `Event`s. Called by `pipeline`.
+Invariant: one plan is made and saved at a time, so the ids and the names of new tables are unique.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+
+from penstock.deploy import promote as switch
+from penstock.deploy.core import Core
+from penstock.deploy.executor import Stopped, execute
+from penstock.deploy.fork import fork
+from penstock.deploy.options import DeployOptions
+from penstock.deploy.states import UNFINISHED
+from penstock.deploy.stepcodec import step_to_json
+from penstock.deploy.sweep import sweep
+from penstock.errors import InvalidProject, PenstockError, Problem
+from penstock.flow.view import Diverged
+from penstock.model.deployment import Deployment
+from penstock.parse.load import load_files
+from penstock.plan.explain import plan_to_json
+from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
+
+log = logging.getLogger("penstock.deploy")
+
+
+class Deployer:
+    """Makes, resumes and moves deployments. Thread-safe; switches wait for each other."""
+
+    def __init__(self, core: Core):
+        self._core = core
+        self._planning = threading.Lock()
+        self._switching = threading.Lock()
+        self._forking = threading.Lock()
+        self._threads: dict[int, threading.Thread] = {}
+
+    def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
+        """Plan, and unless `options.check`, save and start. Raises InvalidProject with all problems."""
+        with self._planning:
+            newest = max((each.id for each in self._core.deployments.list()), default=0)
+            plan = self._plan(files, f"d{newest + 1}", options)
+            told = {**plan_to_json(plan), "auto_promote": options.promote}
+            if options.check:
+                return _unsaved(self._core.pointer.read().live, files, plan, told)
+            made = self._save(files, options, plan, told)
+        self._start(made.id)
+        return made
+
+    def resume(self) -> None:
+        """After a start: go on with what was under way, and drop what was left to drop."""
+        for deployment in self._core.deployments.in_state(*UNFINISHED):
+            self._start(deployment.id)
+        sweep(self._core)
+
+    def promote(self, ref: str | None) -> Deployment:
+        with self._switching:
+            return self._swept(switch.promote(self._core, self._core.find(ref or "staging")))
+
+    def rollback(self) -> Deployment:
+        with self._switching:
+            return switch.rollback(self._core)
+
+    def retire(self, ref: str | None) -> Deployment:
+        with self._switching:
+            return self._swept(switch.retire(self._core, self._core.find(ref or "previous")))
+
+    def discard(self, ref: str | None) -> Deployment:
+        with self._switching:
+            gone = switch.discard(self._core, self._core.find(ref or "staging"))
+        self._join(gone.id)
+        return self._swept(gone)
+
+    def diverged(self, parting: Diverged) -> None:
+        """A shared view met a row that not all its deployments accept: part them, in a thread,
+        since the caller holds the view's table."""
+        threading.Thread(target=self._fork, args=(parting,), name=f"fork {parting.table}", daemon=True).start()
+
+    def _fork(self, parting: Diverged) -> None:
+        with self._forking:
+            for id in parting.deployments:
+                _logged(id, lambda id=id: fork(self._core, id, parting.table))  # type: ignore[misc]
+
+    def close(self) -> None:
+        """Wait for the threads; the scheduler has been told to stop."""
+        for thread in list(self._threads.values()):
+            thread.join()
+
+    def _swept(self, deployment: Deployment) -> Deployment:
+        sweep(self._core)
+        return deployment
+
+    def _plan(self, files: Mapping[str, str], suffix: str, options: DeployOptions) -> Plan:
+        loaded = load_files(files)
+        _raise_errors(loaded.problems)
+        plan = make_plan(self._live(), loaded.project, PlanOptions(suffix, options.allow_destructive))
+        _raise_errors(plan.problems)
+        return plan
+
+    def _live(self) -> Live | None:
+        live = self._core.live()
+        if live is None:
+            return None
+        sizes = {}
+        for table in live.manifest.tables:
+            snapshots = self._core.registry.snapshots(table.id)
+            sizes[table.id] = Size(snapshots.rows, snapshots.bytes)
+        return Live(load_files(live.files).project, live.manifest, sizes)
+
+    def _save(self, files: Mapping[str, str], options: DeployOptions, plan: Plan, told: Mapping[str, object]) -> Deployment:
+        base = self._core.pointer.read().live
+        made = self._core.deployments.create(options.name or "", base, files, told, plan.manifest)
+        for ordinal, step in enumerate(plan.steps):
+            self._core.journal.intend(made.id, ordinal, step_to_json(step))
+        return made
+
+    def _start(self, id: int) -> None:
+        thread = threading.Thread(target=self._carry_out, args=(id,), name=f"deployment {id}", daemon=True)
+        self._threads[id] = thread
+        thread.start()
+
+    def _join(self, id: int) -> None:
+        thread = self._threads.pop(id, None)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _carry_out(self, id: int) -> None:
+        _logged(id, lambda: self._execute(id))
+
+    def _execute(self, id: int) -> None:
+        deployment = execute(self._core, id)
+        if deployment.state == "ready" and deployment.plan.get("auto_promote"):
+            self.promote(str(id))
+
+
+def _logged(id: int, run: Callable[[], None]) -> None:
+    try:
+        run()
+    except Stopped:
+        log.info("deployment %d stopped", id)
+    except PenstockError as error:
+        log.warning("deployment %d: %s", id, error.message)
+    except Exception:
+        log.exception("deployment %d", id)
+
+
+def _raise_errors(problems: Sequence[Problem]) -> None:
+    errors = [problem for problem in problems if problem.level == "error"]
+    if errors:
+        count = f"{len(errors)} problems" if len(errors) > 1 else "a problem"
+        raise InvalidProject(f"the project has {count}", problems)
+
+
+def _unsaved(base: int | None, files: Mapping[str, str], plan: Plan, told: Mapping[str, object]) -> Deployment:
+    now = datetime.now(timezone.utc)
+    return Deployment(0, "", "planned", base, now, now, files, told, plan.manifest)

@@ -1,0 +1,184 @@
+"""Carry a planned deployment out, step by step, up to `ready`; go on after a restart.
+
+In: a saved deployment and its journal. Out: tables, running flows, state moves. Called by
+`deployer`. Invariant: every step can be run again, a step is journalled as intended before and as
+done after it, so the journal alone tells where to go on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from typing_extensions import assert_never
+
+from penstock.deploy.core import Core
+from penstock.deploy.stepcodec import step_from_json
+from penstock.errors import Failed, PenstockError, Problem
+from penstock.flow.lag import behind
+from penstock.flow.work import PRIORITY
+from penstock.lake import tables
+from penstock.lake.commit import append
+from penstock.lake.errors import explain
+from penstock.lake.names import qualified
+from penstock.lake.snapshots import Progress
+from penstock.model.cursor import Batches, Tail
+from penstock.model.deployment import Deployment
+from penstock.model.manifest import Field, Manifest, activate, last_seq
+from penstock.plan.steps import (
+    Activate, AddFields, CatchUp, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField,
+)  # fmt: skip
+
+ATTEMPTS = 3
+"""A flow of its own that fails so often in a row fails a deployment that is not ready yet."""
+log = logging.getLogger("penstock.deploy")
+
+
+class Stopped(Exception):
+    """The deployment was discarded, or the server stops, while it was carried out."""
+
+
+def execute(core: Core, id: int) -> Deployment:
+    """Run the steps that the journal does not have as done. Returns the deployment as `ready`, or
+    as `failed` with its error; raises Stopped."""
+    try:
+        if core.deployments.get(id).state == "planned":
+            core.deployments.move(id, "preparing", of=("planned",))
+        for entry in core.journal.entries(id):
+            if not entry.done:
+                _run(core, id, step_from_json(entry.step))
+                core.journal.done(id, entry.ordinal)
+        return core.deployments.move(id, "ready", of=("backfilling",))
+    except Stopped:
+        raise
+    except Exception as error:
+        if core.deployments.get(id).state not in ("planned", "preparing", "backfilling"):
+            raise Stopped from error
+        log.exception("deployment %d failed", id)
+        return _fail(core, id, error)
+
+
+def _fail(core: Core, id: int, error: Exception) -> Deployment:
+    shown = error if isinstance(error, PenstockError) else Failed(explain(error))
+    failed = core.deployments.move(id, "failed", of=("planned", "preparing", "backfilling"), error=shown.as_json())
+    core.assign()
+    return failed
+
+
+def _run(core: Core, id: int, step: Step) -> None:
+    lake = core.lake
+    match step:
+        case CreateTable(table):
+            tables.create_table(lake, table)
+        case AddFields(table, fields):
+            with core.scheduler.exclusive([table]):
+                tables.add_fields(lake, table, fields)
+                _touch(core, table)
+        case WidenField(table, field, to):
+            with core.scheduler.exclusive([table]):
+                tables.widen_field(lake, table, Field(field, to))
+                _touch(core, table)
+        case SetSort(table, sort, _):
+            with core.scheduler.exclusive([table]):
+                tables.set_sort(lake, table, sort)
+        case SetPartition(table, partition, _):
+            with core.scheduler.exclusive([table]):
+                tables.set_partition(lake, table, partition)
+        case PlaceCursors(table):
+            _place_cursors(core, id, table)
+        case Activate():
+            _activate(core, id)
+        case CatchUp():
+            _catch_up(core, id)
+        case _:
+            assert_never(step)
+
+
+def _touch(core: Core, table: str) -> None:
+    """Commit no row: time travel shows a snapshot's own columns, so new ones need a new snapshot."""
+    columns = core.lake.spark.table(qualified(table)).limit(0)
+    append(columns, table, core.registry.refresh(table).progress)
+    core.registry.refresh(table)
+
+
+def _place_cursors(core: Core, id: int, table: str) -> None:
+    """`BACKFILL skip`: the views into a new table begin with what arrives from now on."""
+    progress: dict[str, Progress] = {}
+    for view in core.deployments.get(id).manifest.views:
+        source = core.registry.snapshots(view.trigger.binding.table)
+        if view.table == table:
+            through = {stream: batch for at in source.progress.values() for stream, batch in at.through.items()}
+            progress[view.id] = Progress(Tail(source.current.id if source.current else -1), through)
+    if core.registry.refresh(table).current is None:
+        append(core.lake.spark.table(qualified(table)).limit(0), table, progress)
+        core.registry.refresh(table)
+
+
+def _activate(core: Core, id: int) -> None:
+    """Start the flows. Where a landing table gets a further version, the place in the stream from
+    which both are landed is the cut of the new version's bindings."""
+    deployment = core.deployments.get(id)
+    shared = _newly_shared(core, deployment)
+    with core.scheduler.exclusive(shared):
+        cuts = {table: last_seq(_landed(core, deployment.manifest, table)) for table in shared}
+        core.deployments.set_manifest(id, _cut(deployment.manifest, cuts))
+        core.deployments.move(id, "backfilling", of=("preparing",))
+        core.assign()
+
+
+def _cut(manifest: Manifest, cuts: dict[str, int]) -> Manifest:
+    """Quarantines are cut where the landing table of their stream is."""
+    streams = {f"{landing.stream}__quarantine": cuts[landing.table] for landing in manifest.landings if landing.table in cuts}
+    return activate(manifest, cuts | streams)
+
+
+def _newly_shared(core: Core, deployment: Deployment) -> Collection[str]:
+    """Tables that exist, have landed rows and that the deployment lands in by a version of its own."""
+    known = {
+        (landing.table, landing.version)
+        for other in core.deployments.running()
+        if other.id != deployment.id
+        for landing in other.manifest.landings
+    }
+    landed = {table for table, _ in known}
+    return [each.table for each in deployment.manifest.landings if each.table in landed and (each.table, each.version) not in known]
+
+
+def _landed(core: Core, manifest: Manifest, table: str) -> int:
+    flow = next(landing.id for landing in manifest.landings if landing.table == table)
+    cursor = core.registry.cursor(table, flow)
+    return cursor.number if isinstance(cursor, Batches) else 0
+
+
+def _catch_up(core: Core, id: int) -> None:
+    """Wait until every flow has what had arrived when the wait began; fail if one of the
+    deployment's own flows keeps failing."""
+    heads = core.stepper.heads
+    while True:
+        deployment = core.deployments.get(id)
+        if deployment.state != "backfilling":
+            raise Stopped
+        _raise_failure(core, deployment)
+        manifest = deployment.manifest
+        if core.scheduler.wait(lambda: not behind(core.registry, manifest, heads), timeout=1.0):
+            return
+        if core.scheduler.stopping:
+            raise Stopped
+
+
+def _raise_failure(core: Core, deployment: Deployment) -> None:
+    own = {work.key for work in core.scheduler.work if work.priority == PRIORITY["backfilling"]}
+    for key, failure in core.scheduler.failures.items():
+        if key in own and failure.attempts >= ATTEMPTS:
+            table, flow = key
+            name = next((bound.name for bound in deployment.manifest.bindings if bound.table == table), table)
+            raise Failed(
+                f"filling `{name}` failed: {failure.message}",
+                [Problem("flow-failed", f"{flow} into `{name}`: {failure.message}", hint=_advice(failure.message))],
+            )
+
+
+def _advice(message: str) -> str | None:
+    if "cast" in message.lower() or "malformed" in message.lower():
+        return "values of the live table do not fit the new type; accurateCastOrDefault or toTypeOrZero keep such rows"
+    return None

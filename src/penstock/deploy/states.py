@@ -1,0 +1,33 @@
+"""The states of a deployment and the legal moves between them: the one table of both.
+
+In: nothing. Out: `MOVES`, `may_move`. Called by executor, promote and docs. Invariant: no code
+moves a deployment but from the states that this table allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.model.deployment import State
+
+MOVES: Mapping[State, tuple[State, ...]] = {
+    "planned": ("preparing", "failed", "discarded"),
+    "preparing": ("backfilling", "failed", "discarded"),
+    "backfilling": ("ready", "failed", "discarded"),
+    "ready": ("live", "failed", "discarded"),
+    "live": ("previous", "ready"),
+    "previous": ("live", "retired"),
+    "failed": ("discarded",),
+    "discarded": (),
+    "retired": (),
+}
+"""From each state, where a deployment may go. `live` goes to `previous` when another one is
+promoted and to `ready` when it is rolled back: it stays fed and can be promoted again."""
+
+UNFINISHED: tuple[State, ...] = ("planned", "preparing", "backfilling")
+"""The states in which the executor has work to do, also after a restart."""
+
+
+def sources(to: State) -> tuple[State, ...]:
+    """The states from which a deployment may move to `to`."""
+    return tuple(state for state, moves in MOVES.items() if to in moves)

@@ -1,0 +1,192 @@
+"""Every error a user can see, in one tree and one shape.
+
+In: what went wrong, where, and the names that would have been right. Out: `Problem` values and
+exceptions that carry them. Called by every package. Invariant: an exception that leaves Penstock
+is a `PenstockError`; the CLI, the API and the logs all render it through `Problem.as_json`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A place in a project's file: path relative to the project folder, line and column from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, as data: a stable code, a sentence, a place and what to do."""
+
+    code: str
+    message: str
+    location: Location | None = None
+    hint: str | None = None
+    level: Level = "error"
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}{self.message}{hint}"
+
+    def as_json(self) -> dict[str, object]:
+        """The shape every surface shows (reference: interface contract, `problems`)."""
+        place = self.location
+        return {
+            "code": self.code,
+            "level": self.level,
+            "message": self.message,
+            "file": place.file if place else None,
+            "line": place.line if place else None,
+            "column": place.column if place else None,
+            "hint": self.hint,
+        }
+
+
+class PenstockError(Exception):
+    """Base of the tree. `status` is the HTTP status, `code` the stable name of the condition.
+
+    PenstockError
+      InvalidProject   400  datafiles with problems (all of them, collected)
+      InvalidRequest   400  a call whose parameters or body are wrong
+      InvalidQuery     400  SQL that cannot run here
+      Unauthorized     401  no token, or an unknown one
+      Forbidden        403  a token without the scope
+      NotFound         404  a name that does not exist
+      Timeout          408  the work took longer than allowed
+      Conflict         409  live moved, a wrong state, a second server
+      TooLarge         413  a body or result over its limit
+      Overloaded       429  try again later
+      Failed           500  the work failed; the log has the cause
+      Unavailable      503  starting, or shutting down
+      NoServer         503  the CLI found nobody at the address
+    """
+
+    status = 500
+    code = "failed"
+
+    def __init__(self, message: str, problems: Iterable[Problem] = (), *, hint: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.problems: tuple[Problem, ...] = tuple(problems)
+
+    def as_json(self) -> dict[str, object]:
+        """The error body of the interface contract."""
+        problems = self.problems or (Problem(self.code, self.message, hint=self.hint),)
+        return {
+            "error": self.message,
+            "code": self.code,
+            "documentation": f"docs/errors.md#{self.code}",
+            "problems": [problem.as_json() for problem in problems],
+        }
+
+
+class InvalidProject(PenstockError):
+    """Datafiles with problems."""
+
+    status, code = 400, "invalid-project"
+
+
+class InvalidRequest(PenstockError):
+    """A call whose parameters or body are wrong."""
+
+    status, code = 400, "invalid-request"
+
+
+class InvalidQuery(PenstockError):
+    """SQL that cannot run here."""
+
+    status, code = 400, "invalid-query"
+
+
+class Unauthorized(PenstockError):
+    """No token, or one nobody made."""
+
+    status, code = 401, "unauthorized"
+
+
+class Forbidden(PenstockError):
+    """A token without the scope."""
+
+    status, code = 403, "forbidden"
+
+
+class NotFound(PenstockError):
+    """A name that does not exist."""
+
+    status, code = 404, "not-found"
+
+
+class Timeout(PenstockError):
+    """The work took longer than allowed."""
+
+    status, code = 408, "timeout"
+
+
+class Conflict(PenstockError):
+    """The state of the server forbids it."""
+
+    status, code = 409, "conflict"
+
+
+class TooLarge(PenstockError):
+    """A body or a result over its limit."""
+
+    status, code = 413, "too-large"
+
+
+class Overloaded(PenstockError):
+    """Too much at once; try again later."""
+
+    status, code = 429, "overloaded"
+
+
+class Failed(PenstockError):
+    """The work was tried and failed."""
+
+    status, code = 500, "failed"
+
+
+class Unavailable(PenstockError):
+    """The server starts or stops."""
+
+    status, code = 503, "unavailable"
+
+
+class NoServer(PenstockError):
+    """The CLI found nobody at the address."""
+
+    status, code = 503, "no-server"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that looks most like `name`, ignoring case; None if none is near."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    found = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Sequence[str] | Iterable[str]) -> str | None:
+    """A hint that names the nearest known name, else the names there are (at most ten)."""
+    names = sorted(set(known))
+    close = nearest(name, names)
+    if close is not None:
+        return f"did you mean `{close}`?"
+    if not names:
+        return None
+    shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+    return f"there is: {shown}"

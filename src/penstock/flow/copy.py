@@ -1,0 +1,71 @@
+"""The history of a table, through a forward query, into its successor: one step of a copy.
+
+In: a copy and how far it is. Out: one commit of rows and cursor. Called by `scheduler`. Invariant:
+the copy reads one snapshot of the old table; with its last slice it commits the cursors that the
+old table's flows had at that snapshot, from which the new table's flows go on: no seam.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.flow.history import next_slice
+from penstock.flow.registry import Registry
+from penstock.lake.commit import append
+from penstock.lake.names import quoted
+from penstock.lake.read import Latest, Part, Slice, relation
+from penstock.lake.session import Lake
+from penstock.lake.snapshots import Progress, Snapshots
+from penstock.model.cursor import Cursor, History, Tail
+from penstock.model.manifest import SEQ, Binding, BoundColumn, Copy
+from penstock.model.types import Int
+
+NOTHING = Tail(-1)
+"""The cursor of a copy whose source had no row: it is complete."""
+
+
+def is_complete(cursor: Cursor | None) -> bool:
+    return isinstance(cursor, Tail)
+
+
+def copy_slice(lake: Lake, registry: Registry, copy: Copy, most_rows: int) -> int:
+    """Run the next step of a copy that is not complete. Returns the rows appended. The caller
+    holds the target's lock."""
+    source = registry.snapshots(copy.source.table)
+    cursor = registry.cursor(copy.table, copy.id)
+    if cursor is None and source.current is None:
+        return _commit(lake, registry, copy, Latest(), {copy.id: Progress(NOTHING)})
+    snapshot, after = _position(cursor, source)
+    piece = next_slice(lake, copy.source.table, snapshot, after, most_rows)
+    if piece.last:
+        made = {copy.id: Progress(Tail(snapshot)), **_handed_over(copy, source.at(snapshot))}
+    else:
+        made = {copy.id: Progress(History(snapshot, piece.upto))}
+    return _commit(lake, registry, copy, Slice(snapshot, after, piece.upto), made)
+
+
+def _handed_over(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Progress]:
+    return {new: old[before] for before, new in copy.cursors if before in old}
+
+
+def _position(cursor: Cursor | None, source: Snapshots) -> tuple[int, int]:
+    """The snapshot that is copied and the `_seq` up to which it has been."""
+    if isinstance(cursor, History):
+        return cursor.snapshot, cursor.seq
+    assert source.current is not None, "an empty source was copied in one step"
+    return source.current.id, -1
+
+
+def _commit(lake: Lake, registry: Registry, copy: Copy, part: Part, made: Mapping[str, Progress]) -> int:
+    read = relation(_with_seq(copy.source), part)
+    columns = ", ".join(f"{sql} AS {quoted(field)}" for field, sql in copy.select)
+    rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")
+    before = registry.snapshots(copy.table).rows
+    append(rows, copy.table, {**registry.snapshots(copy.table).progress, **made})
+    return registry.refresh(copy.table).rows - before
+
+
+def _with_seq(binding: Binding) -> Binding:
+    """The binding with `_seq` as one more column: copied rows keep their place."""
+    seq = BoundColumn(SEQ, Int(64), SEQ)
+    return Binding(binding.name, binding.table, (*binding.columns, seq), binding.accepts)

@@ -1,0 +1,55 @@
+"""Cut the rows of one snapshot of a table into slices of `_seq`, each about so many rows.
+
+In: a table, one of its snapshots and how far a reader is. Out: the next `Piece`. Called by `view`
+and `copy`. Invariant: the slices of a snapshot depend on nothing but the snapshot, the position
+and the size asked for; together they hold each row once, whatever the sizes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from penstock.lake import tables
+from penstock.lake.session import Lake
+from penstock.model.manifest import SEQ
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows with position < `_seq` <= upto; `last` if none is left after them; `rows` is how many
+    rows the files of the slice hold, an upper bound."""
+
+    upto: int
+    rows: int
+    last: bool
+
+
+def next_slice(lake: Lake, table: str, snapshot: int, after: int, most_rows: int) -> Piece:
+    """The next slice after a position. Its end is where a data file ends (in `_seq`), so that
+    slices read whole files as long as the files are in the order of arrival."""
+    ends = [(end, rows) for end, rows in _file_ends(lake, table, snapshot) if end > after]
+    if not ends:
+        return Piece(max(after, 0), 0, True)
+    taken = 0
+    for position, (end, rows) in enumerate(ends):
+        taken += rows
+        following = ends[position + 1][0] if position + 1 < len(ends) else None
+        if following is None:
+            return Piece(end, taken, True)
+        if taken >= most_rows and following > end:
+            return Piece(end, taken, False)
+    raise AssertionError("the loop ends at the last file")
+
+
+def _file_ends(lake: Lake, table: str, snapshot: int) -> list[tuple[int, int]]:
+    """(greatest `_seq`, rows) of each data file of a snapshot, in that order."""
+    found = tables.load(lake, table)
+    if found is None:
+        return []
+    files: pa.Table = found.inspect.files(snapshot_id=snapshot)
+    metrics = files.column("readable_metrics").to_pylist()
+    counts = files.column("record_count").to_pylist()
+    ends = [(metric[SEQ]["upper_bound"], count) for metric, count in zip(metrics, counts)]
+    return sorted((end, count) for end, count in ends if end is not None)

@@ -1,0 +1,62 @@
+"""How far the tables of a deployment are behind the batch log.
+
+In: a manifest and the registry. Out: per flow, the streams it carries and the batch up to which it
+is complete. Called by deploy (ready, promote, wait) and status. Invariant: a flow that derives from
+a stream counts as behind until the stream's batch is in its own table, however many hops away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.flow.copy import is_complete
+from penstock.flow.registry import Registry
+from penstock.model.manifest import Copy, Landing, Manifest, View
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A flow that has not reached a batch of a stream."""
+
+    table: str
+    flow: str
+    stream: str
+    at: int
+    head: int
+
+
+def behind(registry: Registry, manifest: Manifest, heads: Mapping[str, int]) -> tuple[Behind, ...]:
+    """The flows of a deployment that lack something up to the given batches (by stream)."""
+    carried = streams_of(manifest)
+    found: list[Behind] = []
+    for flow in manifest.flows:
+        match flow:
+            case Copy(id, _, table):
+                if not is_complete(registry.cursor(table, id)):
+                    found.append(Behind(table, id, "", 0, 1))
+            case Landing() | View():
+                progress = registry.progress(flow.table, flow.id)
+                through = progress.through if progress else {}
+                streams = {flow.stream} if isinstance(flow, Landing) else carried[flow.trigger.binding.table]
+                found += [
+                    Behind(flow.table, flow.id, stream, through.get(stream, 0), heads[stream])
+                    for stream in sorted(streams)
+                    if through.get(stream, 0) < heads.get(stream, 0)
+                ]
+    return tuple(found)
+
+
+def streams_of(manifest: Manifest) -> Mapping[str, frozenset[str]]:
+    """By table, the streams whose rows end up in it."""
+    streams: dict[str, frozenset[str]] = {table.id: frozenset() for table in manifest.tables}
+    for landing in manifest.landings:
+        streams[landing.table] = streams.get(landing.table, frozenset()) | {landing.stream}
+    changed = True
+    while changed:  # the graph has no cycles, so this ends after at most its depth
+        changed = False
+        for view in manifest.views:
+            now = streams.get(view.table, frozenset()) | streams.get(view.trigger.binding.table, frozenset())
+            changed = changed or now != streams.get(view.table, frozenset())
+            streams[view.table] = now
+    return streams

@@ -1,0 +1,228 @@
+"""Raw batches → typed rows of a landing table, and the rows that do not fit → its quarantine.
+
+In: the landings that share one table (one a version) and the batches after its cursor. Out: one
+commit of rows, then, where rows were rejected, one commit to the quarantine. Called by
+`scheduler`. Invariant: a quarantine commit for a step is made before the next step, so after a
+crash only the last step's rejected rows can be missing, and `mend_quarantine` adds them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import expr
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType, TimestampType
+
+from penstock.flow.registry import Registry
+from penstock.flow.rows import ABSENT
+from penstock.flow.workers import RECEIVED, AcceptedRows, MakeRows, Piece, RejectedRows, Tasks, record_batches
+from penstock.lake.commit import append
+from penstock.lake.names import qualified, quoted
+from penstock.lake.session import Lake
+from penstock.lake.snapshots import Progress
+from penstock.model.cursor import Batches as BatchCursor
+from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing
+from penstock.model.types import nullable
+from penstock.state.batches import Batch
+
+if TYPE_CHECKING:
+    from pyspark import Accumulator
+
+ROWS_PER_TASK = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class LandingTable:
+    """The landings of all running deployments into one table, the most urgent one first."""
+
+    landings: tuple[Landing, ...]
+
+    @property
+    def table(self) -> str:
+        return self.landings[0].table
+
+    @property
+    def stream(self) -> str:
+        return self.landings[0].stream
+
+    @property
+    def flow(self) -> str:
+        return self.landings[0].id
+
+    @property
+    def quarantine(self) -> str:
+        return f"{self.stream}__quarantine"
+
+    @property
+    def quarantine_flow(self) -> str:
+        return f"quarantine.{self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What a step did: rows stored, (row, version) pairs rejected, the last batch it took."""
+
+    rows: int
+    rejected: int
+    batch: int
+
+
+def land(lake: Lake, registry: Registry, target: LandingTable, batches: Sequence[Batch], inbox: Path) -> Landed:
+    """Commit the rows of `batches` (consecutive, following the table's cursor) and the quarantine
+    of those that do not fit. The caller holds the table's lock. Raises what Spark raises; then
+    nothing, or all of the rows, was committed."""
+    rejected = lake.spark.sparkContext.accumulator(0)
+    upto = batches[-1].number
+    rows = _with_defaults(_typed(lake, target, _tasks(batches, inbox), rejected), target)
+    at = Progress(BatchCursor(upto), {target.stream: upto})
+    before = registry.snapshots(target.table).rows
+    append(rows, target.table, registry.with_progress(target.table, target.flow, at))
+    added = registry.refresh(target.table).rows - before
+    if rejected.value:
+        _quarantine(lake, registry, target, _tasks(batches, inbox), upto)
+    return Landed(added, rejected.value, upto)
+
+
+def mend_quarantine(lake: Lake, registry: Registry, target: LandingTable, batches: Sequence[Batch], inbox: Path) -> None:
+    """Quarantine the rejected rows of the table's last step if the server died before it did."""
+    if not batches:
+        return
+    rejected = lake.spark.sparkContext.accumulator(0)
+    _typed(lake, target, _tasks(batches, inbox), rejected).foreach(_ignore)
+    if rejected.value:
+        _quarantine(lake, registry, target, _tasks(batches, inbox), batches[-1].number)
+
+
+def last_step(registry: Registry, target: LandingTable) -> tuple[int, int] | None:
+    """The batches (after, upto] of the table's last landing step that no quarantine commit covers;
+    None where every step is covered."""
+    numbers = [
+        at.cursor.number
+        for snapshot in registry.snapshots(target.table).line
+        if (at := snapshot.progress.get(target.flow)) is not None and isinstance(at.cursor, BatchCursor)
+    ]
+    if not numbers:
+        return None
+    upto = numbers[-1]
+    earlier = max((number for number in numbers if number < upto), default=0)
+    kept = registry.cursor(target.quarantine, target.quarantine_flow)
+    after = max(earlier, kept.number if isinstance(kept, BatchCursor) else 0)
+    return (after, upto) if after < upto else None
+
+
+def _tasks(batches: Sequence[Batch], inbox: Path) -> Tasks:
+    """The segments of a step, dealt out to Spark's tasks."""
+    pieces = [Piece(str(inbox / each.segment), each.bytes, each.number, _micros(each.received_at)) for each in batches]
+    count = max(1, min(sum(each.rows for each in batches) // ROWS_PER_TASK, len(pieces)))
+    return tuple(tuple(pieces[start::count]) for start in range(count))
+
+
+def _micros(moment: datetime) -> int:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return round(aware.timestamp() * 1_000_000)
+
+
+def _typed(lake: Lake, target: LandingTable, tasks: Tasks, rejected: Accumulator[int]) -> DataFrame:
+    """The accepted rows, before defaults: SEQ, REJECTS, RECEIVED, flags and physical columns."""
+    return _on_workers(lake, tasks, _schema(lake, target), AcceptedRows(target.landings, rejected))
+
+
+def _on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows) -> DataFrame:
+    """Run `make` over the segments of each task, in Spark's Python workers."""
+    arrow = to_arrow_schema(schema)
+
+    def convert(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            for index in part.column(0).to_pylist():
+                yield from record_batches(make(tasks[index]), arrow)
+
+    return lake.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(convert, schema)
+
+
+def _schema(lake: Lake, target: LandingTable) -> StructType:
+    """Columns as the table stores them now: a version may have widened what another one fills."""
+    stored = lake.spark.table(qualified(target.table)).schema
+    hidden = [StructField(SEQ, LongType()), StructField(REJECTS, StringType()), StructField(RECEIVED, TimestampType())]
+    fields = [StructField(each.name, each.dataType) for each in stored.fields if each.name in _filled(target)]
+    flags = [StructField(flag, BooleanType()) for flag in _flags(target).values()]
+    return StructType([*hidden, *fields, *flags])
+
+
+def _filled(target: LandingTable) -> set[str]:
+    return {column.physical for landing in target.landings for column in landing.columns}
+
+
+def _flags(target: LandingTable) -> dict[str, str]:
+    """Physical column → its flag, for those whose DEFAULT must not replace an explicit null."""
+    return {
+        column.physical: ABSENT + column.physical
+        for landing in target.landings
+        for column in landing.columns
+        if column.path is not None and column.default is not None and nullable(column.type)
+    }
+
+
+def _with_defaults(rows: DataFrame, target: LandingTable) -> DataFrame:
+    """The rows as the table stores them. Defaults may read other columns: those are filled first."""
+    flags = _flags(target)
+    for physical, default in _in_order(_defaults(target)):
+        now = quoted(physical)
+        missing = f"coalesce({quoted(flags[physical])}, false)" if physical in flags else f"{now} IS NULL"
+        rows = rows.withColumn(physical, expr(f"CASE WHEN {missing} THEN {default} ELSE {now} END"))
+    return rows.drop(RECEIVED, *flags.values())
+
+
+def _defaults(target: LandingTable) -> dict[str, str]:
+    return {
+        column.physical: column.default
+        for landing in reversed(target.landings)
+        for column in landing.columns
+        if column.default is not None
+    }
+
+
+def _in_order(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Defaults so that each comes after those of the columns it reads."""
+    done: dict[str, str] = {}
+
+    def visit(physical: str, above: frozenset[str]) -> None:
+        if physical in done or physical in above:
+            return
+        for read in re.findall(r"`([^`]+)`", defaults[physical]):
+            if read in defaults:
+                visit(read, above | {physical})
+        done[physical] = defaults[physical]
+
+    for physical in defaults:
+        visit(physical, frozenset())
+    return list(done.items())
+
+
+def _quarantine(lake: Lake, registry: Registry, target: LandingTable, tasks: Tasks, upto: int) -> None:
+    """Append the rejected rows of a step to the stream's quarantine, once."""
+    with registry.lock(target.quarantine):
+        kept = registry.cursor(target.quarantine, target.quarantine_flow)
+        after = kept.number if isinstance(kept, BatchCursor) else 0
+        rows = _rejected(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
+        at = Progress(BatchCursor(upto))
+        append(rows, target.quarantine, registry.with_progress(target.quarantine, target.quarantine_flow, at))
+        registry.refresh(target.quarantine)
+
+
+_REJECTED = "_seq BIGINT, version STRING, inserted_at TIMESTAMP, raw STRING, problems ARRAY<STRING>"
+
+
+def _rejected(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:
+    return _on_workers(lake, tasks, StructType.fromDDL(_REJECTED), RejectedRows(target.landings))
+
+
+def _ignore(row: object) -> None:
+    """For an action that only counts."""

@@ -1,0 +1,55 @@
+"""What this server knows of its tables: snapshots and progress, one writer a table.
+
+In: the lake. Out: `Registry`. Called by every step and by the scheduler. Invariant: what it says of
+a table was read from the table after the last commit of this process; a step that fails makes it
+read again, so no step starts from a cursor that is not in the table.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from penstock.lake.session import Lake
+from penstock.lake.snapshots import Progress, Snapshots, read_snapshots
+from penstock.model.cursor import Cursor
+
+
+class Registry:
+    """Thread-safe. `lock(table)` is held while a step writes the table."""
+
+    def __init__(self, lake: Lake):
+        self._lake = lake
+        self._known: dict[str, Snapshots] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        self._guard = threading.Lock()
+
+    def lock(self, table: str) -> threading.RLock:
+        with self._guard:
+            return self._locks.setdefault(table, threading.RLock())
+
+    def snapshots(self, table: str) -> Snapshots:
+        """The table's snapshots, read once."""
+        known = self._known.get(table)
+        return known if known is not None else self.refresh(table)
+
+    def refresh(self, table: str) -> Snapshots:
+        """Read the table's metadata again."""
+        now = read_snapshots(self._lake, table, self._known.get(table))
+        self._known[table] = now
+        return now
+
+    def forget(self, table: str) -> None:
+        self._known.pop(table, None)
+
+    def progress(self, table: str, flow: str) -> Progress | None:
+        return self.snapshots(table).progress.get(flow)
+
+    def cursor(self, table: str, flow: str) -> Cursor | None:
+        at = self.progress(table, flow)
+        return at.cursor if at else None
+
+    def with_progress(self, table: str, flow: str, at: Progress) -> Mapping[str, Progress]:
+        """The progress of every flow of the table, with that of one replaced: what its next
+        commit carries."""
+        return {**self.snapshots(table).progress, flow: at}

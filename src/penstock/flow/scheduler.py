@@ -1,0 +1,172 @@
+"""Keep every flow of the running deployments advancing, the live ones first.
+
+In: `Work` items and signs that something arrived. Out: steps, run one at a time a table. Called by
+deploy. Invariant: a failing or slow flow of a deployment that is not live never takes a lane from
+the live ones: those have lanes of their own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from penstock.flow.stepper import Stepper
+from penstock.flow.view import Diverged
+from penstock.flow.work import Work
+
+LIVE_LANES = 2
+OTHER_LANES = 1
+LIVE_PRIORITIES = (0, 1)
+LONGEST_WAIT = 60.0
+log = logging.getLogger("penstock.flow")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a flow's last steps failed; it is tried again at `retry_at` (seconds, monotonic)."""
+
+    message: str
+    attempts: int
+    retry_at: float
+
+
+class Scheduler:
+    """Threads that take the most urgent flow with something to do and advance it by one step."""
+
+    def __init__(self, stepper: Stepper, explain: Callable[[Exception], str], diverged: Callable[[Diverged], None]):
+        self._stepper = stepper
+        self._explain = explain
+        self._diverged = diverged
+        self._work: tuple[Work, ...] = ()
+        self._busy: set[str] = set()
+        self._last: dict[tuple[str, str], float] = {}
+        self._failures: dict[tuple[str, str], Failure] = {}
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._threads = [
+            threading.Thread(target=self._lane, args=(live,), name=f"flows {number}", daemon=True)
+            for number, live in enumerate([True] * LIVE_LANES + [False] * OTHER_LANES)
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Let the steps under way end, then stop."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def assign(self, work: Sequence[Work]) -> None:
+        """From now on run these flows; what is not among them stops after its current step."""
+        with self._changed:
+            self._work = tuple(work)
+            kept = {each.key for each in work}
+            self._failures = {key: failure for key, failure in self._failures.items() if key in kept}
+            self._changed.notify_all()
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping
+
+    @property
+    def work(self) -> tuple[Work, ...]:
+        return self._work
+
+    @property
+    def failures(self) -> Mapping[tuple[str, str], Failure]:
+        """By (table, flow), those whose last step failed."""
+        return dict(self._failures)
+
+    def wake(self) -> None:
+        """Something arrived."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, done: Callable[[], bool], timeout: float) -> bool:
+        """Wait until `done` holds, asking after every step. Returns whether it does."""
+        end = time.monotonic() + timeout
+        with self._changed:
+            while not done():
+                left = end - time.monotonic()
+                if left <= 0 or self._stopping:
+                    return False
+                self._changed.wait(min(left, 0.5))
+        return True
+
+    @contextmanager
+    def exclusive(self, tables: Collection[str]) -> Iterator[None]:
+        """Hold the tables: steps that write them end first, and none begins until this does."""
+        wanted = set(tables)
+        with self._changed:
+            while self._busy & wanted:
+                self._changed.wait()
+            self._busy |= wanted
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._busy -= wanted
+                self._changed.notify_all()
+
+    def _lane(self, live: bool) -> None:
+        self._stepper.enter_lane("live" if live else "background")
+        while True:
+            with self._changed:
+                work = self._next(live)
+                while work is None and not self._stopping:
+                    self._changed.wait(0.2)
+                    work = self._next(live)
+                if self._stopping or work is None:
+                    return
+                self._busy.add(work.table)
+                self._last[work.key] = time.monotonic()
+            self._step(work)
+
+    def _next(self, live: bool) -> Work | None:
+        now = time.monotonic()
+        candidates = [
+            work
+            for work in self._work
+            if (work.priority in LIVE_PRIORITIES) == live
+            and work.table not in self._busy
+            and self._due(work, now)
+        ]
+        candidates.sort(key=lambda work: self._last.get(work.key, 0.0))
+        return next((work for work in candidates if self._stepper.has_more(work)), None)
+
+    def _due(self, work: Work, now: float) -> bool:
+        failure = self._failures.get(work.key)
+        return failure is None or failure.retry_at <= now
+
+    def _step(self, work: Work) -> None:
+        failure: Failure | None = None
+        try:
+            self._stepper.step(work)
+        except Diverged as parting:
+            failure = Failure("waits for a table of its own", 0, time.monotonic() + 1.0)
+            self._diverged(parting)
+        except Exception as error:  # whatever it is, the flow is tried again and the others go on
+            failure = self._failed(work, error)
+        with self._changed:
+            self._busy.discard(work.table)
+            if failure is not None:
+                self._failures[work.key] = failure
+            else:
+                self._failures.pop(work.key, None)
+            self._changed.notify_all()
+
+    def _failed(self, work: Work, error: Exception) -> Failure:
+        before = self._failures.get(work.key)
+        attempts = before.attempts + 1 if before else 1
+        log.warning("step of %s into %s failed (attempt %d)", work.flow, work.table, attempts, exc_info=error)
+        self._stepper.recover(work)
+        wait = min(2.0 ** (attempts - 1), LONGEST_WAIT)
+        return Failure(self._explain(error), attempts, time.monotonic() + wait)

@@ -1,0 +1,174 @@
+"""Advance one flow by one commit, of whatever kind it is.
+
+In: a `Work` item. Out: one commit, or nothing where there is nothing to do. Called by `scheduler`,
+by one thread a table. Invariant: a step is bounded in rows and bytes, so it ends and commits however
+much waits; where it starts is read from the table it writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from typing_extensions import assert_never
+
+from penstock.flow.copy import copy_slice, is_complete
+from penstock.flow.landing import LandingTable, land, last_step, mend_quarantine
+from penstock.flow.registry import Registry
+from penstock.flow.view import advance, check_shared, next_advance
+from penstock.flow.work import Work
+from penstock.lake.session import Lake
+from penstock.model.cursor import Batches as BatchCursor
+from penstock.model.cursor import Tail
+from penstock.model.manifest import Copy, View
+from penstock.state.batches import Batches
+from penstock.state.operations import Operation, Operations
+
+log = logging.getLogger("penstock.flow")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one step takes at most, and the least time between two commits to one table (each
+    commit costs metadata and files)."""
+
+    rows: int = 500_000
+    bytes: int = 64 * 2**20
+    seconds_between: float = 0.25
+
+
+class Stepper:
+    """Knows how to run each kind of flow. Keeps no progress of its own: that is in the tables."""
+
+    def __init__(
+        self, lake: Lake, registry: Registry, batches: Batches, inbox: Path, limits: Limits, operations: Operations
+    ):
+        self._lake = lake
+        self._registry = registry
+        self._batches = batches
+        self._inbox = inbox
+        self._limits = limits
+        self._heads = dict(batches.heads())
+        self._caps: Mapping[str, int] = {}
+        self._mended: set[str] = set()
+        self._ended: dict[str, float] = {}
+        self._read: dict[tuple[str, str], int] = {}
+        self._operations = operations
+
+    def enter_lane(self, lane: str) -> None:
+        """Called once by each thread that runs steps: its Spark jobs share the cores by lane."""
+        self._lake.spark.sparkContext.setLocalProperty("spark.scheduler.pool", lane)
+
+    def arrived(self, stream: str, batch: int) -> None:
+        self._heads[stream] = max(batch, self._heads.get(stream, 0))
+
+    @property
+    def heads(self) -> Mapping[str, int]:
+        """The last batch of each stream."""
+        return dict(self._heads)
+
+    def rows_read(self, table: str, flow: str) -> int:
+        """Rows that a flow has read since this server started."""
+        return self._read.get((table, flow), 0)
+
+    def hold(self, caps: Mapping[str, int]) -> None:
+        """Land no batch after these until released (`hold({})`)."""
+        self._caps = dict(caps)
+
+    def recover(self, work: Work) -> None:
+        """After a failed step: what is in the table is the truth."""
+        self._registry.refresh(work.table)
+        if isinstance(work.run, LandingTable):
+            self._mended.discard(work.table)
+
+    def has_more(self, work: Work) -> bool:
+        """Whether a step of the flow would do something now."""
+        if time.monotonic() - self._ended.get(work.table, -1e9) < self._limits.seconds_between:
+            return False
+        run = work.run
+        match run:
+            case LandingTable():
+                return work.table not in self._mended or self._landed(work) < self._upto(run.stream)
+            case View():
+                return self._may_start(work) and self._view_behind(run)
+            case Copy():
+                return not is_complete(self._registry.cursor(run.table, run.id))
+            case _:
+                assert_never(run)
+
+    def step(self, work: Work) -> None:
+        """Advance by one commit. Raises whatever Spark or the disk raise; nothing is half done."""
+        started = time.monotonic()
+        rows = self._run(work)
+        self._ended[work.table] = time.monotonic()
+        if rows is not None:
+            self._operations.log(_operation(work, rows, time.monotonic() - started))
+
+    def _run(self, work: Work) -> int | None:
+        run = work.run
+        match run:
+            case LandingTable():
+                return self._land(work, run)
+            case View():
+                cursor = self._registry.cursor(run.table, run.id)
+                source = self._registry.snapshots(run.trigger.binding.table)
+                following = next_advance(self._lake, run, cursor, source, self._limits.rows)
+                if following is None:
+                    return None
+                check_shared(self._lake, work.variants, following)
+                rows = advance(self._lake, self._registry, run, following)
+                self._read[work.key] = self._read.get(work.key, 0) + following.rows
+                return rows
+            case Copy():
+                rows = copy_slice(self._lake, self._registry, run, self._limits.rows)
+                self._read[work.key] = self._read.get(work.key, 0) + rows
+                return rows
+            case _:
+                assert_never(run)
+
+    def _land(self, work: Work, run: LandingTable) -> int | None:
+        if work.table not in self._mended:
+            self._mend(run)
+        after = self._landed(work)
+        batches = self._batches.after(run.stream, after, self._limits.rows, self._limits.bytes)
+        batches = tuple(batch for batch in batches if batch.number <= self._upto(run.stream))
+        return land(self._lake, self._registry, run, batches, self._inbox).rows if batches else None
+
+    def _mend(self, run: LandingTable) -> None:
+        missing = last_step(self._registry, run)
+        if missing is not None:
+            after, upto = missing
+            waiting = self._batches.after(run.stream, after, 2**62, 2**62)
+            batches = tuple(batch for batch in waiting if batch.number <= upto)
+            mend_quarantine(self._lake, self._registry, run, batches, self._inbox)
+        self._mended.add(run.table)
+
+    def _landed(self, work: Work) -> int:
+        """The last batch in the table. A table that waits for its history has "all" of them."""
+        cursor = self._registry.cursor(work.table, work.flow)
+        if isinstance(cursor, BatchCursor):
+            return cursor.number
+        return 0 if self._may_start(work) else 2**62
+
+    def _upto(self, stream: str) -> int:
+        head = self._heads.get(stream, 0)
+        return min(head, self._caps.get(stream, head)) if self._caps else head
+
+    def _may_start(self, work: Work) -> bool:
+        """A flow that starts where a history copy ends waits until that is complete."""
+        return work.copy is None or is_complete(self._registry.cursor(work.table, work.copy))
+
+    def _view_behind(self, view: View) -> bool:
+        source = self._registry.snapshots(view.trigger.binding.table).current
+        cursor = self._registry.cursor(view.table, view.id)
+        return source is not None and not (isinstance(cursor, Tail) and cursor.snapshot == source.id)
+
+
+def _operation(work: Work, rows: int, seconds: float) -> Operation:
+    kind = {LandingTable: "append", View: "materialization", Copy: "deployment_backfill"}[type(work.run)]
+    return Operation(
+        event_type=kind, datasource_name=work.table, deployment_id=work.deployments[0], elapsed_time=seconds, written_rows=rows
+    )

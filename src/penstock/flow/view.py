@@ -1,0 +1,128 @@
+"""Rows that arrive in a view's trigger table → rows of its target: one step of a view.
+
+In: a view and how far it is. Out: one commit of rows and cursor. Called by `scheduler`. Invariant:
+each appended row of the trigger table takes part in exactly one step. A new view first reads the
+history (its source as of a snapshot, by slices of `_seq`), then what was appended after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.flow.history import next_slice
+from penstock.flow.registry import Registry
+from penstock.lake.commit import append
+from penstock.lake.names import quoted
+from penstock.lake.read import Appended, Latest, Part, Slice, relation
+from penstock.lake.session import Lake
+from penstock.lake.snapshots import Progress, Snapshots
+from penstock.model.cursor import Batches, Cursor, History, Tail
+from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, View, last_seq
+from penstock.model.types import String
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """The next step of a view: what it reads, where it will be, rows it reads (about)."""
+
+    part: Part
+    progress: Progress
+    seq: int
+    rows: int
+
+
+def next_advance(lake: Lake, view: View, cursor: Cursor | None, source: Snapshots, most_rows: int) -> Advance | None:
+    """What the view would read next, at most about `most_rows` rows; None if it is up to date."""
+    match cursor:
+        case Tail(snapshot) if snapshot >= 0:
+            return _tail(source, snapshot, most_rows)
+        case History(snapshot, seq):
+            return _history(lake, view, source, (snapshot, seq), most_rows)
+        case None | Tail():
+            if source.current is None:
+                return None
+            return _history(lake, view, source, (source.current.id, -1), most_rows)
+        case Batches():
+            raise ValueError(f"the cursor of {view.id} is that of a landing flow")
+
+
+def advance(lake: Lake, registry: Registry, view: View, step: Advance) -> int:
+    """Run one step and commit it. Returns the rows appended. The caller holds the target's lock."""
+    sql = view.sql.replace(view.trigger.placeholder, relation(view.trigger.binding, step.part))
+    for other in view.others:
+        sql = sql.replace(other.placeholder, relation(other.binding, Latest()))
+    session = lake.spark if isinstance(step.part, Appended) and step.rows < 200_000 else lake.bulk
+    rows = session.sql(sql).toDF(*view.fields)
+    rows = rows.selectExpr(*map(quoted, view.fields), f"CAST({step.seq} AS BIGINT) AS {SEQ}")
+    before = registry.snapshots(view.table).rows
+    append(rows, view.table, registry.with_progress(view.table, view.id, step.progress))
+    return registry.refresh(view.table).rows - before
+
+
+class Diverged(Exception):
+    """The rows that a shared view would read next are not the same for all its deployments."""
+
+    def __init__(self, table: str, deployments: tuple[int, ...]):
+        super().__init__(f"{table} cannot be shared any longer by deployments {deployments}")
+        self.table = table
+        self.deployments = deployments
+
+
+def check_shared(lake: Lake, variants: Sequence[tuple[int, View]], step: Advance) -> None:
+    """Raise Diverged if a landing version of one of the deployments rejects a row of the step that
+    another one accepts. Versions that accept the same rows share their views' tables."""
+    _, first = variants[0]
+    others = [(id, view) for id, view in variants[1:] if _chains(view) != _chains(first)]
+    if not others:
+        return
+    sources = [(first.trigger.binding.table, step.part)] + [(each.binding.table, Latest()) for each in first.others if each.binding.accepts]
+    if any(_has_rejects(lake, table, part) for table, part in sources):
+        raise Diverged(first.table, tuple(id for id, _ in others))
+
+
+def _chains(view: View) -> tuple[tuple[Accepts, ...], ...]:
+    return tuple(source.binding.accepts for source in (view.trigger, *view.others))
+
+
+def _has_rejects(lake: Lake, table: str, part: Part) -> bool:
+    marked = Binding("rows", table, (BoundColumn(REJECTS, String(), REJECTS),))
+    return not lake.spark.sql(f"SELECT 1 FROM {relation(marked, part)} AS `rows` WHERE {REJECTS} IS NOT NULL LIMIT 1").isEmpty()
+
+
+def _history(lake: Lake, view: View, source: Snapshots, at: tuple[int, int], most_rows: int) -> Advance:
+    snapshot, seq = at
+    piece = next_slice(lake, view.trigger.binding.table, snapshot, seq, most_rows)
+    if piece.last:
+        progress = Progress(Tail(snapshot), _through(source, snapshot))
+    else:
+        progress = Progress(History(snapshot, piece.upto))
+    return Advance(Slice(snapshot, seq, piece.upto), progress, piece.upto, piece.rows)
+
+
+def _tail(source: Snapshots, snapshot: int, most_rows: int) -> Advance | None:
+    """The snapshots after `snapshot`, as many as hold about `most_rows` appended rows."""
+    start = source.index(snapshot) + 1
+    if start >= len(source.line):
+        return None
+    rows, end = 0, start
+    while end < len(source.line) and (end == start or rows + source.line[end].added <= most_rows):
+        rows += source.line[end].added if source.line[end].appends else 0
+        end += 1
+    upto = source.line[end - 1].id
+    through = _through(source, upto)
+    return Advance(Appended(snapshot, upto), Progress(Tail(upto), through), _seq_of(through), rows)
+
+
+def _through(source: Snapshots, snapshot: int) -> dict[str, int]:
+    """Per stream, the batch up to which the source was complete at a snapshot: the least of the
+    flows that carry the stream."""
+    through: dict[str, int] = {}
+    for progress in source.at(snapshot).values():
+        for stream, batch in progress.through.items():
+            through[stream] = min(batch, through.get(stream, batch))
+    return through
+
+
+def _seq_of(through: dict[str, int]) -> int:
+    return last_seq(max(through.values(), default=0))

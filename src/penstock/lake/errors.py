@@ -1,0 +1,50 @@
+"""What Spark says of a failure, in a sentence a user can act on.
+
+In: an exception from PySpark, py4j or Python. Out: one line without stack, class names or JVM
+text. Called by flow and deploy. Invariant: never more than `LONGEST` characters, never a traceback.
+"""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+LONGEST = 600
+_CONDITION = re.compile(r"\[([A-Z_.0-9]+)\]\s*")
+_NOISE = re.compile(r"\s*(SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|;\s*'.*)", re.DOTALL)
+
+
+def explain(error: BaseException) -> str:
+    """The cause of a failure in one line."""
+    text = _text(error)
+    if "Traceback (most recent call last)" in text:  # of a Python worker: its last line is the cause
+        text = text.strip().splitlines()[-1]
+    first = _NOISE.sub("", _CONDITION.sub("", text)).strip()
+    line = " ".join(first.split()) or type(error).__name__
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def condition(error: BaseException) -> str | None:
+    """Spark's name of the error (CAST_INVALID_INPUT …), where it has one."""
+    found = _CONDITION.search(_text(error))
+    return found.group(1) if found else None
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, Py4JJavaError):
+        return _root_cause(error.java_exception)
+    if isinstance(error, PySparkException):
+        cause = getattr(error, "_origin", None)
+        return _root_cause(cause) if cause is not None else str(error)
+    return str(error) or type(error).__name__
+
+
+def _root_cause(java: object) -> str:
+    """The message of the innermost cause that has one: jobs wrap theirs several times."""
+    message = ""
+    while java is not None:
+        message = java.getMessage() or message  # type: ignore[attr-defined]
+        java = java.getCause()  # type: ignore[attr-defined]
+    return message or "the JVM gave no message"

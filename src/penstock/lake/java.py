@@ -1,0 +1,64 @@
+"""Find a Java that Spark 4.1 can run on.
+
+In: the environment. Out: JAVA_HOME of a Java 17 or 21, or a `JavaMissing` that says what to
+install. Called by `session` and by the set-up script. Invariant: nothing is installed or changed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from penstock.errors import PenstockError
+
+OLDEST = 17
+FOLDERS = ("/usr/lib/jvm", "/opt/java", "/opt/homebrew/opt", "/usr/local/opt", "/Library/Java/JavaVirtualMachines")
+
+
+class JavaMissing(PenstockError):
+    """No Java 17 or later on this machine."""
+
+    status, code = 503, "java-missing"
+
+
+def java_home() -> Path:
+    """The home folder of the first Java ≥ 17: JAVA_HOME, PATH, then the usual folders.
+
+    Raises JavaMissing with what was found and what to install.
+    """
+    seen: list[str] = []
+    for home in _candidates():
+        version = _version(home)
+        if version is not None and version >= OLDEST:
+            return home
+        seen.append(f"{home} (Java {version})" if version else f"{home} (does not run)")
+    found = f"found only {', '.join(seen)}" if seen else "found none"
+    raise JavaMissing(
+        f"Spark needs Java {OLDEST} or later; {found}",
+        hint="Debian and Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17; or set JAVA_HOME",
+    )
+
+
+def _candidates() -> Iterator[Path]:
+    if os.environ.get("JAVA_HOME"):
+        yield Path(os.environ["JAVA_HOME"])
+    on_path = shutil.which("java")
+    if on_path:
+        yield Path(on_path).resolve().parent.parent
+    for folder in map(Path, FOLDERS):
+        if folder.is_dir():
+            for home in sorted(folder.iterdir(), reverse=True):
+                yield from (each for each in (home, home / "Contents" / "Home") if (each / "bin" / "java").exists())
+
+
+def _version(home: Path) -> int | None:
+    try:
+        answer = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(\d+)', answer.stderr)
+    return int(found.group(1)) if found else None

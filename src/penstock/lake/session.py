@@ -1,0 +1,139 @@
+"""Open the lake: one Spark application and one Iceberg catalog.
+
+In: settings and the folder of the embedded state. Out: `Lake`. Called by deploy/pipeline and
+tests. Invariant: nothing that Spark or its JVM prints reaches the terminal; it goes to a log file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyspark.sql import SparkSession
+
+from penstock.lake.java import java_home
+from penstock.lake.names import CATALOG, NAMESPACE
+from penstock.model.settings import Settings
+
+PACKAGES = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0", "org.xerial:sqlite-jdbc:3.50.3.0")
+
+# Without the catalog cache a session sees commits of other sessions at once (an expired cache
+# once showed an empty table to a busy session).
+CATALOG_CONF = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
+SPARK_CONF = {
+    "spark.app.name": "penstock",
+    "spark.ui.enabled": "false",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    # Sketches of many groups at once; the default of 128 falls back to sorting.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
+    # Live flows and backfills share the cores by pool, not by who came first.
+    "spark.scheduler.mode": "FAIR",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.cleaner.periodicGC.interval": "5min",
+    "spark.log.level": "ERROR",
+}
+BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """`spark` is tuned for small steps, `bulk` for backfills and queries; both are sessions of one
+    Spark application. `catalog` is PyIceberg's view of the same tables, for metadata reads."""
+
+    spark: SparkSession
+    bulk: SparkSession
+    catalog: Catalog
+
+    @property
+    def jvm(self) -> int:
+        """The process id of the JVM that Spark runs in."""
+        gateway = self.spark.sparkContext._gateway
+        assert gateway is not None, "the session was opened here"
+        return int(gateway.proc.pid)
+
+    def close(self) -> None:
+        self.spark.stop()
+
+
+def open_lake(settings: Settings, home: Path) -> Lake:
+    """Start Spark and open the catalog; embedded defaults live in `home` (made if missing).
+
+    Raises JavaMissing.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    spark = _start(settings, home)
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
+    bulk = spark.newSession()
+    for key, value in BULK_CONF.items():
+        bulk.conf.set(key, value)
+    return Lake(spark, bulk, load_catalog(CATALOG, **_pyiceberg(settings, home)))
+
+
+def _start(settings: Settings, home: Path) -> SparkSession:
+    builder = SparkSession.builder.master(settings.spark.master)
+    conf = SPARK_CONF | {
+        "spark.driver.memory": settings.spark.driver_memory,
+        "spark.jars.packages": ",".join(settings.spark.packages or PACKAGES),
+        "spark.local.dir": str(home / "tmp"),
+        "spark.sql.warehouse.dir": str(home / "spark-warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'tmp'} -XX:+UseG1GC",
+        f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
+    }
+    conf |= {f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in _iceberg(settings, home).items()}
+    for key, value in (conf | dict(settings.spark.conf)).items():
+        builder = builder.config(key, value)
+    with _output_to(home / "spark.log"):
+        return builder.getOrCreate()
+
+
+def _iceberg(settings: Settings, home: Path) -> dict[str, str]:
+    embedded = {
+        "type": "jdbc",
+        "uri": f"jdbc:sqlite:file:{home / 'catalog.db'}?journal_mode=WAL&busy_timeout=30000",
+        "warehouse": (home / "warehouse").as_uri(),
+    }
+    return CATALOG_CONF | embedded | dict(settings.catalog)
+
+
+def _pyiceberg(settings: Settings, home: Path) -> dict[str, str]:
+    """The same catalog, in PyIceberg's words. Source: PyIceberg's catalog configuration."""
+    java = _iceberg(settings, home)
+    if java["type"] != "jdbc":
+        return {"type": java["type"], "uri": java.get("uri", ""), "warehouse": java["warehouse"]}
+    if java["uri"].startswith("jdbc:sqlite:file:"):
+        uri = "sqlite:///" + java["uri"].removeprefix("jdbc:sqlite:file:").split("?")[0]
+    else:
+        user = java.get("jdbc.user", "")
+        login = f"{user}:{java.get('jdbc.password', '')}@" if user else ""
+        uri = "postgresql+psycopg2://" + login + java["uri"].removeprefix("jdbc:postgresql://")
+    return {"type": "sql", "uri": uri, "warehouse": java["warehouse"], "init_catalog_tables": "false"}
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """File descriptors 1 and 2 point to `log` while the JVM starts, so that it inherits them."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(1), os.dup(2)]
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(target, 1)
+        os.dup2(target, 2)
+        yield
+    finally:
+        for number, original in enumerate(kept, start=1):
+            os.dup2(original, number)
+            os.close(original)
+        os.close(target)

@@ -1,0 +1,85 @@
+"""A data source as written: columns, engine and what the file says about it.
+
+In: the values `parse` reads from a .datasource file. Out: `DataSource`. Called by every later
+package. Invariant: a value holds what the user wrote, with its place; nothing is resolved here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.errors import Location
+from penstock.model.engine import Engine
+from penstock.model.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of SQL in its file. `location` is the place of the first character of `text`;
+    `indent` characters were cut from the front of every following line."""
+
+    text: str
+    location: Location = field(compare=False)
+    indent: int = field(default=0, compare=False)
+
+    def at(self, line: int, column: int) -> Location:
+        """The place in the file of a line and column (from 1) of the text."""
+        start = self.location
+        if line <= 1:
+            return Location(start.file, start.line, start.column + column - 1)
+        return Location(start.file, start.line + line - 1, self.indent + column)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a SCHEMA block. `json_path` is None where the file gives none."""
+
+    name: str
+    type: Type
+    json_path: str | None = None
+    default: Text | None = None
+    codec: str | None = None
+    renamed_from: str | None = None
+    location: Location = field(default=Location(""), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A TOKEN line: who may READ or APPEND."""
+
+    name: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """One .datasource file. `keeps_history` is False for `BACKFILL skip`: a new target of a
+    materialized view then starts empty."""
+
+    name: str
+    columns: tuple[Column, ...]
+    engine: Engine
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    tokens: tuple[Token, ...] = ()
+    shared_with: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    forward_query: Text | None = None
+    keeps_history: bool = True
+    renamed_from: str | None = None
+    location: Location = field(default=Location(""), compare=False)
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, or None."""
+        return next((column for column in self.columns if column.name == name), None)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def path_of(self, column: Column) -> str | None:
+        """The JSON path an ingested row fills the column from: its own, or its name where no
+        column of the schema has a path (reference: datafiles, Columns); None if nothing does."""
+        if any(other.json_path is not None for other in self.columns):
+            return column.json_path
+        return f"$.{column.name}"

@@ -1,0 +1,248 @@
+"""What a deployment is made of: physical tables, the names bound to them, the flows that feed them.
+
+In: values made by the planner. Out: `Manifest` and its parts. Called by plan, state, lake, flow,
+deploy. Invariant: a manifest is immutable and self-contained: it holds every Spark SQL text that
+reading and feeding its tables needs, so a restarted server runs it without planning again.
+
+Every physical table has the hidden column `_seq BIGINT` = batch number * 2**20 + row of the batch
+(rows of a materialized view carry the last `_seq` of the step that made them). Landing tables also
+have `_rejects STRING`: the landing versions that do not accept the row, NULL where all do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, Union
+
+from penstock.model.types import Type
+
+SEQ = "_seq"
+REJECTS = "_rejects"
+ROWS_PER_BATCH = 2**20
+
+
+def last_seq(batch: int) -> int:
+    """The greatest `_seq` that a row of this batch, or of an earlier one, can have."""
+    return (batch + 1) * ROWS_PER_BATCH - 1
+
+
+def mark(version: str) -> str:
+    """How a landing version stands in `_rejects`: between spaces, so that none is part of another."""
+    return f" {version} "
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A physical column: its name never changes and is never used twice in a table."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """One part of a partition or sorting key, as Iceberg knows it."""
+
+    kind: Literal["identity", "years", "months", "days", "hours"]
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A physical table as a deployment wants it. `lands` says that raw rows are landed in it."""
+
+    id: str
+    fields: tuple[Field, ...]
+    partition: tuple[Transform, ...] = ()
+    sort: tuple[Transform, ...] = ()
+    lands: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a column is for rows with `_seq` <= cut: a Spark SQL expression over physical columns.
+    `cut` is None until the deployment is activated on the table."""
+
+    expression: str
+    cut: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundColumn:
+    """A logical column and the physical one it reads."""
+
+    name: str
+    type: Type
+    physical: str
+    before: Before | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """Rows with `_seq` <= upto (None: all later ones) are seen unless `version` rejects them.
+    An `upto` of None that is not the last of its chain is filled in at activation."""
+
+    version: str
+    upto: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A logical name bound to a physical table."""
+
+    name: str
+    table: str
+    columns: tuple[BoundColumn, ...]
+    accepts: tuple[Accepts, ...] = ()
+
+    def column(self, name: str) -> BoundColumn | None:
+        return next((column for column in self.columns if column.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class LandingColumn:
+    """One column filled from a raw row. `path` None: only the default fills it. `default` is Spark
+    SQL over the physical columns of the table; None: an absent value is NULL where the type allows,
+    else the row is rejected."""
+
+    name: str
+    physical: str
+    type: Type
+    path: str | None
+    default: str | None = None
+
+
+Starts: TypeAlias = Literal["beginning", "placed"]
+"""Where a flow without a cursor begins: at the beginning of its source, or not before somebody
+(a history copy, an activation) has placed its cursor in the target table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Raw batches of a stream → typed rows of a table. Landings of several deployments into one
+    table run as one flow whose rows carry the versions that reject them."""
+
+    stream: str
+    table: str
+    version: str
+    columns: tuple[LandingColumn, ...]
+    starts: Starts = "beginning"
+
+    @property
+    def id(self) -> str:
+        return f"landing.{self.stream}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table read inside a view's SQL: `placeholder` in the text stands for the binding, which
+    holds the columns that are used and no others."""
+
+    placeholder: str
+    binding: Binding
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Rows that arrive in `trigger` → `sql` → rows of `table`, by the names in `fields` (physical,
+    in the order of the select list). `others` are read as they are at each step."""
+
+    id: str
+    pipe: str
+    node: str
+    table: str
+    sql: str
+    trigger: Source
+    fields: tuple[str, ...]
+    others: tuple[Source, ...] = ()
+    starts: Starts = "beginning"
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The history of a new table: the rows of `source` as of one snapshot, through `select`
+    (physical target column, Spark SQL over the source's logical names). `cursors` are the flows
+    of the source table whose cursors at that snapshot become those of flows of the new table."""
+
+    id: str
+    source: Binding
+    table: str
+    select: tuple[tuple[str, str], ...]
+    cursors: tuple[tuple[str, str], ...]
+
+
+Flow: TypeAlias = Union[Landing, View, Copy]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything a deployment reads and feeds. `quarantines` bind `<name>_quarantine`."""
+
+    tables: tuple[Table, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    quarantines: tuple[Binding, ...] = ()
+    flows: tuple[Flow, ...] = ()
+
+    def binding(self, name: str) -> Binding | None:
+        """The binding of a data source or of a quarantine."""
+        return next((bound for bound in (*self.bindings, *self.quarantines) if bound.name == name), None)
+
+    def table(self, table: str) -> Table | None:
+        return next((each for each in self.tables if each.id == table), None)
+
+    def landing(self, name: str) -> Landing | None:
+        """The landing flow of a data source."""
+        bound = self.binding(name)
+        return next((flow for flow in self.landings if bound and flow.table == bound.table), None)
+
+    @property
+    def landings(self) -> tuple[Landing, ...]:
+        return tuple(flow for flow in self.flows if isinstance(flow, Landing))
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        return tuple(flow for flow in self.flows if isinstance(flow, View))
+
+    @property
+    def copies(self) -> tuple[Copy, ...]:
+        return tuple(flow for flow in self.flows if isinstance(flow, Copy))
+
+
+def activate(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
+    """The manifest with every open cut of the given tables (id → `_seq`) filled in."""
+
+    def bind(binding: Binding) -> Binding:
+        cut = cuts.get(binding.table)
+        if cut is None:
+            return binding
+        columns = tuple(_cut_column(column, cut) for column in binding.columns)
+        return replace(binding, columns=columns, accepts=_cut_chain(binding.accepts, cut))
+
+    def source(read: Source) -> Source:
+        return replace(read, binding=bind(read.binding))
+
+    def flow(each: Flow) -> Flow:
+        if isinstance(each, View):
+            return replace(each, trigger=source(each.trigger), others=tuple(map(source, each.others)))
+        return each
+
+    return replace(
+        manifest,
+        bindings=tuple(map(bind, manifest.bindings)),
+        quarantines=tuple(map(bind, manifest.quarantines)),
+        flows=tuple(map(flow, manifest.flows)),
+    )
+
+
+def _cut_column(column: BoundColumn, cut: int) -> BoundColumn:
+    if column.before is None or column.before.cut is not None:
+        return column
+    return replace(column, before=replace(column.before, cut=cut))
+
+
+def _cut_chain(chain: tuple[Accepts, ...], cut: int) -> tuple[Accepts, ...]:
+    *earlier, last = chain or (None,)
+    if last is None:
+        return ()
+    return (*(replace(link, upto=cut) if link.upto is None else link for link in earlier), last)

@@ -1,0 +1,261 @@
+"""The column types of a project, by ClickHouse's names, as immutable values.
+
+In: nothing. Out: the closed union `Type`; `str(type)` is its ClickHouse spelling. Called by every
+package. Invariant: two types are the same type exactly when they are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """Int8 … Int64 and UInt8 … UInt64."""
+
+    bits: int
+    signed: bool = True
+
+    def __str__(self) -> str:
+        return f"{'' if self.signed else 'U'}Int{self.bits}"
+
+    @property
+    def low(self) -> int:
+        return -(1 << (self.bits - 1)) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        return (1 << (self.bits - 1)) - 1 if self.signed else (1 << self.bits) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """Float32 and Float64."""
+
+    bits: int
+
+    def __str__(self) -> str:
+        return f"Float{self.bits}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """Decimal(precision, scale), precision at most 38."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"Decimal({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """true or false."""
+
+    def __str__(self) -> str:
+        return "Bool"
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    """Text."""
+
+    def __str__(self) -> str:
+        return "String"
+
+
+@dataclass(frozen=True, slots=True)
+class FixedString:
+    """Text of exactly `length` bytes, padded with zero bytes."""
+
+    length: int
+
+    def __str__(self) -> str:
+        return f"FixedString({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class UUID:
+    """A UUID, kept as its lower-case text."""
+
+    def __str__(self) -> str:
+        return "UUID"
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A day: Date (1970 … 2149) or, `wide`, Date32 (1900 … 2299)."""
+
+    wide: bool = False
+
+    def __str__(self) -> str:
+        return "Date32" if self.wide else "Date"
+
+
+@dataclass(frozen=True, slots=True)
+class DateTime:
+    """A second. `zone` is how it is shown and parsed; None is the server's zone (UTC)."""
+
+    zone: str | None = None
+
+    def __str__(self) -> str:
+        return f"DateTime('{self.zone}')" if self.zone else "DateTime"
+
+
+@dataclass(frozen=True, slots=True)
+class DateTime64:
+    """A moment with `precision` decimal digits of a second (0 … 6)."""
+
+    precision: int = 3
+    zone: str | None = None
+
+    def __str__(self) -> str:
+        zone = f", '{self.zone}'" if self.zone else ""
+        return f"DateTime64({self.precision}{zone})"
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """Enum8 or Enum16, kept as its text."""
+
+    bits: int
+    values: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        names = ((name.replace("\\", "\\\\").replace("'", "\\'"), number) for name, number in self.values)
+        values = ", ".join(f"'{name}' = {number}" for name, number in names)
+        return f"Enum{self.bits}({values})"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A list of values of one type."""
+
+    of: Type
+
+    def __str__(self) -> str:
+        return f"Array({self.of})"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A fixed row of values; each field has a type and may have a name."""
+
+    fields: tuple[tuple[str | None, Type], ...]
+
+    def __str__(self) -> str:
+        return f"Tuple({', '.join(f'{_quoted(name)} {of}' if name else str(of) for name, of in self.fields)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Keys of one type to values of another."""
+
+    key: Type
+    value: Type
+
+    def __str__(self) -> str:
+        return f"Map({self.key}, {self.value})"
+
+
+@dataclass(frozen=True, slots=True)
+class Nullable:
+    """A value or NULL."""
+
+    of: Type
+
+    def __str__(self) -> str:
+        return f"Nullable({self.of})"
+
+
+@dataclass(frozen=True, slots=True)
+class LowCardinality:
+    """The same values as `of`; a hint for dictionary encoding."""
+
+    of: Type
+
+    def __str__(self) -> str:
+        return f"LowCardinality({self.of})"
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """A JSON document, kept as its text."""
+
+    def __str__(self) -> str:
+        return "JSON"
+
+
+@dataclass(frozen=True, slots=True)
+class IPv4:
+    """An IPv4 address, kept as its text."""
+
+    def __str__(self) -> str:
+        return "IPv4"
+
+
+@dataclass(frozen=True, slots=True)
+class IPv6:
+    """An IPv6 address, kept as its text."""
+
+    def __str__(self) -> str:
+        return "IPv6"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateFunction:
+    """The mergeable state of an aggregate: what `<function>State` gives and `<function>Merge` takes."""
+
+    function: str
+    arguments: tuple[Type, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parameters = f"({', '.join(self.parameters)})" if self.parameters else ""
+        return f"AggregateFunction({', '.join([self.function + parameters, *map(str, self.arguments)])})"
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleAggregateFunction:
+    """A plain value that merges by `function` (sum, min, max, any …)."""
+
+    function: str
+    of: Type
+
+    def __str__(self) -> str:
+        return f"SimpleAggregateFunction({self.function}, {self.of})"
+
+
+Type: TypeAlias = Union[
+    Int, Float, Decimal, Bool, String, FixedString, UUID, Date, DateTime, DateTime64, Enum, Array, Tuple, Map,
+    Nullable, LowCardinality, Json, IPv4, IPv6, AggregateFunction, SimpleAggregateFunction,
+]  # fmt: skip
+
+
+def nullable(of: Type) -> bool:
+    """Whether a column of this type may hold NULL."""
+    match of:
+        case Nullable():
+            return True
+        case LowCardinality(inner) | SimpleAggregateFunction(_, inner):
+            return nullable(inner)
+        case _:
+            return False
+
+
+def bare(of: Type) -> Type:
+    """The type without Nullable, LowCardinality and SimpleAggregateFunction around it."""
+    match of:
+        case Nullable(inner) | LowCardinality(inner) | SimpleAggregateFunction(_, inner):
+            return bare(inner)
+        case _:
+            return of
+
+
+def _quoted(name: str) -> str:
+    """A field's name as a type may hold it: in back-quotes where it is more than a word."""
+    if name.isascii() and name.isidentifier():
+        return name
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"

@@ -1,0 +1,188 @@
+"""The text of a datafile to its directives: `KEYWORD value`, or `KEYWORD >` and an indented block.
+
+In: a file's text and the keywords its kind knows. Out: a `Datafile`, every value with its place.
+Called by datasource and pipe. Invariant: each line belongs to one entry, to a comment or to a
+problem; a value's `Text` leads back to the line and column it was read from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from sqlglot.dialects.clickhouse import ClickHouse
+
+from penstock.errors import Location, Problem, did_you_mean
+from penstock.model.datasource import Text
+from penstock.parse.places import place
+
+_SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
+_SQL_WORDS = frozenset(str(words).split()[0] for words in ClickHouse.Tokenizer.KEYWORDS if str(words)[:1].isalpha())
+_DIRECTIVE = re.compile(r"(?P<indent>\s*)(?P<keyword>\S+)(?P<space>\s*)(?P<value>.*)", re.DOTALL)
+_QUOTED_OR_COMMENT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?P<comment>(?:^|(?<=\s))\#.*)""", re.DOTALL)
+_WHOLLY_QUOTED = re.compile(r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*""", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One directive. `keyword` is in upper case, `location` its place; `value` has no quotes around it."""
+
+    keyword: str
+    value: Text
+    location: Location
+    is_block: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Datafile:
+    """A file as its directives, in their order."""
+
+    file: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def location(self) -> Location:
+        return Location(self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    text: str
+
+    @property
+    def indent(self) -> int:
+        return len(self.text) - len(self.text.lstrip())
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.text.strip()
+
+    @property
+    def is_comment(self) -> bool:
+        return self.text.lstrip().startswith("#")
+
+
+def parse_datafile(text: str, file: str, keywords: Collection[str], problems: list[Problem]) -> Datafile:
+    """The entries of a text. Unknown keywords are added to `problems` and left out with their blocks."""
+    lines = [_Line(number, line) for number, line in enumerate(_split(text), start=1)]
+    entries: list[Entry] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if line.is_blank or line.is_comment:
+            continue
+        entry = _read_line(line, file)
+        if entry.is_block:
+            end = _block_end(lines, at, _Block(line.indent, entry.keyword, keywords))
+            entry = Entry(entry.keyword, _block(lines[at:end], entry.value.location), entry.location, is_block=True)
+            at = end
+        if entry.keyword in keywords:
+            entries.append(entry)
+        else:
+            problems.append(_unknown(entry, line, keywords))
+    return Datafile(file, tuple(entries))
+
+
+def _split(text: str) -> list[str]:
+    return re.split(r"\r\n|\n", text.removeprefix("\ufeff"))
+
+
+def _unknown(entry: Entry, line: _Line, keywords: Collection[str]) -> Problem:
+    written = line.text.split()[0]
+    return Problem("unknown-keyword", f"unknown keyword `{written}`", entry.location, _hint(entry, keywords))
+
+
+def _hint(entry: Entry, keywords: Collection[str]) -> str | None:
+    if entry.keyword.startswith("--"):
+        return "outside a block a comment begins with #"
+    return did_you_mean(entry.keyword, keywords)
+
+
+def _read_line(line: _Line, file: str) -> Entry:
+    """A line that is neither blank nor a comment as an entry; a block's value is still to be read."""
+    found = _DIRECTIVE.fullmatch(line.text)
+    assert found is not None, "a line that is not blank holds a word"
+    value = _without_comment(found["value"])
+    start = found.start("value")
+    if _WHOLLY_QUOTED.fullmatch(value):
+        inner = value.strip()[1:-1]
+        start += value.index(value.strip()[0]) + 1
+        value = inner
+    cut = value.strip()
+    start += len(value) - len(value.lstrip()) if cut else 0
+    place = Location(file, line.number, start + 1)
+    keyword = found["keyword"]
+    return Entry(keyword.upper(), Text(cut, place), Location(file, line.number, found.end("indent") + 1), cut == ">")
+
+
+def _without_comment(value: str) -> str:
+    comment = next((found for found in _QUOTED_OR_COMMENT.finditer(value) if found["comment"] is not None), None)
+    return value[: comment.start()] if comment else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What decides where a block ends: the indent and keyword of its directive, the keywords there are."""
+
+    indent: int
+    keyword: str
+    keywords: Collection[str]
+
+    def holds(self, line: _Line) -> bool:
+        """Whether a line belongs to the block. People leave SQL and the brackets of a schema
+        unindented: what cannot be a directive is not taken for a misspelt one."""
+        if line.is_blank or line.indent > self.indent or line.is_comment:
+            return True
+        word = line.text.split()[0].upper()
+        if not word[0].isalpha():
+            return True
+        bare = re.split(r"\W", word, maxsplit=1)[0]
+        return self.keyword in _SQL_KEYWORDS and word not in self.keywords and bare in _SQL_WORDS
+
+
+def _block_end(lines: list[_Line], start: int, block: _Block) -> int:
+    return next((at for at in range(start, len(lines)) if not block.holds(lines[at])), len(lines))
+
+
+def _block(lines: list[_Line], where: Location) -> Text:
+    """The lines as one text without the indent they share. An unindented # is no part of it."""
+    kept = [line for line in lines if not (line.is_blank or _is_outer_comment(line))]
+    if not kept:
+        return Text("", where)
+    first, last = kept[0].number, kept[-1].number
+    indent = _shared_indent([line.text[: line.indent] for line in kept])
+    texts = [_inside(line, indent) for line in lines if first <= line.number <= last]
+    return Text("\n".join(texts), Location(where.file, first, indent + 1), indent)
+
+
+def _shared_indent(indents: list[str]) -> int:
+    """How many characters all indents begin with: two that differ in tabs and spaces share few."""
+    low, high = min(indents), max(indents)
+    return next((at for at, char in enumerate(low) if char != high[at]), len(low))
+
+
+def _inside(line: _Line, indent: int) -> str:
+    return "" if line.is_blank or _is_outer_comment(line) else line.text[indent:]
+
+
+def _is_outer_comment(line: _Line) -> bool:
+    return line.is_comment and line.indent == 0
+
+
+def words(text: Text) -> Iterator[Text]:
+    """The words of a line's value, quoted or not, each with its place."""
+    for found in re.finditer(r""""([^"]*)"|'([^']*)'|(\S+)""", text.text):
+        group = found.lastindex or 0
+        yield Text(found[group], place(text, found.start(group)))
+
+
+def items(text: Text) -> Iterator[Text]:
+    """The comma- or line-separated items of a value, without quotes, each with its place."""
+    for found in re.finditer(r"[^,\n]+", text.text):
+        cut = found[0].strip()
+        bare = cut.strip("\"'`")
+        if bare:
+            yield Text(bare, place(text, found.start() + found[0].index(bare)))

@@ -1,0 +1,122 @@
+"""The directives of a .datasource file to a `DataSource`.
+
+In: a file's text and the name of its resource. Out: a `DataSource`, and every problem of the file.
+Called by load. Invariant: a data source is always given, so that what reads it is checked as well;
+where problems say that it is wrong, it has what could be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from penstock.errors import Location, Problem, did_you_mean
+from penstock.model.datasource import Column, DataSource, Text
+from penstock.parse.datafile import Datafile, Entry, parse_datafile
+from penstock.parse.directives import (
+    parse_items,
+    parse_name,
+    parse_text,
+    parse_tokens,
+    single,
+    template_problem,
+)
+from penstock.parse.engine import ENGINE_KEYWORDS, parse_engine
+from penstock.parse.schema import parse_schema
+
+_CONNECTORS = (
+    "KAFKA_CONNECTION_NAME", "KAFKA_TOPIC", "KAFKA_GROUP_ID", "KAFKA_AUTO_OFFSET_RESET", "KAFKA_STORE_RAW_VALUE",
+    "KAFKA_STORE_HEADERS", "KAFKA_KEY_FORMAT", "KAFKA_VALUE_FORMAT", "IMPORT_CONNECTION_NAME", "IMPORT_BUCKET_URI",
+    "IMPORT_SCHEDULE", "IMPORT_FORMAT", "IMPORT_FROM_TIMESTAMP",
+)
+_OWN = (
+    "DESCRIPTION", "TAGS", "SCHEMA", "INDEXES", "TOKEN", "SHARED_WITH", "FORWARD_QUERY", "BACKFILL", "RENAMED_FROM",
+)
+_SCOPES = ("READ", "APPEND")
+
+DATASOURCE_KEYWORDS = (*_OWN, *ENGINE_KEYWORDS, *_CONNECTORS)
+
+
+def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -> DataSource:
+    """The data source that a file describes."""
+    datafile = parse_datafile(text, file, DATASOURCE_KEYWORDS, problems)
+    problems.extend(_check_connectors(datafile.entries))
+    problems.extend(_check_templates(datafile.entries))
+    directives = single((each for each in datafile.entries if each.keyword not in ("TOKEN", *_CONNECTORS)), problems)
+    columns = _parse_columns(datafile, directives, problems)
+    return DataSource(
+        name=name,
+        columns=columns,
+        engine=parse_engine(directives, columns, problems),
+        description=parse_text(directives.get("DESCRIPTION")),
+        tags=parse_items(directives.get("TAGS")),
+        tokens=parse_tokens(datafile.entries, _SCOPES, problems),
+        shared_with=parse_items(directives.get("SHARED_WITH")),
+        indexes=_parse_indexes(directives.get("INDEXES")),
+        forward_query=_parse_forward_query(directives.get("FORWARD_QUERY"), problems),
+        keeps_history=_parse_backfill(directives.get("BACKFILL"), problems),
+        renamed_from=_parse_renamed_from(directives.get("RENAMED_FROM"), problems),
+        location=Location(file),
+    )
+
+
+def _check_connectors(entries: Iterable[Entry]) -> Iterable[Problem]:
+    for entry in entries:
+        if entry.keyword in _CONNECTORS:
+            message = f"{entry.keyword} is not supported: connectors are not in this version"
+            yield Problem("unsupported-directive", message, entry.location, "post the rows to the events API")
+
+
+def _check_templates(entries: Iterable[Entry]) -> Iterable[Problem]:
+    for entry in entries:
+        text = entry.value.text
+        starts = text.startswith("%") and entry.keyword == "FORWARD_QUERY"
+        if entry.keyword != "DESCRIPTION" and (starts or "{{" in text):
+            yield template_problem(entry.value.location)
+
+
+def _parse_columns(
+    datafile: Datafile, directives: Mapping[str, Entry], problems: list[Problem]
+) -> tuple[Column, ...]:
+    schema = directives.get("SCHEMA")
+    if schema is None:
+        hint = "write `SCHEMA >` and the columns, indented, in the lines below"
+        problems.append(Problem("missing-directive", "a data source needs a SCHEMA", datafile.location, hint))
+        return ()
+    before = len(problems)
+    columns = parse_schema(schema.value, problems)
+    if not columns and len(problems) == before:
+        hint = "indent the columns in the lines below"
+        problems.append(Problem("empty-directive", "the SCHEMA has no columns", schema.location, hint))
+    return columns
+
+
+def _parse_indexes(entry: Entry | None) -> tuple[str, ...]:
+    lines = entry.value.text.split("\n") if entry else ()
+    stripped = (line.strip().rstrip(",") for line in lines)
+    return tuple(line for line in stripped if line and not line.startswith("--"))
+
+
+def _parse_forward_query(entry: Entry | None, problems: list[Problem]) -> Text | None:
+    if entry is None:
+        return None
+    if not entry.value.text.strip():
+        hint = "remove it, or write the select list of the new columns"
+        problems.append(Problem("empty-directive", "FORWARD_QUERY is empty", entry.location, hint))
+        return None
+    return entry.value
+
+
+def _parse_backfill(entry: Entry | None, problems: list[Problem]) -> bool:
+    """Whether a new target of a materialized view is filled from what is there."""
+    if entry is None:
+        return True
+    if entry.value.text.lower() != "skip":
+        hint = did_you_mean(entry.value.text, ["skip"])
+        message = f"expected BACKFILL skip, found `{entry.value.text[:60]}`"
+        problems.append(Problem("invalid-value", message, entry.value.location, hint))
+        return True
+    return False
+
+
+def _parse_renamed_from(entry: Entry | None, problems: list[Problem]) -> str | None:
+    return parse_name(entry.value, "a data source", problems) if entry else None

@@ -1,0 +1,81 @@
+"""The directives that data sources and pipes share, and the rules for their values.
+
+In: entries of a datafile. Out: the parts of a resource. Called by datasource and pipe. Invariant: a
+directive that stands twice is a problem, and its first value counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from penstock.errors import Location, Problem, did_you_mean
+from penstock.model.datasource import Text, Token
+from penstock.parse.datafile import Entry, items, words
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""What a resource or a node may be called."""
+
+
+def single(entries: Iterable[Entry], problems: list[Problem]) -> dict[str, Entry]:
+    """The entries by keyword, each keyword once."""
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        first = found.setdefault(entry.keyword, entry)
+        if first is not entry:
+            hint = f"the first is in line {first.location.line}"
+            problems.append(Problem("duplicate-directive", f"a second {entry.keyword}", entry.location, hint))
+    return found
+
+
+def parse_token(entry: Entry, scopes: Collection[str], problems: list[Problem]) -> Token | None:
+    """`name SCOPE`."""
+    found = list(words(entry.value))
+    if len(found) != 2:
+        message = f"expected TOKEN name {' or '.join(scopes)}"
+        problems.append(Problem("invalid-token", message, entry.value.location))
+        return None
+    name, scope = found
+    if scope.text.upper() not in scopes:
+        hint = did_you_mean(scope.text, scopes)
+        problems.append(Problem("invalid-token", f"unknown scope `{scope.text}`", scope.location, hint))
+        return None
+    return Token(name.text, scope.text.upper())
+
+
+def parse_tokens(
+    entries: Iterable[Entry], scopes: Collection[str], problems: list[Problem]
+) -> tuple[Token, ...]:
+    """Every TOKEN among the entries."""
+    found = (parse_token(entry, scopes, problems) for entry in entries if entry.keyword == "TOKEN")
+    return tuple(dict.fromkeys(token for token in found if token is not None))
+
+
+def parse_items(entry: Entry | None) -> tuple[str, ...]:
+    """The comma- or line-separated items of a value, each once."""
+    return tuple(dict.fromkeys(item.text for item in items(entry.value))) if entry else ()
+
+
+def parse_text(entry: Entry | None) -> str:
+    """A value as text."""
+    return entry.value.text.strip() if entry else ""
+
+
+def parse_name(text: Text, what: str, problems: list[Problem]) -> str | None:
+    """A value that must be a name."""
+    name = text.text.strip("`\"'")
+    if NAME.fullmatch(name):
+        return name
+    problems.append(invalid_name(name, what, text.location))
+    return None
+
+
+def invalid_name(name: str, what: str, location: Location) -> Problem:
+    """The problem of a name that is none."""
+    hint = "a letter or _, then letters, digits and _"
+    return Problem("invalid-name", f"`{name[:60]}` cannot be the name of {what}", location, hint)
+
+
+def template_problem(location: Location) -> Problem:
+    """The problem of a value that is a template."""
+    return Problem("unsupported-template", "templates come in a later version", location, "write plain SQL")

@@ -1,0 +1,198 @@
+"""The ENGINE directives of a data source to an `Engine`.
+
+In: the directives by keyword, and the columns. Out: an `Engine`, and every problem of its options.
+Called by datasource. Invariant: each column that the engine names exists, and each option belongs
+to the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from penstock.errors import Problem, did_you_mean
+from penstock.model.datasource import Column
+from penstock.model.engine import ENGINES, Engine
+from penstock.model.types import Int, Type
+from penstock.parse.datafile import Entry
+from penstock.parse.keys import KeyPart, check_columns, check_sortable, expression, key_parts
+from penstock.parse.lexer import at_commas, lex
+from penstock.parse.places import part, place
+
+_KEYS = ("ENGINE_PARTITION_KEY", "ENGINE_SORTING_KEY", "ENGINE_PRIMARY_KEY", "ENGINE_SAMPLING_KEY")
+_OF_EVERY_TREE = (*_KEYS, "ENGINE_TTL", "ENGINE_SETTINGS")
+_OWN: Mapping[str, tuple[str, ...]] = {
+    "ReplacingMergeTree": ("ENGINE_VER", "ENGINE_IS_DELETED"),
+    "SummingMergeTree": ("ENGINE_COLUMNS",),
+    "CollapsingMergeTree": ("ENGINE_SIGN",),
+    "VersionedCollapsingMergeTree": ("ENGINE_SIGN", "ENGINE_VERSION"),
+}
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "CollapsingMergeTree": ("ENGINE_SIGN",),
+    "VersionedCollapsingMergeTree": ("ENGINE_SIGN", "ENGINE_VERSION"),
+}
+_OF_TYPE: Mapping[str, Type] = {"ENGINE_SIGN": Int(8), "ENGINE_IS_DELETED": Int(8, signed=False)}
+_COLUMN_OPTIONS = ("ENGINE_VER", "ENGINE_IS_DELETED", "ENGINE_SIGN", "ENGINE_VERSION")
+_TTL_ACTIONS = ("WHERE", "TO", "GROUP", "RECOMPRESS", "SET")
+
+ENGINE_KEYWORDS = (
+    "ENGINE",
+    *_OF_EVERY_TREE,
+    *dict.fromkeys(option for options in _OWN.values() for option in options),
+)
+
+
+def parse_engine(directives: Mapping[str, Entry], columns: Sequence[Column], problems: list[Problem]) -> Engine:
+    """The engine of a data source; MergeTree where the file names none."""
+    name = _parse_name(directives.get("ENGINE"), problems)
+    options = {key: entry for key, entry in directives.items() if key.startswith("ENGINE_") and entry.value.text}
+    problems.extend(_check_options(name, options, directives.get("ENGINE")))
+    keys = {key: _parse_key(options, key, columns, problems) for key in _KEYS}
+    named = {key: _parse_column(options, key, columns, problems) for key in _COLUMN_OPTIONS}
+    problems.extend(_check_keys(keys, columns))
+    problems.extend(_check_named(options, named, keys["ENGINE_SORTING_KEY"]))
+    sampling = keys["ENGINE_SAMPLING_KEY"]
+    return Engine(
+        name=name,
+        partition_key=_texts(keys["ENGINE_PARTITION_KEY"]),
+        sorting_key=_texts(keys["ENGINE_SORTING_KEY"]),
+        primary_key=_texts(keys["ENGINE_PRIMARY_KEY"]),
+        sampling_key=sampling[0].text.text if sampling else None,
+        ttl=_parse_ttl(options.get("ENGINE_TTL"), columns, problems),
+        settings=_parse_settings(options.get("ENGINE_SETTINGS"), problems),
+        ver=_name_of(named["ENGINE_VER"]),
+        is_deleted=_name_of(named["ENGINE_IS_DELETED"]),
+        sign=_name_of(named["ENGINE_SIGN"]),
+        version=_name_of(named["ENGINE_VERSION"]),
+        summed=tuple(key.text.text for key in _parse_key(options, "ENGINE_COLUMNS", columns, problems)),
+        locations=tuple((key, directives[key].location) for key in ENGINE_KEYWORDS if key in directives),
+    )
+
+
+def _parse_name(entry: Entry | None, problems: list[Problem]) -> str:
+    if entry is None or not entry.value.text:
+        return "MergeTree"
+    name = entry.value.text
+    if name in ENGINES:
+        return name
+    hint = did_you_mean(name.partition("(")[0], ENGINES)
+    problems.append(Problem("unknown-engine", f"unknown engine `{name}`", entry.value.location, hint))
+    return "MergeTree"
+
+
+def _check_options(name: str, options: Mapping[str, Entry], engine: Entry | None) -> Iterator[Problem]:
+    if engine is not None and engine.value.text not in ("", name):
+        return
+    known = () if name == "Null" else (*_OF_EVERY_TREE, *_OWN.get(name, ()))
+    for key, entry in options.items():
+        if key not in known:
+            owners = ", ".join(of for of, own in _OWN.items() if key in own)
+            hint = f"it is an option of {owners}" if owners else f"{name} keeps no rows"
+            yield Problem("engine-option", f"{name} has no {key}", entry.location, hint)
+    for key in _NEEDED.get(name, ()):
+        if key not in options and engine is not None:
+            yield Problem("missing-directive", f"{name} needs {key}", engine.location, "the name of a column")
+    if "ENGINE_IS_DELETED" in options and "ENGINE_VER" not in options:
+        entry = options["ENGINE_IS_DELETED"]
+        yield Problem("engine-option", "ENGINE_IS_DELETED needs ENGINE_VER", entry.location, "the name of a column")
+
+
+def _parse_key(
+    options: Mapping[str, Entry], key: str, columns: Sequence[Column], problems: list[Problem]
+) -> tuple[KeyPart, ...]:
+    if key not in options:
+        return ()
+    parts = key_parts(options[key].value, problems)
+    for each in parts:
+        problems.extend(check_columns(each, columns))
+    return parts
+
+
+def _parse_column(
+    options: Mapping[str, Entry], key: str, columns: Sequence[Column], problems: list[Problem]
+) -> Column | None:
+    """The one column that an option names."""
+    if key not in options:
+        return None
+    value = options[key].value
+    found = expression(value, problems)
+    if found is None:
+        return None
+    wrong = list(check_columns(found, columns))
+    column = next((each for each in columns if each.name == found.text.text), None)
+    if column is None and not wrong:
+        wrong = [Problem("unknown-column", f"{key} is the name of a column, not `{value.text}`", value.location)]
+    problems.extend(wrong)
+    return column
+
+
+def _check_keys(keys: Mapping[str, tuple[KeyPart, ...]], columns: Sequence[Column]) -> Iterator[Problem]:
+    for each in keys["ENGINE_SORTING_KEY"]:
+        yield from check_sortable(each, columns)
+    primary, sorting = keys["ENGINE_PRIMARY_KEY"], keys["ENGINE_SORTING_KEY"]
+    for at, each in enumerate(primary if sorting else ()):
+        if at >= len(sorting) or _canonical(each) != _canonical(sorting[at]):
+            message = f"`{each.text.text}` is not part {at + 1} of the sorting key"
+            hint = "the primary key is the sorting key or its beginning"
+            yield Problem("invalid-key", message, each.text.location, hint)
+
+
+def _check_named(
+    options: Mapping[str, Entry], named: Mapping[str, Column | None], sorting: Sequence[KeyPart]
+) -> Iterator[Problem]:
+    for key, column in named.items():
+        wanted = _OF_TYPE.get(key)
+        if column is not None and wanted is not None and column.type != wanted:
+            message = f"{key} needs a column of type {wanted}; `{column.name}` is {column.type}"
+            yield Problem("engine-option", message, options[key].value.location)
+    ver = named["ENGINE_VER"]
+    for each in sorting:
+        if ver is not None and each.text.text == ver.name:
+            message = f"ENGINE_VER `{ver.name}` cannot be in the sorting key"
+            hint = "rows of one sorting key replace each other by it"
+            yield Problem("invalid-key", message, each.text.location, hint)
+
+
+def _parse_ttl(entry: Entry | None, columns: Sequence[Column], problems: list[Problem]) -> str | None:
+    """The expression, without the DELETE that may stand behind it."""
+    if entry is None:
+        return None
+    lexemes = lex(entry.value.text)
+    action = next((each for each in lexemes if each.kind == "word" and each.text.upper() in _TTL_ACTIONS), None)
+    if action is not None or len(list(at_commas(lexemes))) > 1:
+        hint = "one expression, such as `timestamp + INTERVAL 30 DAY`"
+        message = "ENGINE_TTL deletes whole rows by their age, nothing else, in this version"
+        problems.append(Problem("unsupported-ttl", message, entry.value.location, hint))
+        return None
+    ends = len(lexemes) > 2 and lexemes[-2].says("DELETE")
+    text = part(entry.value, 0, lexemes[-2].start) if ends else entry.value
+    found = expression(text, problems)
+    if found is None:
+        return None
+    problems.extend(check_columns(found, columns))
+    return text.text
+
+
+def _parse_settings(entry: Entry | None, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
+    """`name = value, …`."""
+    if entry is None:
+        return ()
+    settings: list[tuple[str, str]] = []
+    for name, *rest in at_commas(lex(entry.value.text)):
+        if name.kind == "word" and len(rest) > 2 and rest[0].says("="):
+            settings.append((name.text, "".join(each.value for each in rest[1:-1])))
+        else:
+            where, hint = place(entry.value, name.start), "such as `index_granularity = 8192`"
+            problems.append(Problem("engine-option", "expected `name = value, …` in ENGINE_SETTINGS", where, hint))
+    return tuple(settings)
+
+
+def _texts(parts: Sequence[KeyPart]) -> tuple[str, ...]:
+    return tuple(each.text.text for each in parts)
+
+
+def _name_of(column: Column | None) -> str | None:
+    return column.name if column else None
+
+
+def _canonical(each: KeyPart) -> tuple[str, ...]:
+    return tuple(lexeme.text for lexeme in lex(each.text.text))

@@ -1,0 +1,66 @@
+"""Which files make a project, and their text.
+
+In: a folder, or paths. Out: contents by relative path. Called by load. Invariant: a path has `/`
+between its parts and begins at the project's folder, on every system.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from penstock.errors import Location, Problem
+from penstock.parse.settings import SETTINGS_FILE
+
+SUFFIXES = (".datasource", ".pipe", ".connection")
+_LEFT_OUT = ("node_modules", "__pycache__")
+
+
+def normal_path(path: str) -> str:
+    """A relative path with `/`, whatever the system that it comes from."""
+    return str(PurePosixPath(path.replace("\\", "/")))
+
+
+def is_part(path: str) -> bool:
+    """Whether a file belongs to a project: a datafile in no hidden folder, or the settings."""
+    *folders, name = PurePosixPath(path).parts or ("",)
+    if path == SETTINGS_FILE:
+        return True
+    is_datafile = name.endswith(SUFFIXES) and not name.startswith(".")
+    return is_datafile and not any(_is_left_out(folder) for folder in folders)
+
+
+def read_folder(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, bytes]]:
+    """The files of a project by relative path, in the order of their paths."""
+    for path in sorted(_walk(folder)):
+        try:
+            yield path, (folder / path).read_bytes()
+        except OSError as error:
+            message = f"the file cannot be read: {error.strerror or 'unknown cause'}"
+            problems.append(Problem("unreadable-file", message, Location(path)))
+
+
+def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
+    """The text of a file, or None and a problem."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        hint = "save the file as UTF-8"
+        problems.append(Problem("not-utf-8", "the file is not UTF-8", Location(path, line, column), hint))
+        return None
+
+
+def _walk(folder: Path) -> Iterator[str]:
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not _is_left_out(name)]
+        for name in names:
+            path = (Path(here) / name).relative_to(folder).as_posix()
+            if is_part(path):
+                yield path
+
+
+def _is_left_out(folder: str) -> bool:
+    return folder.startswith(".") or folder in _LEFT_OUT

@@ -1,0 +1,169 @@
+"""SQL text to lexemes, for the small grammars of a datafile: types, schemas and keys.
+
+In: any text. Out: `Lexeme` values and a `Reader` over them. Called by types, schema, keys and
+datasource. Invariant: `lex` takes every text; what is wrong with it is an `InvalidSyntax` of the
+reader, with the offset of the first character that does not fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["word", "quoted", "string", "number", "symbol", "end"]
+
+DEEPEST = 50
+"""How many brackets may stand inside each other: more than anybody writes, less than recursion takes."""
+
+_LEXEME = re.compile(
+    r"""
+      (?P<space>\s+ | --[^\n]* | \#(?=[!\s]|$)[^\n]* | /\*.*?\*/)
+    | (?P<string>'(?:[^'\\]|\\.|'')*')
+    | (?P<quoted>`(?:[^`\\]|\\.|``)*` | "(?:[^"\\]|\\.|"")*")
+    | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    | (?P<word>[^\W\d]\w*)
+    | (?P<symbol>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(.)|(['`\"])\2", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "f": "\f"}
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+class InvalidSyntax(ValueError):
+    """A text that is not what it should be: what was expected, at which offset, and what to do."""
+
+    code = "invalid-syntax"
+
+    def __init__(self, message: str, offset: int, hint: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """A word, a quoted name, a string, a number or one other character, as it is in the text."""
+
+    kind: Kind
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def value(self) -> str:
+        """The text without its quotes and escapes."""
+        if self.kind not in ("string", "quoted"):
+            return self.text
+        return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]) if found[1] else found[2], self.text[1:-1])
+
+    def says(self, word: str) -> bool:
+        """Whether this is that word (in any case) or symbol."""
+        return self.kind in ("word", "symbol") and self.text.upper() == word.upper()
+
+    def __str__(self) -> str:
+        return f"`{self.text}`" if self.text else "the end"
+
+
+def lex(text: str) -> tuple[Lexeme, ...]:
+    """The lexemes of a text, without spaces and comments, and an end."""
+    found = (
+        Lexeme(match.lastgroup, match.group(), match.start())  # type: ignore[arg-type]
+        for match in _LEXEME.finditer(text)
+        if match.lastgroup != "space"
+    )
+    return (*found, Lexeme("end", "", len(text)))
+
+
+class Reader:
+    """Lexemes to be read one after the other, of which the last is an end."""
+
+    def __init__(self, lexemes: Sequence[Lexeme]):
+        _refuse_depth(lexemes)
+        self._lexemes = lexemes
+        self._next = 0
+
+    def peek(self, ahead: int = 0) -> Lexeme:
+        return self._lexemes[min(self._next + ahead, len(self._lexemes) - 1)]
+
+    def take(self) -> Lexeme:
+        found = self.peek()
+        self._next += found.kind != "end"
+        return found
+
+    def accept(self, word: str) -> bool:
+        """Read that word or symbol if it comes next."""
+        found = self.peek().says(word)
+        if found:
+            self.take()
+        return found
+
+    def expect(self, word: str) -> Lexeme:
+        """Read that word or symbol, which must come next."""
+        if not self.peek().says(word):
+            raise self.unexpected(f"`{word}`")
+        return self.take()
+
+    def until_close(self) -> tuple[Lexeme, ...]:
+        """Read up to the bracket that closes the one just read; the bracket is read and not returned."""
+        inner: list[Lexeme] = []
+        depth = 1
+        while self.peek().kind != "end":
+            found = self.take()
+            depth += step(found)
+            if depth == 0:
+                return tuple(inner)
+            inner.append(found)
+        raise self.unexpected("`)`")
+
+    def finish(self) -> None:
+        """Nothing may follow."""
+        if self.peek().kind != "end":
+            raise self.unexpected("nothing more")
+
+    def unexpected(self, wanted: str, hint: str | None = None) -> InvalidSyntax:
+        """The error for what comes next."""
+        return InvalidSyntax(f"expected {wanted}, found {self.peek()}", self.peek().start, hint)
+
+
+def at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
+    """The parts between the commas that stand outside brackets, each with an end of its own. What
+    is empty has no parts, and a comma may stand behind the last part."""
+    part: list[Lexeme] = []
+    depth = 0
+    for lexeme in lexemes:
+        depth = max(0, depth + step(lexeme))
+        if depth == 0 and lexeme.says(","):
+            yield (*part, Lexeme("end", ",", lexeme.start))
+            part = []
+        elif lexeme.kind != "end":
+            part.append(lexeme)
+        elif part:
+            yield (*part, lexeme)
+
+
+def is_string_start(lexeme: Lexeme) -> bool:
+    """Whether this is a quote that nothing closes."""
+    return lexeme.kind == "symbol" and lexeme.text in "'`\""
+
+
+def step(lexeme: Lexeme) -> int:
+    """By how much a lexeme changes the depth of brackets."""
+    if lexeme.kind != "symbol":
+        return 0
+    return (lexeme.text in _OPENING) - (lexeme.text in _CLOSING)
+
+
+def _refuse_depth(lexemes: Sequence[Lexeme]) -> None:
+    depth = 0
+    for lexeme in lexemes:
+        depth += step(lexeme)
+        if depth > DEEPEST:
+            raise InvalidSyntax(f"more than {DEEPEST} brackets inside each other", lexeme.start)

@@ -1,0 +1,180 @@
+"""The SCHEMA block of a data source to its columns.
+
+In: the block's text. Out: `Column` values, and a problem for each column that is not one. Called by
+datasource. Invariant: a column that is refused for what follows its type is still given, so that
+the keys which name it are not refused as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.errors import Problem, did_you_mean
+from penstock.model.datasource import Column, Text
+from penstock.parse.columnnames import check_name, check_together
+from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, at_commas, is_string_start, lex, step
+from penstock.parse.places import located, part, place
+from penstock.parse.types import read_type
+
+_JSON_PATH = re.compile(r"\$(?:\.[^.\[\]\s]+(?:\[:\])*)*")
+_REFUSED: Mapping[str, str] = {
+    "MATERIALIZED": "compute the column in a materialized view, or give it a DEFAULT",
+    "ALIAS": "compute the column where it is read",
+    "EPHEMERAL": "give the column a DEFAULT",
+    "TTL": "ENGINE_TTL removes whole rows",
+    "NULL": "write Nullable(…) around the type",
+    "NOT": "a column holds no NULL unless its type is Nullable(…)",
+    "COMMENT": "write a comment behind --",
+    "PRIMARY": "write ENGINE_PRIMARY_KEY",
+    "STATISTICS": "the tables have statistics of their own",
+}
+_MODIFIERS = ("DEFAULT", "CODEC", "RENAMED_FROM")
+
+
+class InvalidColumn(InvalidSyntax):
+    """Something in a column that is not what a column may have."""
+
+    code = "invalid-column"
+
+
+class UnsupportedColumn(InvalidSyntax):
+    """Something that ClickHouse allows in a column and this version refuses."""
+
+    code = "unsupported-column"
+
+
+@dataclass(slots=True)
+class _Modifiers:
+    """What follows a column's type, as far as it is read."""
+
+    json_path: str | None = None
+    default: Text | None = None
+    codec: str | None = None
+    renamed_from: str | None = None
+    seen: set[str] = field(default_factory=set)
+
+
+def parse_schema(text: Text, problems: list[Problem]) -> tuple[Column, ...]:
+    """The columns of a SCHEMA block, in their order."""
+    columns: list[Column] = []
+    for lexemes in at_commas(lex(text.text)):
+        try:
+            columns.append(_parse_column(Reader(lexemes), text, problems))
+        except InvalidSyntax as error:
+            problems.append(located(error, text))
+    problems.extend(check_together(columns))
+    first_of_name: dict[str, Column] = {}
+    for column in columns:
+        first_of_name.setdefault(column.name, column)
+    return tuple(first_of_name.values())
+
+
+def _parse_column(reader: Reader, text: Text, problems: list[Problem]) -> Column:
+    head = reader.peek()
+    if head.kind not in ("word", "quoted"):
+        raise InvalidColumn(f"expected the name of a column, found {head}", head.start, _hint(head))
+    reader.take()
+    column = Column(head.value, read_type(reader), location=place(text, head.start))
+    modifiers = _Modifiers()
+    try:
+        check_name(head)
+        _read_modifiers(reader, text, modifiers)
+    except InvalidSyntax as error:
+        problems.append(located(error, text))
+    return replace(
+        column,
+        json_path=modifiers.json_path,
+        default=modifiers.default,
+        codec=modifiers.codec,
+        renamed_from=modifiers.renamed_from,
+    )
+
+
+def _read_modifiers(reader: Reader, text: Text, into: _Modifiers) -> None:
+    while (head := reader.peek()).kind != "end":
+        word = "json path" if _is_path(head) else head.text.upper()
+        if word in into.seen:
+            raise InvalidColumn(f"a second {word} in one column", head.start)
+        into.seen.add(word)
+        if word == "json path":
+            into.json_path = _read_path(reader)
+        elif word == "DEFAULT":
+            into.default = _read_default(reader, text)
+        elif word == "CODEC":
+            into.codec = _read_codec(reader, text)
+        elif word == "RENAMED_FROM":
+            into.renamed_from = _read_old_name(reader)
+        else:
+            raise _unknown(head, text)
+
+
+def _unknown(head: Lexeme, text: Text) -> InvalidSyntax:
+    word = head.text.upper()
+    if head.kind == "word" and word in _REFUSED:
+        name = {"NOT": "NOT NULL", "PRIMARY": "PRIMARY KEY", "TTL": "a column's TTL"}.get(word, word)
+        return UnsupportedColumn(f"{name} is not supported", head.start, _REFUSED[word])
+    begins_line = not text.text[: head.start].rpartition("\n")[2].strip()
+    hint = _hint(head) or did_you_mean(head.text, _MODIFIERS)
+    if begins_line and head.kind in ("word", "quoted"):
+        hint = "is a comma missing before it?"
+    wanted = "a comma, a json path, DEFAULT, CODEC or RENAMED_FROM"
+    return InvalidColumn(f"expected {wanted}, found {head}", head.start, hint)
+
+
+def _hint(head: Lexeme) -> str | None:
+    if is_string_start(head):
+        return "this quote is not closed"
+    return "one comma is too many" if head.kind == "end" else None
+
+
+def _is_path(lexeme: Lexeme) -> bool:
+    return lexeme.kind == "quoted" and lexeme.value.startswith("json:")
+
+
+def _read_path(reader: Reader) -> str:
+    head = reader.take()
+    path = head.value.removeprefix("json:").strip()
+    if not _JSON_PATH.fullmatch(path):
+        hint = "such as `json:$.a`, `json:$.a.b`, `json:$.a[:].b` or `json:$` for the whole row"
+        raise InvalidColumn(f"`{path}` is not a JSON path", head.start, hint)
+    return path
+
+
+def _read_default(reader: Reader, text: Text) -> Text:
+    """Up to the next modifier outside brackets, or the column's end."""
+    keyword = reader.take()
+    last, depth = keyword, 0
+    while (head := reader.peek()).kind != "end":
+        if depth == 0 and last is not keyword and _ends_default(reader):
+            break
+        depth += step(head)
+        if depth < 0 or is_string_start(head):
+            raise InvalidColumn(f"expected an expression after DEFAULT, found {head}", head.start, _hint(head))
+        last = reader.take()
+    if last is keyword or depth:
+        wanted = "`)`" if depth else "an expression after DEFAULT"
+        raise reader.unexpected(wanted)
+    return part(text, keyword.end, last.end)
+
+
+def _ends_default(reader: Reader) -> bool:
+    head, following = reader.peek(), reader.peek(1)
+    if head.kind == "word" and following.kind not in ("symbol", "end"):
+        return head.text.upper() in ("RENAMED_FROM", "TTL", "COMMENT", "MATERIALIZED", "ALIAS")
+    return _is_path(head) or (head.says("CODEC") and following.says("("))
+
+
+def _read_codec(reader: Reader, text: Text) -> str:
+    reader.take()
+    start = reader.expect("(").end
+    inner = reader.until_close()
+    return text.text[start : inner[-1].end].strip() if inner else ""
+
+
+def _read_old_name(reader: Reader) -> str:
+    reader.take()
+    if reader.peek().kind not in ("word", "quoted"):
+        raise InvalidColumn(f"expected the former name of the column, found {reader.peek()}", reader.peek().start)
+    return reader.take().value

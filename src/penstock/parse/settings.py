@@ -1,0 +1,164 @@
+"""`penstock.toml` to `Settings`.
+
+In: the file's text. Out: `Settings`, and a problem for every key that is unknown or of a wrong type.
+Called by load. Invariant: a wrong value is left out, so the settings are always complete and right.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias, get_args
+
+from penstock.errors import Problem, did_you_mean
+from penstock.model.pipe import Dialect
+from penstock.model.settings import (
+    DeploySettings,
+    FlowSettings,
+    ServerSettings,
+    Settings,
+    SparkSettings,
+    StateSettings,
+)
+from penstock.parse.tomlplaces import Path, Places, error_place, find_places
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SETTINGS_FILE = "penstock.toml"
+
+
+class _Wrong(ValueError):
+    """What a value should have been."""
+
+
+Check: TypeAlias = Callable[[Any], Any]
+Checks: TypeAlias = Mapping[str, "Check | Checks"]
+
+
+def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
+    """The settings of a file, with what holds by itself for all that it does not say."""
+    try:
+        document = tomllib.loads(text.replace("\r\n", "\n"))
+    except (ValueError, RecursionError) as error:
+        message = re.sub(r"\s*\(at .*\)$", "", str(error))
+        problems.append(Problem("invalid-toml", message, error_place(str(error), text, file)))
+        return Settings()
+    found = _Reading(find_places(text, file), problems).table((), document, _ROOT)
+    tables = {name: make(**found.pop(name, {})) for name, make in _TABLES.items()}
+    return Settings(**found, **tables)
+
+
+class _Reading:
+    """One document on its way to settings: where its keys stand, and what is wrong with them."""
+
+    def __init__(self, places: Places, problems: list[Problem]):
+        self._places = places
+        self._problems = problems
+
+    def table(self, path: Path, values: Mapping[str, Any], checks: Checks) -> dict[str, Any]:
+        """The values of a table that are right."""
+        found: dict[str, Any] = {}
+        for name, value in values.items():
+            check = checks.get(name)
+            here = (*path, name)
+            if check is None:
+                self._unknown(here, checks)
+            elif isinstance(check, Mapping):
+                if self._is_table(here, value):
+                    found[name] = self.table(here, value, check)
+            else:
+                found.update(self._checked(here, value, check))
+        return found
+
+    def _checked(self, path: Path, value: Any, check: Check) -> dict[str, Any]:
+        try:
+            return {path[-1]: check(value)}
+        except _Wrong as wrong:
+            message = f"`{'.'.join(path)}` must be {wrong}"
+            self._problems.append(Problem("invalid-setting", message, self._places.value(path)))
+            return {}
+
+    def _is_table(self, path: Path, value: Any) -> bool:
+        if not isinstance(value, dict):
+            message = f"`{'.'.join(path)}` must be a table"
+            place = self._places.value(path)
+            self._problems.append(Problem("invalid-setting", message, place, f"write `[{'.'.join(path)}]`"))
+        return isinstance(value, dict)
+
+    def _unknown(self, path: Path, known: Mapping[str, object]) -> None:
+        hint = did_you_mean(path[-1], known)
+        message = f"unknown setting `{'.'.join(path)}`"
+        self._problems.append(Problem("unknown-setting", message, self._places.key(path), hint))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise _Wrong("a text in quotes")
+    return value
+
+
+def _memory(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", value):
+        raise _Wrong('an amount of memory such as "2g" or "512m"')
+    return value
+
+
+def _dialect(value: Any) -> str:
+    if value not in get_args(Dialect):
+        raise _Wrong('"clickhouse" or "spark"')
+    return str(value)
+
+
+def _between(low: int, high: int) -> Check:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise _Wrong(f"a whole number from {low} to {high}")
+        return value
+
+    return check
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _Wrong("a list of texts in quotes")
+    return tuple(value)
+
+
+def _properties(value: Any) -> dict[str, str]:
+    """Texts by name. An unquoted name with dots in it is one name here, not tables in tables."""
+    if not isinstance(value, dict):
+        raise _Wrong("a table of texts")
+    return dict(_flat(value))
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            yield from _flat(inner, f"{prefix}{name}.")
+        elif isinstance(inner, str):
+            yield prefix + name, inner
+        else:
+            raise _Wrong(f"a table of texts: put the value of {prefix}{name} in quotes")
+
+
+_MANY = 2**62
+_TABLES: Mapping[str, Callable[..., Any]] = {
+    "server": ServerSettings,
+    "spark": SparkSettings,
+    "state": StateSettings,
+    "deploy": DeploySettings,
+    "flow": FlowSettings,
+}
+_ROOT: Checks = {
+    "dialect": _dialect,
+    "server": {"host": _text, "port": _between(0, 65535)},
+    "spark": {"master": _text, "driver_memory": _memory, "packages": _texts, "conf": _properties},
+    "catalog": _properties,
+    "state": {"url": _text},
+    "deploy": {"rollback_window_hours": _between(0, 24 * 365)},
+    "flow": {"max_step_rows": _between(1, _MANY), "max_step_bytes": _between(1, _MANY)},
+}

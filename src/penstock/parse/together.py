@@ -1,0 +1,64 @@
+"""What only all files of a project together show to be wrong.
+
+In: the resources, in the order of their files. Out: problems. Called by load. Invariant: a name
+means one resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Union
+
+from penstock.errors import Problem, did_you_mean
+from penstock.model.datasource import DataSource
+from penstock.model.pipe import Materialized, Pipe
+
+_QUARANTINE = "_quarantine"
+
+
+def check_project(resources: Sequence[Union[DataSource, Pipe]], datasources: Collection[str]) -> Iterator[Problem]:
+    """Every problem of the resources; `datasources` are the names of all data source files."""
+    yield from _check_names(resources)
+    yield from _check_renames(resources)
+    for resource in resources:
+        if isinstance(resource, Pipe):
+            yield from _check_targets(resource, datasources)
+
+
+def _check_names(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Problem]:
+    first: dict[str, Union[DataSource, Pipe]] = {}
+    sources = {each.name for each in resources if isinstance(each, DataSource)}
+    for each in resources:
+        earlier = first.setdefault(each.name, each)
+        if earlier is not each:
+            message = f"a second resource `{each.name}`"
+            hint = f"the first is {earlier.location.file}"
+            yield Problem("duplicate-name", message, each.location, hint)
+        base = each.name.removesuffix(_QUARANTINE)
+        if base != each.name and base in sources:
+            message = f"`{each.name}` is the name of the rows that `{base}` refuses"
+            yield Problem("reserved-name", message, each.location, "choose another name")
+
+
+def _check_renames(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Problem]:
+    sources = [each for each in resources if isinstance(each, DataSource)]
+    names = {each.name for each in sources}
+    taken: dict[str, DataSource] = {}
+    for each in sources:
+        old = each.renamed_from
+        if old is None or old == each.name:
+            continue
+        if old in names:
+            yield Problem("invalid-rename", f"`{old}` is still a data source", each.location)
+        elif old in taken:
+            message = f"`{taken[old].name}` and `{each.name}` are both RENAMED_FROM `{old}`"
+            yield Problem("invalid-rename", message, each.location)
+        taken.setdefault(old, each)
+
+
+def _check_targets(pipe: Pipe, datasources: Collection[str]) -> Iterator[Problem]:
+    for node in pipe.nodes:
+        if isinstance(node.kind, Materialized) and node.kind.datasource not in datasources:
+            target = node.kind
+            hint = did_you_mean(target.datasource, datasources)
+            yield Problem("unknown-datasource", f"there is no data source `{target.datasource}`", target.location, hint)

@@ -1,0 +1,254 @@
+"""The text of a column type to a `Type`, by ClickHouse's grammar.
+
+In: a text, or a reader that stands before a type. Out: a `Type`. Called by schema and by whoever
+meets a type's name in SQL. Invariant: `parse_type(str(type)) == type`; what the lake cannot hold is
+an `InvalidType` that says what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, lex
+from penstock.parse.typerules import (
+    REFUSED,
+    UNSUPPORTED,
+    InvalidType,
+    check_key,
+    check_low_cardinality,
+    check_nullable,
+    check_zone,
+    simple_function,
+)
+from penstock.parse.typevalues import read_enum, read_number, read_parameters
+
+_PLAIN: Mapping[str, t.Type] = {
+    **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
+    "Float32": t.Float(32),
+    "Float64": t.Float(64),
+    "Bool": t.Bool(),
+    "String": t.String(),
+    "UUID": t.UUID(),
+    "Date": t.Date(),
+    "Date32": t.Date(wide=True),
+    "JSON": t.Json(),
+    "IPv4": t.IPv4(),
+    "IPv6": t.IPv6(),
+}
+_ANY_CASE = ("Bool", "Date", "Date32", "DateTime", "DateTime64", "Decimal", "Decimal32", "Decimal64", "Decimal128")
+_SPELLINGS = {name.lower(): name for name in (*_ANY_CASE, "Enum", "JSON")} | {"enum8": "Enum8", "enum16": "Enum16"}
+
+
+def parse_type(text: str) -> t.Type:
+    """The type a text names. Raises InvalidSyntax (mostly its subclass InvalidType)."""
+    reader = Reader(lex(text))
+    found = read_type(reader)
+    reader.finish()
+    return found
+
+
+def read_type(reader: Reader) -> t.Type:
+    """The type that comes next in a reader; what follows it stays unread."""
+    head = reader.peek()
+    if head.kind != "word":
+        raise InvalidType(f"expected a type, found {head}", head.start)
+    reader.take()
+    name = _SPELLINGS.get(head.text.lower(), head.text)
+    if name in _PLAIN:
+        return _read_plain(reader, _PLAIN[name])
+    if name in _READERS:
+        return _READERS[name](reader, head)
+    raise _unknown(head)
+
+
+def _unknown(head: Lexeme) -> InvalidType:
+    hint = REFUSED.get(head.text.lower())
+    if hint is not None or head.text in UNSUPPORTED:
+        return InvalidType(f"the type `{head.text}` is not supported", head.start, hint)
+    names = (*_PLAIN, *_READERS)
+    return InvalidType(f"unknown type `{head.text}`", head.start, did_you_mean(head.text, names))
+
+
+def _read_plain(reader: Reader, plain: t.Type) -> t.Type:
+    if not reader.accept("("):
+        return plain
+    if not reader.peek().says(")"):
+        raise InvalidType(f"`{plain}` takes no arguments", reader.peek().start, f"write `{plain}`")
+    reader.take()
+    return plain
+
+
+def _read_one(reader: Reader, check: Callable[[t.Type, Lexeme], None]) -> t.Type:
+    """`(T)`, T being allowed there."""
+    reader.expect("(")
+    inner = reader.peek()
+    found = read_type(reader)
+    check(found, inner)
+    reader.expect(")")
+    return found
+
+
+def _read_array(reader: Reader, head: Lexeme) -> t.Type:
+    return t.Array(_read_one(reader, _check_nothing))
+
+
+def _check_nothing(of: t.Type, where: Lexeme) -> None:
+    """Every type may stand here."""
+
+
+def _read_nullable(reader: Reader, head: Lexeme) -> t.Type:
+    return t.Nullable(_read_one(reader, check_nullable))
+
+
+def _read_low_cardinality(reader: Reader, head: Lexeme) -> t.Type:
+    return t.LowCardinality(_read_one(reader, check_low_cardinality))
+
+
+def _read_map(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    where = reader.peek()
+    key = read_type(reader)
+    check_key(key, where)
+    reader.expect(",")
+    value = read_type(reader)
+    reader.expect(")")
+    return t.Map(key, value)
+
+
+def _read_tuple(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    fields = [_read_field(reader)]
+    while reader.accept(","):
+        fields.append(_read_field(reader))
+    reader.expect(")")
+    names = [name for name, _ in fields if name is not None]
+    if names and len(names) < len(fields):
+        raise InvalidType("either all elements of a Tuple have a name or none has", head.start)
+    if len(set(names)) < len(names):
+        raise InvalidType("two elements of a Tuple have the same name", head.start)
+    return t.Tuple(tuple(fields))
+
+
+def _read_field(reader: Reader) -> tuple[str | None, t.Type]:
+    first, second = reader.peek(), reader.peek(1)
+    named = first.kind == "quoted" or (first.kind == "word" and second.kind == "word")
+    if not named:
+        return None, read_type(reader)
+    reader.take()
+    if not first.value:
+        raise InvalidType("the name of an element is empty", first.start)
+    return first.value, read_type(reader)
+
+
+def _read_fixed_string(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    length = read_number(reader, 1, 0xFFFFFF)
+    reader.expect(")")
+    return t.FixedString(length)
+
+
+def _read_datetime(reader: Reader, head: Lexeme) -> t.Type:
+    if not reader.accept("(") or reader.accept(")"):
+        return t.DateTime()
+    zone = _read_zone(reader)
+    reader.expect(")")
+    return t.DateTime(zone)
+
+
+def _read_datetime64(reader: Reader, head: Lexeme) -> t.Type:
+    if not reader.accept("("):
+        return t.DateTime64()
+    where = reader.peek()
+    precision = read_number(reader, 0, 9)
+    if precision > 6:
+        raise InvalidType(
+            f"DateTime64({precision}) is not supported", where.start, "the lake keeps microseconds: write DateTime64(6)"
+        )
+    zone = _read_zone(reader) if reader.accept(",") else None
+    reader.expect(")")
+    return t.DateTime64(precision, zone)
+
+
+def _read_zone(reader: Reader) -> str:
+    where = reader.peek()
+    if where.kind != "string":
+        raise InvalidType(f"expected a time zone in quotes, found {where}", where.start, "such as 'UTC'")
+    reader.take()
+    check_zone(where)
+    return where.value
+
+
+def _read_decimal(reader: Reader, head: Lexeme) -> t.Type:
+    if not reader.accept("("):
+        return t.Decimal(10, 0)
+    where = reader.peek()
+    precision = read_number(reader, 1, 76)
+    if precision > 38:
+        raise InvalidType(
+            f"a Decimal of {precision} digits is not supported", where.start, "the greatest precision is 38"
+        )
+    scale = read_number(reader, 0, precision) if reader.accept(",") else 0
+    reader.expect(")")
+    return t.Decimal(precision, scale)
+
+
+def _read_sized_decimal(precision: int) -> Callable[[Reader, Lexeme], t.Type]:
+    def read(reader: Reader, head: Lexeme) -> t.Type:
+        reader.expect("(")
+        scale = read_number(reader, 0, precision)
+        reader.expect(")")
+        return t.Decimal(precision, scale)
+
+    return read
+
+
+def _read_aggregate(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    function = _read_function(reader)
+    parameters = read_parameters(reader)
+    arguments: list[t.Type] = []
+    while reader.accept(","):
+        arguments.append(read_type(reader))
+    reader.expect(")")
+    return t.AggregateFunction(function.text, tuple(arguments), parameters)
+
+
+def _read_simple_aggregate(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    function = _read_function(reader)
+    name = simple_function(function)
+    reader.expect(",")
+    of = read_type(reader)
+    reader.expect(")")
+    return t.SimpleAggregateFunction(name, of)
+
+
+def _read_function(reader: Reader) -> Lexeme:
+    if reader.peek().kind != "word":
+        raise InvalidType(f"expected the name of a function, found {reader.peek()}", reader.peek().start)
+    return reader.take()
+
+
+_READERS: Mapping[str, Callable[[Reader, Lexeme], t.Type]] = {
+    "Array": _read_array,
+    "Nullable": _read_nullable,
+    "LowCardinality": _read_low_cardinality,
+    "Map": _read_map,
+    "Tuple": _read_tuple,
+    "FixedString": _read_fixed_string,
+    "DateTime": _read_datetime,
+    "DateTime64": _read_datetime64,
+    "Decimal": _read_decimal,
+    "Decimal32": _read_sized_decimal(9),
+    "Decimal64": _read_sized_decimal(18),
+    "Decimal128": _read_sized_decimal(38),
+    "Enum": read_enum,
+    "Enum8": read_enum,
+    "Enum16": read_enum,
+    "AggregateFunction": _read_aggregate,
+    "SimpleAggregateFunction": _read_simple_aggregate,
+}
+
+__all__ = ["InvalidSyntax", "InvalidType", "parse_type", "read_type"]

@@ -1,0 +1,30 @@
+"""Manifests as JSON text, to keep them in the state store.
+
+In: a `Manifest`, or its text. Out: the other. Called by `deployments`. Invariant: what is read back
+equals what was written; a key that a later version adds has a default, so old texts stay readable.
+"""
+
+from __future__ import annotations
+
+from cattrs.preconf.orjson import make_converter
+from cattrs.strategies import configure_tagged_union
+
+from penstock.model.manifest import Flow, Manifest
+from penstock.model.types import Type
+from penstock.parse.types import parse_type
+
+_converter = make_converter()
+# A type is kept as its ClickHouse text, which people can read and `parse_type` reads back.
+_converter.register_unstructure_hook_func(lambda hint: hint == Type, str)
+_converter.register_structure_hook_func(lambda hint: hint == Type, lambda text, _: parse_type(text))
+configure_tagged_union(Flow, _converter, tag_name="kind")
+
+
+def manifest_to_json(manifest: Manifest) -> str:
+    """The manifest as JSON text."""
+    return _converter.dumps(manifest).decode()
+
+
+def manifest_from_json(text: str) -> Manifest:
+    """The inverse of `manifest_to_json`."""
+    return _converter.loads(text, Manifest)

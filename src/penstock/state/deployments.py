@@ -1,0 +1,124 @@
+"""The deployments there are and were: every version of the project, with its plan and manifest.
+
+In: what the planner made, and moves of state. Out: `Deployment` values. Called by deploy.
+Invariant: a state changes only from one the caller named; otherwise nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from penstock.errors import Conflict, NotFound
+from penstock.model.deployment import RUNNING, Deployment, State
+from penstock.model.manifest import Manifest
+from penstock.state.codec import manifest_from_json, manifest_to_json
+from penstock.state.database import Database
+from penstock.state.schema import deployments
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A deployment goes to state `to`, if its state is one of `of`."""
+
+    deployment: int
+    of: Collection[State]
+    to: State
+
+
+class Deployments:
+    """The table of deployments."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    def create(
+        self,
+        name: str,
+        base: int | None,
+        files: Mapping[str, str],
+        plan: Mapping[str, object],
+        manifest: Manifest,
+    ) -> Deployment:
+        """Keep a new deployment, in state planned."""
+        now = datetime.now(timezone.utc)
+        values = {
+            "name": name,
+            "state": "planned",
+            "base": base,
+            "created_at": now,
+            "updated_at": now,
+            "files": dict(files),
+            "plan": dict(plan),
+            "manifest": manifest_to_json(manifest),
+        }
+        with self._database.write() as connection:
+            row = connection.execute(sa.insert(deployments).values(values).returning(deployments)).one()
+        return _deployment(row)
+
+    def get(self, number: int) -> Deployment:
+        """Raises NotFound."""
+        with self._database.read() as connection:
+            return _get(connection, number)
+
+    def list(self) -> tuple[Deployment, ...]:
+        """All of them, newest first."""
+        return self._where(sa.true())
+
+    def running(self) -> tuple[Deployment, ...]:
+        """Those whose flows run, newest first."""
+        return self.in_state(*RUNNING)
+
+    def in_state(self, *states: State) -> tuple[Deployment, ...]:
+        """Newest first."""
+        return self._where(deployments.c.state.in_(states))
+
+    def move(
+        self, number: int, to: State, *, of: Collection[State], error: Mapping[str, object] | None = None
+    ) -> Deployment:
+        """Change the state. Raises NotFound, Conflict if the state is not among `of`."""
+        with self._database.write() as connection:
+            apply_move(connection, Move(number, of, to), error)
+            return _get(connection, number)
+
+    def set_manifest(self, number: int, manifest: Manifest) -> Deployment:
+        """Replace the manifest (an activation fills in its cuts). Raises NotFound."""
+        values = {"manifest": manifest_to_json(manifest), "updated_at": datetime.now(timezone.utc)}
+        with self._database.write() as connection:
+            connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
+            return _get(connection, number)
+
+    def _where(self, condition: sa.ColumnElement[bool]) -> tuple[Deployment, ...]:
+        query = sa.select(deployments).where(condition).order_by(deployments.c.id.desc())
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+        return tuple(map(_deployment, rows))
+
+
+def apply_move(connection: Connection, move: Move, error: Mapping[str, object] | None = None) -> None:
+    """Change a state inside the caller's transaction. Raises NotFound, Conflict."""
+    values: dict[str, object] = {"state": move.to, "updated_at": datetime.now(timezone.utc)}
+    if error is not None:
+        values["error"] = dict(error)
+    statement = sa.update(deployments).where(deployments.c.id == move.deployment, deployments.c.state.in_(move.of))
+    if connection.execute(statement.values(values)).rowcount != 1:
+        found = _get(connection, move.deployment)
+        allowed = " or ".join(sorted(move.of))
+        raise Conflict(f"deployment {found.id} is {found.state}; only one that is {allowed} can become {move.to}")
+
+
+def _get(connection: Connection, number: int) -> Deployment:
+    row = connection.execute(sa.select(deployments).where(deployments.c.id == number)).one_or_none()
+    if row is None:
+        raise NotFound(f"there is no deployment {number}", hint="`penstock deployment ls` shows those there are")
+    return _deployment(row)
+
+
+def _deployment(row: sa.Row[Any]) -> Deployment:
+    values = dict(row._mapping)
+    return Deployment(**(values | {"manifest": manifest_from_json(values["manifest"])}))

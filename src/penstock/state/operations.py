@@ -1,0 +1,60 @@
+"""The operations log: what was done to which data source, and how long it took.
+
+In: `Operation` values. Out: the latest of them. Called by flow and deploy; later a service data
+source. Invariant: it only grows by whole operations; nothing depends on what it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timezone
+
+import sqlalchemy as sa
+
+from penstock.state.database import Database
+from penstock.state.schema import operations
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation, with the names of the service data source `datasources_ops_log`."""
+
+    event_type: str
+    datasource_name: str
+    deployment_id: int | None = None
+    result: str = "ok"
+    elapsed_time: float = 0.0
+    rows: int = 0
+    rows_quarantine: int = 0
+    read_rows: int = 0
+    read_bytes: int = 0
+    written_rows: int = 0
+    written_bytes: int = 0
+    error: str | None = None
+    timestamp: datetime = field(default_factory=_now)
+
+
+_NAMES = tuple(each.name for each in fields(Operation))
+
+
+class Operations:
+    """The log."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    def log(self, operation: Operation) -> None:
+        values = {name: getattr(operation, name) for name in _NAMES}
+        with self._database.write() as connection:
+            connection.execute(sa.insert(operations).values(values))
+
+    def recent(self, limit: int) -> tuple[Operation, ...]:
+        """Newest first."""
+        columns = [operations.c[name] for name in _NAMES]
+        query = sa.select(*columns).order_by(operations.c.id.desc()).limit(limit)
+        with self._database.read() as connection:
+            return tuple(Operation(*row) for row in connection.execute(query))

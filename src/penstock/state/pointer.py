@@ -1,0 +1,57 @@
+"""Which deployment is live: one row, changed by compare-and-set.
+
+In: the version the caller saw and what it wants. Out: `Pointed`. Called by deploy/promote.
+Invariant: the pointer and the states that go with it change in one transaction or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from penstock.errors import Conflict
+from penstock.state.database import Database
+from penstock.state.deployments import Move, apply_move
+from penstock.state.schema import pointer
+
+__all__ = ["Move", "Pointed", "Pointer"]
+
+ROW = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pointed:
+    """The live deployment and the one before it. `version` grows with every switch."""
+
+    live: int | None
+    previous: int | None
+    version: int
+
+
+class Pointer:
+    """The switch between versions."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    def read(self) -> Pointed:
+        query = sa.select(pointer.c.live, pointer.c.previous, pointer.c.version).where(pointer.c.id == ROW)
+        with self._database.read() as connection:
+            live, previous, version = connection.execute(query).one()
+        return Pointed(live, previous, version)
+
+    def swap(
+        self, expected_version: int, live: int | None, previous: int | None, moves: Sequence[Move] = ()
+    ) -> Pointed:
+        """Point elsewhere and move the states. Raises Conflict if the version or a state is
+        another than expected, NotFound if a deployment does not exist; then nothing changed."""
+        values = {"live": live, "previous": previous, "version": expected_version + 1}
+        unchanged = sa.and_(pointer.c.id == ROW, pointer.c.version == expected_version)
+        with self._database.write() as connection:
+            if connection.execute(sa.update(pointer).where(unchanged).values(values)).rowcount != 1:
+                raise Conflict("another deployment went live meanwhile", hint="look at it and try again")
+            for move in moves:
+                apply_move(connection, move)
+        return Pointed(live, previous, expected_version + 1)

@@ -1,0 +1,113 @@
+"""The tables of the state store, as SQLAlchemy Core knows them.
+
+In: nothing. Out: `METADATA` and one `Table` a name. Called by every module of state and by the
+migrations' test. Invariant: what is here is what `migrations/` builds; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+
+class Moment(TypeDecorator[datetime]):
+    """A moment in UTC. SQLite keeps no zone, so the value is normalised on both ways."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.astimezone(timezone.utc) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)
+
+
+METADATA = sa.MetaData()
+
+deployments = sa.Table(
+    "deployments",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("base", sa.Integer),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    sa.Column("files", sa.JSON, nullable=False),
+    sa.Column("plan", sa.JSON, nullable=False),
+    sa.Column("manifest", sa.Text, nullable=False),
+    sa.Column("error", sa.JSON(none_as_null=True)),
+    sa.Index("deployments_state", "state"),
+)
+
+pointer = sa.Table(
+    "pointer",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("live", sa.Integer, sa.ForeignKey("deployments.id")),
+    sa.Column("previous", sa.Integer, sa.ForeignKey("deployments.id")),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+journal = sa.Table(
+    "journal",
+    METADATA,
+    sa.Column("deployment", sa.Integer, sa.ForeignKey("deployments.id"), primary_key=True),
+    sa.Column("ordinal", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("step", sa.Text, nullable=False),
+    sa.Column("done", sa.Boolean, nullable=False),
+)
+
+batches = sa.Table(
+    "batches",
+    METADATA,
+    sa.Column("stream", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("segment", sa.Text, nullable=False),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("received_at", Moment, nullable=False),
+)
+
+batch_keys = sa.Table(
+    "batch_keys",
+    METADATA,
+    sa.Column("stream", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, nullable=False),
+)
+
+tokens = sa.Table(
+    "tokens",
+    METADATA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),
+    sa.Column("scopes", sa.JSON, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+)
+
+operations = sa.Table(
+    "operations",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("timestamp", Moment, nullable=False),
+    sa.Column("event_type", sa.Text, nullable=False),
+    sa.Column("datasource_name", sa.Text, nullable=False),
+    sa.Column("deployment_id", sa.Integer),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("elapsed_time", sa.Float, nullable=False),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("rows_quarantine", sa.BigInteger, nullable=False),
+    sa.Column("read_rows", sa.BigInteger, nullable=False),
+    sa.Column("read_bytes", sa.BigInteger, nullable=False),
+    sa.Column("written_rows", sa.BigInteger, nullable=False),
+    sa.Column("written_bytes", sa.BigInteger, nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Index("operations_timestamp", "timestamp"),
+)

@@ -1,0 +1,86 @@
+"""Who may call: named tokens with scopes.
+
+In: names and scopes. Out: a secret (once), `Token` values. Called by serve and deploy/pipeline.
+Invariant: the store holds digests only; a secret cannot be read back from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from penstock.errors import Conflict, NotFound, did_you_mean
+from penstock.state.database import Database
+from penstock.state.schema import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token's name and what it allows."""
+
+    name: str
+    scopes: tuple[str, ...]
+
+
+class Tokens:
+    """The tokens. They are few and asked for at every call, so they are kept in memory too; the
+    server that owns the store is the only one that changes them."""
+
+    def __init__(self, database: Database):
+        self._database = database
+        self._guard = threading.Lock()
+        self._by_digest: Mapping[str, Token] = self._load()
+
+    def create(self, name: str, scopes: tuple[str, ...]) -> str:
+        """Make a token; returns its secret, which nobody can ask for again. Raises Conflict if
+        the name is taken."""
+        secret = f"p.{secrets.token_urlsafe(32)}"
+        values = {
+            "name": name,
+            "digest": _digest(secret),
+            "scopes": list(scopes),
+            "created_at": datetime.now(timezone.utc),
+        }
+        with self._guard:
+            try:
+                with self._database.write() as connection:
+                    connection.execute(sa.insert(tokens).values(values))
+            except IntegrityError as error:
+                raise Conflict(f"there is a token `{name}`", hint="remove it first, or take another name") from error
+            self._by_digest = self._load()
+        return secret
+
+    def find(self, secret: str) -> Token | None:
+        """The token of a secret. What is looked up is a digest of the secret, so the time it takes
+        says nothing about secrets that exist."""
+        return self._by_digest.get(_digest(secret))
+
+    def list(self) -> tuple[Token, ...]:
+        """By name."""
+        return tuple(sorted(self._by_digest.values(), key=lambda token: token.name))
+
+    def remove(self, name: str) -> None:
+        """Raises NotFound."""
+        with self._guard:
+            with self._database.write() as connection:
+                removed = connection.execute(sa.delete(tokens).where(tokens.c.name == name)).rowcount
+            if not removed:
+                known = [token.name for token in self._by_digest.values()]
+                raise NotFound(f"there is no token `{name}`", hint=did_you_mean(name, known))
+            self._by_digest = self._load()
+
+    def _load(self) -> Mapping[str, Token]:
+        with self._database.read() as connection:
+            rows = connection.execute(sa.select(tokens.c.digest, tokens.c.name, tokens.c.scopes)).all()
+        return {digest: Token(name, tuple(scopes)) for digest, name, scopes in rows}
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

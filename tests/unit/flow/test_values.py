@@ -1,0 +1,125 @@
+"""What an ingested JSON value becomes, type by type."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.flow.rows import parse_row
+from penstock.flow.values import Unfit, converter
+from penstock.parse.types import parse_type
+
+
+def convert(type_text: str, json_text: str) -> object:
+    return converter(parse_type(type_text))(parse_row(b'{"v":' + json_text.encode() + b"}")["v"])
+
+
+SECOND = 1_000_000
+
+FITS = [
+    ("UInt8", "255", 255),
+    ("UInt8", '"7"', 7),
+    ("Int8", "-128", -128),
+    ("Int64", "9223372036854775807", 2**63 - 1),
+    ("UInt64", "18446744073709551615", Decimal(2**64 - 1)),
+    ("UInt32", "3.0", 3),
+    ("UInt32", "1e3", 1000),
+    ("UInt8", "true", 1),
+    ("Float64", "1.5", 1.5),
+    ("Float64", '"2.25"', 2.25),
+    ("Decimal(10, 2)", "1.10", Decimal("1.10")),
+    ("Decimal(38, 20)", "0.12345678901234567890", Decimal("0.12345678901234567890")),
+    ("Bool", "true", True),
+    ("Bool", "0", False),
+    ("String", '"x"', "x"),
+    ("String", "1.10", "1.10"),
+    ("String", '{"a": [1, 2.50, null]}', '{"a":[1,2.50,null]}'),
+    ("LowCardinality(Nullable(String))", '"é"', "é"),
+    ("UUID", '"61F0C404-5CB3-11E7-907B-A6006AD3DBA0"', "61f0c404-5cb3-11e7-907b-a6006ad3dba0"),
+    ("Date", '"2013-01-02"', 15707),
+    ("Date", "15707", 15707),
+    ("Date32", '"1900-01-01"', -25567),
+    ("DateTime", '"2013-01-01 10:00:00"', 1357034400 * SECOND),
+    ("DateTime", '"2013-01-01T10:00:00Z"', 1357034400 * SECOND),
+    ("DateTime", '"2013-01-01T12:00:00+02:00"', 1357034400 * SECOND),
+    ("DateTime('Europe/Paris')", '"2013-01-01 11:00:00"', 1357034400 * SECOND),
+    ("DateTime", "1357034400", 1357034400 * SECOND),
+    ("DateTime", '"1357034400"', 1357034400 * SECOND),
+    ("DateTime", '"2013-01-01 10:00:00.999"', 1357034400 * SECOND),
+    ("DateTime64(3)", '"2013-01-01 10:00:00.123456"', 1357034400 * SECOND + 123_000),
+    ("DateTime64(3)", "1357034400123", 1357034400 * SECOND + 123_000),
+    ("DateTime64(6)", "1357034400.5", 1357034400 * SECOND + 500_000),
+    ("Enum8('a' = 1, 'b' = 2)", '"b"', "b"),
+    ("Enum8('a' = 1, 'b' = 2)", "1", "a"),
+    ("Array(UInt8)", "[1, 2]", [1, 2]),
+    ("Array(Nullable(UInt8))", "[1, null]", [1, None]),
+    ("Map(String, UInt8)", '{"k": 1}', [("k", 1)]),
+    ("Tuple(a String, b UInt8)", '{"a": "x", "b": 1}', {"a": "x", "b": 1}),
+    ("Tuple(String, UInt8)", '["x", 1]', {"_1": "x", "_2": 1}),
+    ("JSON", '{"a": 1.0}', '{"a":1.0}'),
+    ("IPv4", '"127.0.0.1"', "127.0.0.1"),
+    ("FixedString(2)", '"ab"', "ab"),
+]
+
+DOES_NOT_FIT = [
+    ("UInt8", "256", "256 is outside UInt8 (0 to 255)"),
+    ("UInt8", "-1", "-1 is outside UInt8 (0 to 255)"),
+    ("UInt32", '"abc"', '"abc" is not a UInt32'),
+    ("UInt32", '""', '"" is not a UInt32'),
+    ("Int8", "1.5", "1.5 is not an Int8"),
+    ("UInt32", "1e999999999", "1e999999999 is not a UInt32"),
+    ("Float64", "true", "true is not a number"),
+    ("Float64", '"x"', '"x" is not a number'),
+    ("Decimal(4, 2)", "100", "100 is outside Decimal(4, 2)"),
+    ("Decimal(4, 2)", "1.111", "1.111 has more than 2 digits after the point"),
+    ("Bool", "2", "2 is not true or false"),
+    ("UUID", '"x"', '"x" is not a UUID'),
+    ("Date", '"2150-01-01"', '"2150-01-01" is outside Date'),
+    ("DateTime", '"yesterday"', '"yesterday" is not a time (expected YYYY-MM-DD hh:mm:ss)'),
+    ("DateTime", '"2013-02-30 00:00:00"', '"2013-02-30 00:00:00" is not a time: day is out of range for month'),
+    ("DateTime", "-1", "-1 is outside what the type holds"),
+    ("Enum8('a' = 1)", '"c"', '"c" is not one of a'),
+    ("Array(UInt8)", '"x"', '"x" where an array was expected'),
+    ("Array(UInt8)", "[null]", "null where UInt8 was expected"),
+    ("Tuple(UInt8, UInt8)", "[1]", "1 values where 2 were expected"),
+    ("FixedString(2)", '"éé"', '"éé" is longer than 2 bytes'),
+    ("AggregateFunction(count)", "1", "an aggregate state cannot be ingested; only a materialized view fills this column"),
+]
+
+
+@pytest.mark.parametrize(("type_text", "json_text", "stored"), FITS)
+def test_fits(type_text: str, json_text: str, stored: object) -> None:
+    assert convert(type_text, json_text) == stored
+
+
+@pytest.mark.parametrize(("type_text", "json_text", "reason"), DOES_NOT_FIT)
+def test_does_not_fit(type_text: str, json_text: str, reason: str) -> None:
+    with pytest.raises(Unfit) as raised:
+        convert(type_text, json_text)
+    assert str(raised.value) == reason
+
+
+TYPES = sorted({type_text for type_text, _, _ in FITS})
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(TYPES), JSON.filter(lambda value: value is not None))
+def test_any_json_is_stored_or_unfit(type_text: str, value: object) -> None:
+    parsed = parse_row(json.dumps({"v": value}).encode())["v"]
+    try:
+        converter(parse_type(type_text))(parsed)
+    except Unfit as reason:
+        assert str(reason)
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_every_uint64_is_kept(number: int) -> None:
+    assert convert("UInt64", str(number)) == number

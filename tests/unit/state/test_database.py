@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from penstock.errors import Failed
+from penstock.state.database import Database, open_database
+from penstock.state.schema import METADATA, tokens
+
+
+def test_migrations_build_what_the_schema_says(database: Database) -> None:
+    with database.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, METADATA) == []
+
+
+def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'state.db'}"
+    open_database(url).close()
+    second = open_database(url)
+    with second.read() as connection:
+        assert connection.execute(sa.text("select count(*) from alembic_version")).scalar_one() == 1
+    second.close()
+
+
+def test_sqlite_is_durable_and_lets_readers_go_on(database: Database) -> None:
+    with database.read() as connection:
+        names = ("journal_mode", "synchronous")
+        found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names}
+    assert found == {"journal_mode": "wal", "synchronous": 2}
+
+
+def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
+    values = {"name": "a", "digest": "d", "scopes": [], "created_at": None}
+
+    def fail() -> None:
+        with database.write() as connection:
+            connection.execute(sa.insert(tokens).values(values | {"created_at": sa.func.now()}))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with database.read() as connection:
+        assert connection.execute(sa.select(tokens)).all() == []
+
+
+def test_a_read_does_not_wait_for_a_writer(database: Database) -> None:
+    seen = threading.Event()
+
+    def read() -> None:
+        with database.read() as connection:
+            connection.execute(sa.select(tokens)).all()
+        seen.set()
+
+    with database.write() as connection:
+        connection.execute(sa.delete(tokens))
+        thread = threading.Thread(target=read)
+        thread.start()
+        assert seen.wait(5)
+    thread.join()
+
+
+def test_many_openers_at_once_migrate_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'state.db'}"
+    failures: list[Exception] = []
+
+    def open_and_close() -> None:
+        try:
+            open_database(url).close()
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_and_close) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_a_place_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match="cannot be opened"):
+        open_database(f"sqlite:///{tmp_path / 'no' / 'state.db'}")
