@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -25,7 +26,10 @@ PURPOSES = {"demo": True, "test": True, "dev": False}
 """Each purpose is an extra of pyproject.toml; the value says whether it runs Spark."""
 
 BEAT = 10.0
-"""Seconds of silence after which a line says that the work goes on."""
+"""Seconds between two lines that say that the work goes on."""
+
+NOTHING = re.compile(r"(?!)")
+"""Matches no line."""
 
 sys.path.insert(0, str(ROOT / "src"))
 from penstock.errors import PenstockError  # noqa: E402
@@ -66,7 +70,7 @@ def install(purpose: str) -> None:
         make_venv()
     say(f"Installing Penstock and what `make {purpose}` needs (the first time Spark is fetched, some 400 MB)")
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-    run([*pip, "--editable", f"{ROOT}[{purpose}]"], shown=("Downloading ", "Building ", "Installing collected"))
+    run([*pip, "--editable", f"{ROOT}[{purpose}]"], shown=re.compile(r"Downloading .* MB|Building wheel|Installing"))
 
 
 def make_venv() -> None:
@@ -76,17 +80,17 @@ def make_venv() -> None:
             "This Python cannot make virtual environments: its `ensurepip` is missing.\n"
             f"  Debian and Ubuntu:  apt-get install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
         )
-    run([sys.executable, "-m", "venv", "--clear", str(VENV)], shown=())
+    run([sys.executable, "-m", "venv", "--clear", str(VENV)])
 
 
 def fetch_jars() -> None:
     say("Fetching Iceberg for Spark (some 50 MB)")
-    run([str(PYTHON), "-m", "penstock.lake.jars"], shown=())
+    run([str(PYTHON), "-m", "penstock.lake.jars"])
 
 
-def run(command: list[str], shown: tuple[str, ...]) -> None:
-    """Run a command; print the lines that begin with one of `shown`, a beat when it is silent, and
-    all of its output when it fails."""
+def run(command: list[str], shown: re.Pattern[str] = NOTHING) -> None:
+    """Run a command; print the lines that begin as `shown` says, a beat every so often, and all of
+    its output when it fails."""
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=ROOT
@@ -97,7 +101,7 @@ def run(command: list[str], shown: tuple[str, ...]) -> None:
     assert process.stdout is not None
     for line in process.stdout:
         output.append(line)
-        if line.lstrip().startswith(shown) and shown:
+        if shown.match(line.strip()):
             say("  " + line.strip()[:110])
     finished.set()
     if process.wait() != 0:

@@ -31,8 +31,9 @@ class Refused(Exception):
 class Client:
     """Thread-safe."""
 
-    def __init__(self, url: str, token: str):
-        self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120)
+    def __init__(self, url: str, token: str, transport: httpx.BaseTransport | None = None):
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=120, transport=transport)
 
     def close(self) -> None:
         self._http.close()

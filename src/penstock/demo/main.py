@@ -95,7 +95,8 @@ def _verdict(stage: Stage, began: float) -> int:
     stage.console.print(
         f"{pace:,.0f} rows a second; posted → visible two views away: p50 {percentile(samples, 0.5):.2f} s, "
         f"p95 {percentile(samples, 0.95):.2f} s ({len(samples)} samples); {time.monotonic() - began:.0f} s in all\n"
-        f"[bold]rows lost: {lost:,}   rows doubled: {doubled:,}   that differ: {len(wrong)} of {len(stage.checks)}[/bold]",
+        f"[bold]rows lost: {lost:,}   rows doubled: {doubled:,}   "
+        f"tables and endpoints that differ: {len(wrong)} of {len(stage.checks)}[/bold]",
         highlight=False,
     )
     return 1 if wrong else 0

@@ -24,6 +24,7 @@ from penstock.flow.view import Diverged
 from penstock.model.deployment import Deployment
 from penstock.parse.load import load_files
 from penstock.plan.explain import plan_to_json
+from penstock.plan.steps import Activate, CatchUp
 from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
 
 log = logging.getLogger("penstock.deploy")
@@ -40,12 +41,13 @@ class Deployer:
         self._threads: dict[int, threading.Thread] = {}
 
     def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
-        """Plan, and unless `options.check`, save and start. Raises InvalidProject with all problems."""
+        """Plan; save and start unless `options.check` is set or nothing changed (then the answer has
+        the id 0). Raises InvalidProject with all problems."""
         with self._planning:
             newest = max((each.id for each in self._core.deployments.list()), default=0)
             plan = self._plan(files, f"d{newest + 1}", options)
             told = {**plan_to_json(plan), "auto_promote": options.promote}
-            if options.check:
+            if options.check or not plan.changes:
                 return _unsaved(self._core.pointer.read().live, files, plan, told)
             made = self._save(files, options, plan, told)
         self._start(made.id)
@@ -113,10 +115,8 @@ class Deployer:
 
     def _save(self, files: Mapping[str, str], options: DeployOptions, plan: Plan, told: Mapping[str, object]) -> Deployment:
         base = self._core.pointer.read().live
-        made = self._core.deployments.create(options.name or "", base, files, told, plan.manifest)
-        for ordinal, step in enumerate(plan.steps):
-            self._core.journal.intend(made.id, ordinal, step_to_json(step))
-        return made
+        steps = [step_to_json(step) for step in plan.steps or (Activate(), CatchUp())]
+        return self._core.deployments.create(options.name or "", base, files, told, plan.manifest, steps)
 
     def _start(self, id: int) -> None:
         thread = threading.Thread(target=self._carry_out, args=(id,), name=f"deployment {id}", daemon=True)

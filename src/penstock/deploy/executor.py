@@ -13,8 +13,10 @@ from collections.abc import Collection
 from typing_extensions import assert_never
 
 from penstock.deploy.core import Core
+from penstock.deploy.states import UNFINISHED, only
 from penstock.deploy.stepcodec import step_from_json
 from penstock.errors import Failed, PenstockError, Problem
+from penstock.faults import reached
 from penstock.flow.lag import behind
 from penstock.flow.work import PRIORITY
 from penstock.lake import tables
@@ -43,16 +45,19 @@ def execute(core: Core, id: int) -> Deployment:
     as `failed` with its error; raises Stopped."""
     try:
         if core.deployments.get(id).state == "planned":
-            core.deployments.move(id, "preparing", of=("planned",))
+            core.deployments.move(id, "preparing", of=only("planned"))
         for entry in core.journal.entries(id):
             if not entry.done:
+                reached("step.intended")
                 _run(core, id, step_from_json(entry.step))
+                reached("step.ran")
                 core.journal.done(id, entry.ordinal)
-        return core.deployments.move(id, "ready", of=("backfilling",))
+                reached("step.journalled")
+        return core.deployments.move(id, "ready", of=only("backfilling"))
     except Stopped:
         raise
     except Exception as error:
-        if core.deployments.get(id).state not in ("planned", "preparing", "backfilling"):
+        if core.deployments.get(id).state not in UNFINISHED:
             raise Stopped from error
         log.exception("deployment %d failed", id)
         return _fail(core, id, error)
@@ -60,7 +65,7 @@ def execute(core: Core, id: int) -> Deployment:
 
 def _fail(core: Core, id: int, error: Exception) -> Deployment:
     shown = error if isinstance(error, PenstockError) else Failed(explain(error))
-    failed = core.deployments.move(id, "failed", of=("planned", "preparing", "backfilling"), error=shown.as_json())
+    failed = core.deployments.move(id, "failed", of=UNFINISHED, error=shown.as_json())
     core.assign()
     return failed
 
@@ -118,11 +123,13 @@ def _activate(core: Core, id: int) -> None:
     """Start the flows. Where a landing table gets a further version, the place in the stream from
     which both are landed is the cut of the new version's bindings."""
     deployment = core.deployments.get(id)
+    if deployment.state != "preparing":
+        return  # a restart after the step ran, before the journal had it as done
     shared = _newly_shared(core, deployment)
     with core.scheduler.exclusive(shared):
         cuts = {table: last_seq(_landed(core, deployment.manifest, table)) for table in shared}
-        core.deployments.set_manifest(id, _cut(deployment.manifest, cuts))
-        core.deployments.move(id, "backfilling", of=("preparing",))
+        core.deployments.activate(id, _cut(deployment.manifest, cuts))
+        reached("activate.bound")
         core.assign()
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.deploy.core import Core
-from penstock.deploy.states import sources
+from penstock.deploy.states import only, sources
 from penstock.errors import Conflict
+from penstock.faults import reached
 from penstock.flow.lag import Behind, behind
 from penstock.model.deployment import Deployment
 from penstock.state.pointer import Move, Pointed
@@ -35,10 +36,12 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
             hint="discard it and deploy again: the plan is made anew against what is live",
         )
     with _together(core, deployment, pointed):
-        moves = [Move(deployment.id, ("ready",), "live")]
-        moves += [Move(pointed.live, ("live",), "previous")] if pointed.live is not None else []
-        moves += [Move(pointed.previous, ("previous",), "retired")] if pointed.previous is not None else []
+        moves = [Move(deployment.id, only("ready"), "live")]
+        moves += [Move(pointed.live, only("live"), "previous")] if pointed.live is not None else []
+        moves += [Move(pointed.previous, only("previous"), "retired")] if pointed.previous is not None else []
+        reached("promote.held")
         core.pointer.swap(pointed.version, deployment.id, pointed.live, moves)
+        reached("promote.swapped")
         core.assign()
     return core.deployments.get(deployment.id)
 
@@ -53,7 +56,7 @@ def rollback(core: Core) -> Deployment:
         raise Conflict("there is no previous deployment to go back to")
     previous = core.deployments.get(pointed.previous)
     with _together(core, previous, pointed):
-        moves = [Move(pointed.live, ("live",), "ready"), Move(previous.id, ("previous",), "live")]
+        moves = [Move(pointed.live, only("live"), "ready"), Move(previous.id, only("previous"), "live")]
         core.pointer.swap(pointed.version, previous.id, None, moves)
         core.assign()
     return core.deployments.get(previous.id)
@@ -64,7 +67,7 @@ def retire(core: Core, deployment: Deployment) -> Deployment:
     pointed = core.pointer.read()
     if deployment.id != pointed.previous:
         raise Conflict(f"deployment {deployment.id} is {deployment.state}; only the previous one can be retired")
-    core.pointer.swap(pointed.version, pointed.live, None, [Move(deployment.id, ("previous",), "retired")])
+    core.pointer.swap(pointed.version, pointed.live, None, [Move(deployment.id, only("previous"), "retired")])
     core.assign()
     return core.deployments.get(deployment.id)
 

@@ -31,3 +31,8 @@ UNFINISHED: tuple[State, ...] = ("planned", "preparing", "backfilling")
 def sources(to: State) -> tuple[State, ...]:
     """The states from which a deployment may move to `to`."""
     return tuple(state for state, moves in MOVES.items() if to in moves)
+
+
+def only(state: State) -> tuple[State, ...]:
+    """Just that state, as a set of states to move from."""
+    return (state,)

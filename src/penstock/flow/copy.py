@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from penstock.faults import reached
 from penstock.flow.history import next_slice
 from penstock.flow.registry import Registry
 from penstock.lake.commit import append
@@ -62,6 +63,7 @@ def _commit(lake: Lake, registry: Registry, copy: Copy, part: Part, made: Mappin
     rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")
     before = registry.snapshots(copy.table).rows
     append(rows, copy.table, {**registry.snapshots(copy.table).progress, **made})
+    reached("copy.committed")
     return registry.refresh(copy.table).rows - before
 
 

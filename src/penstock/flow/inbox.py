@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from penstock.errors import Failed, PenstockError, TooLarge, Unavailable
+from penstock.faults import reached
 from penstock.flow.segments import write_segment
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batches import Batch, Batches
@@ -122,8 +123,10 @@ class Inbox:
         if not lines:
             return None
         segment, size = write_segment(self._folder, stream, lines)
+        reached("inbox.written")
         keys = [body.key for body in bodies if body.key]
         batch = self._batches.append(stream, segment, len(lines), size, datetime.now(timezone.utc), keys)
+        reached("inbox.logged")
         self._arrived(batch)
         return batch
 

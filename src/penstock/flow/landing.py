@@ -9,7 +9,7 @@ crash only the last step's rejected rows can be missing, and `mend_quarantine` a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,8 +19,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructField, StructType, TimestampType
 
+from penstock.faults import reached
 from penstock.flow.registry import Registry
 from penstock.flow.rows import ABSENT
 from penstock.flow.workers import RECEIVED, AcceptedRows, MakeRows, Piece, RejectedRows, Tasks, record_batches
@@ -85,6 +86,7 @@ def land(lake: Lake, registry: Registry, target: LandingTable, batches: Sequence
     at = Progress(BatchCursor(upto), {target.stream: upto})
     before = registry.snapshots(target.table).rows
     append(rows, target.table, registry.with_progress(target.table, target.flow, at))
+    reached("landing.committed")
     added = registry.refresh(target.table).rows - before
     if rejected.value:
         _quarantine(lake, registry, target, _tasks(batches, inbox), upto)
@@ -139,7 +141,7 @@ def _on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows) ->
     """Run `make` over the segments of each task, in Spark's Python workers."""
     arrow = to_arrow_schema(schema)
 
-    def convert(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def convert(parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for part in parts:
             for index in part.column(0).to_pylist():
                 yield from record_batches(make(tasks[index]), arrow)
@@ -214,14 +216,23 @@ def _quarantine(lake: Lake, registry: Registry, target: LandingTable, tasks: Tas
         rows = _rejected(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
         at = Progress(BatchCursor(upto))
         append(rows, target.quarantine, registry.with_progress(target.quarantine, target.quarantine_flow, at))
+        reached("quarantine.committed")
         registry.refresh(target.quarantine)
 
 
-_REJECTED = "_seq BIGINT, version STRING, inserted_at TIMESTAMP, raw STRING, problems ARRAY<STRING>"
+_REJECTED = StructType(
+    [
+        StructField(SEQ, LongType()),
+        StructField("version", StringType()),
+        StructField("inserted_at", TimestampType()),
+        StructField("raw", StringType()),
+        StructField("problems", ArrayType(StringType())),
+    ]
+)
 
 
 def _rejected(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:
-    return _on_workers(lake, tasks, StructType.fromDDL(_REJECTED), RejectedRows(target.landings))
+    return _on_workers(lake, tasks, _REJECTED, RejectedRows(target.landings))
 
 
 def _ignore(row: object) -> None:

@@ -94,11 +94,12 @@ class Typer:
         values: dict[str, object] = {}
         rejects = []
         for version, columns in self._versions:
-            reasons = _fill(row, columns, of := {})
+            fitted: dict[str, object] = {}
+            reasons = _fill(row, columns, fitted)
             if reasons:
                 rejects.append((version, reasons))
             else:
-                values.update(of)
+                values.update(fitted)
         return Typed(values if len(rejects) < len(self._versions) else None, tuple(rejects))
 
 

@@ -73,10 +73,10 @@ def _nested(of: t.Array | t.Tuple | t.Map) -> Convert:
     match of:
         case t.Array(inner):
             element = _element(inner)
-            return lambda value: [element(each) for each in _instance(value, list, "an array")]
+            return lambda value: [element(each) for each in _list(value)]
         case t.Map(key, inner):
             keys, values = converter(key), _element(inner)
-            return lambda value: [(keys(k), values(v)) for k, v in _instance(value, dict, "an object").items()]
+            return lambda value: [(keys(k), values(v)) for k, v in _object(value).items()]
         case t.Tuple(fields):
             return _tuple(fields)
 
@@ -102,7 +102,7 @@ def _tuple(fields: tuple[tuple[str | None, t.Type], ...]) -> Convert:
         if isinstance(value, dict):
             parts = [value.get(name) for name in names]
         else:
-            parts = list(_instance(value, list, "an array or an object"))
+            parts = _list(value)
         if len(parts) != len(names):
             raise Unfit(f"{len(parts)} values where {len(names)} were expected")
         return {name: element(part) for name, element, part in zip(names, elements, parts)}
@@ -110,10 +110,16 @@ def _tuple(fields: tuple[tuple[str | None, t.Type], ...]) -> Convert:
     return convert
 
 
-def _instance(value: object, kind: type, words: str) -> object:
-    if isinstance(value, kind):
+def _list(value: object) -> list[object]:
+    if isinstance(value, list):
         return value
-    raise Unfit(f"{_shown(value)} where {words} was expected")
+    raise Unfit(f"{_shown(value)} where an array was expected")
+
+
+def _object(value: object) -> dict[str, object]:
+    if isinstance(value, dict):
+        return value
+    raise Unfit(f"{_shown(value)} where an object was expected")
 
 
 def _shown(value: object) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.faults import reached
 from penstock.flow.history import next_slice
 from penstock.flow.registry import Registry
 from penstock.lake.commit import append
@@ -57,6 +58,7 @@ def advance(lake: Lake, registry: Registry, view: View, step: Advance) -> int:
     rows = rows.selectExpr(*map(quoted, view.fields), f"CAST({step.seq} AS BIGINT) AS {SEQ}")
     before = registry.snapshots(view.table).rows
     append(rows, view.table, registry.with_progress(view.table, view.id, step.progress))
+    reached("view.committed")
     return registry.refresh(view.table).rows - before
 
 

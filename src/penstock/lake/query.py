@@ -58,7 +58,7 @@ def _read(answer: DataFrame) -> tuple[int, int]:
     """Rows and bytes of the files that the plan's scans hold after pruning, from Iceberg's scan
     metrics of the optimized plan; (0, 0) where Spark does not tell."""
     try:
-        statistics = answer._jdf.queryExecution().optimizedPlan().collectLeaves().iterator()  # type: ignore[operator]
+        statistics = answer._jdf.queryExecution().optimizedPlan().collectLeaves().iterator()
         rows = size = 0
         while statistics.hasNext():
             stats = statistics.next().stats()

@@ -29,6 +29,8 @@ SPARK_CONF = {
     "spark.app.name": "penstock",
     "spark.ui.enabled": "false",
     "spark.sql.ansi.enabled": "true",
+    # Columns whose names differ only in case are different columns, as in ClickHouse.
+    "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     # Sketches of many groups at once; the default of 128 falls back to sorting.

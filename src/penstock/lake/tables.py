@@ -7,7 +7,8 @@ same table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
@@ -142,7 +143,7 @@ def _partition_now(lake: Lake, table: str) -> tuple[str, ...]:
     )
 
 
-_KINDS = {"identity": "identity", "year": "years", "month": "months", "day": "days", "hour": "hours"}
+_KINDS: Mapping[str, Literal["identity", "years", "months", "days", "hours"]] = {"identity": "identity", "year": "years", "month": "months", "day": "days", "hour": "hours"}
 
 
 def _transform(transform: Transform) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot.dialects.clickhouse import ClickHouse
 
-from penstock.errors import Location, Problem, did_you_mean
+from penstock.errors import Location, Problem, nearest
 from penstock.model.datasource import Text
 from penstock.parse.places import place
 
@@ -87,7 +87,7 @@ def parse_datafile(text: str, file: str, keywords: Collection[str], problems: li
 
 
 def _split(text: str) -> list[str]:
-    return re.split(r"\r\n|\n", text.removeprefix("\ufeff"))
+    return re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
 
 
 def _unknown(entry: Entry, line: _Line, keywords: Collection[str]) -> Problem:
@@ -98,7 +98,8 @@ def _unknown(entry: Entry, line: _Line, keywords: Collection[str]) -> Problem:
 def _hint(entry: Entry, keywords: Collection[str]) -> str | None:
     if entry.keyword.startswith("--"):
         return "outside a block a comment begins with #"
-    return did_you_mean(entry.keyword, keywords)
+    near = nearest(entry.keyword, keywords)
+    return f"did you mean `{near}`?" if near else None
 
 
 def _read_line(line: _Line, file: str) -> Entry:

@@ -32,7 +32,7 @@ def parse_token(entry: Entry, scopes: Collection[str], problems: list[Problem]) 
     """`name SCOPE`."""
     found = list(words(entry.value))
     if len(found) != 2:
-        message = f"expected TOKEN name {' or '.join(scopes)}"
+        message = f"expected `name {' or '.join(scopes)}`, found `{entry.value.text[:60]}`"
         problems.append(Problem("invalid-token", message, entry.value.location))
         return None
     name, scope = found

@@ -44,19 +44,17 @@ ENGINE_KEYWORDS = (
 def parse_engine(directives: Mapping[str, Entry], columns: Sequence[Column], problems: list[Problem]) -> Engine:
     """The engine of a data source; MergeTree where the file names none."""
     name = _parse_name(directives.get("ENGINE"), problems)
-    options = {key: entry for key, entry in directives.items() if key.startswith("ENGINE_") and entry.value.text}
-    problems.extend(_check_options(name, options, directives.get("ENGINE")))
+    options = _parse_options(name, directives, problems)
     keys = {key: _parse_key(options, key, columns, problems) for key in _KEYS}
     named = {key: _parse_column(options, key, columns, problems) for key in _COLUMN_OPTIONS}
     problems.extend(_check_keys(keys, columns))
     problems.extend(_check_named(options, named, keys["ENGINE_SORTING_KEY"]))
-    sampling = keys["ENGINE_SAMPLING_KEY"]
     return Engine(
         name=name,
         partition_key=_texts(keys["ENGINE_PARTITION_KEY"]),
         sorting_key=_texts(keys["ENGINE_SORTING_KEY"]),
         primary_key=_texts(keys["ENGINE_PRIMARY_KEY"]),
-        sampling_key=sampling[0].text.text if sampling else None,
+        sampling_key=next(iter(_texts(keys["ENGINE_SAMPLING_KEY"])), None),
         ttl=_parse_ttl(options.get("ENGINE_TTL"), columns, problems),
         settings=_parse_settings(options.get("ENGINE_SETTINGS"), problems),
         ver=_name_of(named["ENGINE_VER"]),
@@ -79,21 +77,33 @@ def _parse_name(entry: Entry | None, problems: list[Problem]) -> str:
     return "MergeTree"
 
 
+def _parse_options(name: str, directives: Mapping[str, Entry], problems: list[Problem]) -> dict[str, Entry]:
+    """The options that say something and belong to the engine."""
+    options = {key: entry for key, entry in directives.items() if key.startswith("ENGINE_") and entry.value.text}
+    engine = directives.get("ENGINE")
+    problems.extend(_check_options(name, options, engine))
+    misplaced = set(_misplaced(name, options, engine))
+    return {key: entry for key, entry in options.items() if key not in misplaced}
+
+
 def _check_options(name: str, options: Mapping[str, Entry], engine: Entry | None) -> Iterator[Problem]:
-    if engine is not None and engine.value.text not in ("", name):
-        return
-    known = () if name == "Null" else (*_OF_EVERY_TREE, *_OWN.get(name, ()))
-    for key, entry in options.items():
-        if key not in known:
-            owners = ", ".join(of for of, own in _OWN.items() if key in own)
-            hint = f"it is an option of {owners}" if owners else f"{name} keeps no rows"
-            yield Problem("engine-option", f"{name} has no {key}", entry.location, hint)
+    for key in _misplaced(name, options, engine):
+        owners = ", ".join(of for of, own in _OWN.items() if key in own)
+        hint = f"it is an option of {owners}" if owners else f"{name} keeps no rows"
+        yield Problem("engine-option", f"{name} has no {key}", options[key].location, hint)
     for key in _NEEDED.get(name, ()):
         if key not in options and engine is not None:
             yield Problem("missing-directive", f"{name} needs {key}", engine.location, "the name of a column")
     if "ENGINE_IS_DELETED" in options and "ENGINE_VER" not in options:
         entry = options["ENGINE_IS_DELETED"]
         yield Problem("engine-option", "ENGINE_IS_DELETED needs ENGINE_VER", entry.location, "the name of a column")
+
+
+def _misplaced(name: str, options: Mapping[str, Entry], engine: Entry | None) -> Iterator[str]:
+    """The options that the engine does not have; none where the file names an unknown engine."""
+    known = () if name == "Null" else (*_OF_EVERY_TREE, *_OWN.get(name, ()))
+    is_known = engine is None or engine.value.text in ("", name)
+    return (key for key in options if is_known and key not in known)
 
 
 def _parse_key(

@@ -130,7 +130,8 @@ class Reader:
 
     def unexpected(self, wanted: str, hint: str | None = None) -> InvalidSyntax:
         """The error for what comes next."""
-        return InvalidSyntax(f"expected {wanted}, found {self.peek()}", self.peek().start, hint)
+        found = self.peek()
+        return InvalidSyntax(f"expected {wanted}, found {found}", found.start, hint or quote_hint(found))
 
 
 def at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
@@ -149,9 +150,9 @@ def at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
             yield (*part, lexeme)
 
 
-def is_string_start(lexeme: Lexeme) -> bool:
-    """Whether this is a quote that nothing closes."""
-    return lexeme.kind == "symbol" and lexeme.text in "'`\""
+def quote_hint(lexeme: Lexeme) -> str | None:
+    """What to say of a quote that nothing closes; None of every other lexeme."""
+    return "this quote is not closed" if lexeme.kind == "symbol" and lexeme.text in "'`\"" else None
 
 
 def step(lexeme: Lexeme) -> int:

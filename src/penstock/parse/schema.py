@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.parse.columnnames import check_name, check_together
-from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, at_commas, is_string_start, lex, step
+from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, at_commas, lex, quote_hint, step
 from penstock.parse.places import located, part, place
 from penstock.parse.types import read_type
 
@@ -124,9 +124,7 @@ def _unknown(head: Lexeme, text: Text) -> InvalidSyntax:
 
 
 def _hint(head: Lexeme) -> str | None:
-    if is_string_start(head):
-        return "this quote is not closed"
-    return "one comma is too many" if head.kind == "end" else None
+    return "one comma is too many" if head.kind == "end" else quote_hint(head)
 
 
 def _is_path(lexeme: Lexeme) -> bool:
@@ -145,17 +143,18 @@ def _read_path(reader: Reader) -> str:
 def _read_default(reader: Reader, text: Text) -> Text:
     """Up to the next modifier outside brackets, or the column's end."""
     keyword = reader.take()
-    last, depth = keyword, 0
+    last, opened = keyword, list[Lexeme]()
     while (head := reader.peek()).kind != "end":
-        if depth == 0 and last is not keyword and _ends_default(reader):
+        if not opened and last is not keyword and _ends_default(reader):
             break
-        depth += step(head)
-        if depth < 0 or is_string_start(head):
-            raise InvalidColumn(f"expected an expression after DEFAULT, found {head}", head.start, _hint(head))
+        if quote_hint(head) or (step(head) < 0 and not opened):
+            raise InvalidColumn(f"expected an expression after DEFAULT, found {head}", head.start, quote_hint(head))
+        opened = [*opened, head] if step(head) > 0 else opened[: len(opened) + step(head)]
         last = reader.take()
-    if last is keyword or depth:
-        wanted = "`)`" if depth else "an expression after DEFAULT"
-        raise reader.unexpected(wanted)
+    if last is keyword:
+        raise reader.unexpected("an expression after DEFAULT")
+    if opened:
+        raise InvalidColumn("this bracket is not closed", opened[-1].start)
     return part(text, keyword.end, last.end)
 
 

@@ -145,7 +145,7 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
             raise _Wrong(f"a table of texts: put the value of {prefix}{name} in quotes")
 
 
-_MANY = 2**62
+_MANY = 10**12
 _TABLES: Mapping[str, Callable[..., Any]] = {
     "server": ServerSettings,
     "spark": SparkSettings,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, lex
+from penstock.parse.lexer import Lexeme, Reader, lex, quote_hint
 from penstock.parse.typerules import (
     REFUSED,
     UNSUPPORTED,
@@ -19,10 +19,17 @@ from penstock.parse.typerules import (
     check_key,
     check_low_cardinality,
     check_nullable,
-    check_zone,
     simple_function,
 )
-from penstock.parse.typevalues import read_enum, read_number, read_parameters
+from penstock.parse.typevalues import (
+    read_datetime,
+    read_datetime64,
+    read_decimal,
+    read_enum,
+    read_fixed_string,
+    read_parameters,
+    read_sized_decimal,
+)
 
 _PLAIN: Mapping[str, t.Type] = {
     **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
@@ -53,7 +60,7 @@ def read_type(reader: Reader) -> t.Type:
     """The type that comes next in a reader; what follows it stays unread."""
     head = reader.peek()
     if head.kind != "word":
-        raise InvalidType(f"expected a type, found {head}", head.start)
+        raise InvalidType(f"expected a type, found {head}", head.start, quote_hint(head))
     reader.take()
     name = _SPELLINGS.get(head.text.lower(), head.text)
     if name in _PLAIN:
@@ -142,68 +149,6 @@ def _read_field(reader: Reader) -> tuple[str | None, t.Type]:
     return first.value, read_type(reader)
 
 
-def _read_fixed_string(reader: Reader, head: Lexeme) -> t.Type:
-    reader.expect("(")
-    length = read_number(reader, 1, 0xFFFFFF)
-    reader.expect(")")
-    return t.FixedString(length)
-
-
-def _read_datetime(reader: Reader, head: Lexeme) -> t.Type:
-    if not reader.accept("(") or reader.accept(")"):
-        return t.DateTime()
-    zone = _read_zone(reader)
-    reader.expect(")")
-    return t.DateTime(zone)
-
-
-def _read_datetime64(reader: Reader, head: Lexeme) -> t.Type:
-    if not reader.accept("("):
-        return t.DateTime64()
-    where = reader.peek()
-    precision = read_number(reader, 0, 9)
-    if precision > 6:
-        raise InvalidType(
-            f"DateTime64({precision}) is not supported", where.start, "the lake keeps microseconds: write DateTime64(6)"
-        )
-    zone = _read_zone(reader) if reader.accept(",") else None
-    reader.expect(")")
-    return t.DateTime64(precision, zone)
-
-
-def _read_zone(reader: Reader) -> str:
-    where = reader.peek()
-    if where.kind != "string":
-        raise InvalidType(f"expected a time zone in quotes, found {where}", where.start, "such as 'UTC'")
-    reader.take()
-    check_zone(where)
-    return where.value
-
-
-def _read_decimal(reader: Reader, head: Lexeme) -> t.Type:
-    if not reader.accept("("):
-        return t.Decimal(10, 0)
-    where = reader.peek()
-    precision = read_number(reader, 1, 76)
-    if precision > 38:
-        raise InvalidType(
-            f"a Decimal of {precision} digits is not supported", where.start, "the greatest precision is 38"
-        )
-    scale = read_number(reader, 0, precision) if reader.accept(",") else 0
-    reader.expect(")")
-    return t.Decimal(precision, scale)
-
-
-def _read_sized_decimal(precision: int) -> Callable[[Reader, Lexeme], t.Type]:
-    def read(reader: Reader, head: Lexeme) -> t.Type:
-        reader.expect("(")
-        scale = read_number(reader, 0, precision)
-        reader.expect(")")
-        return t.Decimal(precision, scale)
-
-    return read
-
-
 def _read_aggregate(reader: Reader, head: Lexeme) -> t.Type:
     reader.expect("(")
     function = _read_function(reader)
@@ -237,18 +182,16 @@ _READERS: Mapping[str, Callable[[Reader, Lexeme], t.Type]] = {
     "LowCardinality": _read_low_cardinality,
     "Map": _read_map,
     "Tuple": _read_tuple,
-    "FixedString": _read_fixed_string,
-    "DateTime": _read_datetime,
-    "DateTime64": _read_datetime64,
-    "Decimal": _read_decimal,
-    "Decimal32": _read_sized_decimal(9),
-    "Decimal64": _read_sized_decimal(18),
-    "Decimal128": _read_sized_decimal(38),
+    "FixedString": read_fixed_string,
+    "DateTime": read_datetime,
+    "DateTime64": read_datetime64,
+    "Decimal": read_decimal,
+    "Decimal32": read_sized_decimal(9),
+    "Decimal64": read_sized_decimal(18),
+    "Decimal128": read_sized_decimal(38),
     "Enum": read_enum,
     "Enum8": read_enum,
     "Enum16": read_enum,
     "AggregateFunction": _read_aggregate,
     "SimpleAggregateFunction": _read_simple_aggregate,
 }
-
-__all__ = ["InvalidSyntax", "InvalidType", "parse_type", "read_type"]

@@ -1,17 +1,19 @@
-"""The values inside a type: numbers, the names of an Enum, the parameters of an aggregate.
+"""The types whose arguments are values: numbers, time zones, the names of an Enum.
 
-In: a reader that stands before them. Out: numbers, an `Enum`, texts. Called by types. Invariant:
+In: a reader that stands before the arguments. Out: a type, or the arguments. Called by types. Invariant:
 the values of an Enum are sorted by number, so two spellings of one Enum are equal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.model import types as t
 from penstock.parse.lexer import Lexeme, Reader
-from penstock.parse.typerules import InvalidType
+from penstock.parse.typerules import InvalidType, check_zone
 
 
-def read_number(reader: Reader, low: int, high: int) -> int:
+def _read_number(reader: Reader, low: int, high: int) -> int:
     """A whole number between two bounds."""
     found = reader.peek()
     number = _whole(found)
@@ -44,6 +46,73 @@ def read_parameters(reader: Reader) -> tuple[str, ...]:
     return tuple(found)
 
 
+def read_fixed_string(reader: Reader, head: Lexeme) -> t.Type:
+    """`(length)`."""
+    reader.expect("(")
+    length = _read_number(reader, 1, 0xFFFFFF)
+    reader.expect(")")
+    return t.FixedString(length)
+
+
+def read_datetime(reader: Reader, head: Lexeme) -> t.Type:
+    """Nothing, or `('zone')`."""
+    if not reader.accept("(") or reader.accept(")"):
+        return t.DateTime()
+    zone = _read_zone(reader)
+    reader.expect(")")
+    return t.DateTime(zone)
+
+
+def read_datetime64(reader: Reader, head: Lexeme) -> t.Type:
+    """Nothing, or `(precision, 'zone')`."""
+    if not reader.accept("("):
+        return t.DateTime64()
+    where = reader.peek()
+    precision = _read_number(reader, 0, 9)
+    if precision > 6:
+        raise InvalidType(
+            f"DateTime64({precision}) is not supported", where.start, "the lake keeps microseconds: write DateTime64(6)"
+        )
+    zone = _read_zone(reader) if reader.accept(",") else None
+    reader.expect(")")
+    return t.DateTime64(precision, zone)
+
+
+def _read_zone(reader: Reader) -> str:
+    where = reader.peek()
+    if where.kind != "string":
+        raise InvalidType(f"expected a time zone in quotes, found {where}", where.start, "such as 'UTC'")
+    reader.take()
+    check_zone(where)
+    return where.value
+
+
+def read_decimal(reader: Reader, head: Lexeme) -> t.Type:
+    """Nothing, or `(precision, scale)`."""
+    if not reader.accept("("):
+        return t.Decimal(10, 0)
+    where = reader.peek()
+    precision = _read_number(reader, 1, 76)
+    if precision > 38:
+        raise InvalidType(
+            f"a Decimal of {precision} digits is not supported", where.start, "the greatest precision is 38"
+        )
+    scale = _read_number(reader, 0, precision) if reader.accept(",") else 0
+    reader.expect(")")
+    return t.Decimal(precision, scale)
+
+
+def read_sized_decimal(precision: int) -> Callable[[Reader, Lexeme], t.Type]:
+    """The reader of a Decimal that takes its scale only."""
+    def read(reader: Reader, head: Lexeme) -> t.Type:
+        reader.expect("(")
+        scale = _read_number(reader, 0, precision)
+        reader.expect(")")
+        return t.Decimal(precision, scale)
+
+    return read
+
+
 def _read_parameter(reader: Reader) -> str:
     sign = "-" if reader.accept("-") else ""
     found = reader.peek()
@@ -60,7 +129,7 @@ def _read_value(reader: Reader, before: int) -> tuple[str, int]:
     if not reader.accept("="):
         return name.value, before + 1
     sign = -1 if reader.accept("-") else 1
-    return name.value, sign * read_number(reader, 0, 32768)
+    return name.value, sign * _read_number(reader, 0, 32768)
 
 
 def _bits(values: list[tuple[str, int]], head: Lexeme) -> int:

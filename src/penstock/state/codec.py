@@ -6,17 +6,24 @@ equals what was written; a key that a later version adds has a default, so old t
 
 from __future__ import annotations
 
-from cattrs.preconf.orjson import make_converter
+from cattrs.preconf.orjson import OrjsonConverter, make_converter
 from cattrs.strategies import configure_tagged_union
 
 from penstock.model.manifest import Flow, Manifest
 from penstock.model.types import Type
 from penstock.parse.types import parse_type
 
-_converter = make_converter()
-# A type is kept as its ClickHouse text, which people can read and `parse_type` reads back.
-_converter.register_unstructure_hook_func(lambda hint: hint == Type, str)
-_converter.register_structure_hook_func(lambda hint: hint == Type, lambda text, _: parse_type(text))
+
+def type_converter() -> OrjsonConverter:
+    """A converter that keeps a type as its ClickHouse text, which people can read and `parse_type`
+    reads back."""
+    converter = make_converter()
+    converter.register_unstructure_hook_func(lambda hint: hint == Type, str)
+    converter.register_structure_hook_func(lambda hint: hint == Type, lambda text, _: parse_type(text))
+    return converter
+
+
+_converter = type_converter()
 configure_tagged_union(Flow, _converter, tag_name="kind")
 
 

@@ -6,7 +6,7 @@ Invariant: a state changes only from one the caller named; otherwise nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -19,7 +19,7 @@ from penstock.model.deployment import RUNNING, Deployment, State
 from penstock.model.manifest import Manifest
 from penstock.state.codec import manifest_from_json, manifest_to_json
 from penstock.state.database import Database
-from penstock.state.schema import deployments
+from penstock.state.schema import deployments, journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,16 @@ class Deployments:
     def __init__(self, database: Database):
         self._database = database
 
-    def create(
+    def create(  # noqa: PLR0913 - one argument a part of the record
         self,
         name: str,
         base: int | None,
         files: Mapping[str, str],
         plan: Mapping[str, object],
         manifest: Manifest,
+        steps: Sequence[str] = (),
     ) -> Deployment:
-        """Keep a new deployment, in state planned."""
+        """Keep a new deployment, in state planned, with all its steps as intended."""
         now = datetime.now(timezone.utc)
         values = {
             "name": name,
@@ -59,6 +60,9 @@ class Deployments:
         }
         with self._database.write() as connection:
             row = connection.execute(sa.insert(deployments).values(values).returning(deployments)).one()
+            for ordinal, step in enumerate(steps):
+                entry = {"deployment": row.id, "ordinal": ordinal, "step": step, "done": False}
+                connection.execute(sa.insert(journal).values(entry))
         return _deployment(row)
 
     def get(self, number: int) -> Deployment:
@@ -86,8 +90,19 @@ class Deployments:
             apply_move(connection, Move(number, of, to), error)
             return _get(connection, number)
 
+    def activate(self, number: int, manifest: Manifest) -> Deployment:
+        """In one transaction: the manifest with its cuts, and the state in which flows run by it.
+
+        Raises NotFound, Conflict if the deployment is not being prepared.
+        """
+        values = {"manifest": manifest_to_json(manifest)}
+        with self._database.write() as connection:
+            apply_move(connection, Move(number, ("preparing",), "backfilling"))
+            connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
+            return _get(connection, number)
+
     def set_manifest(self, number: int, manifest: Manifest) -> Deployment:
-        """Replace the manifest (an activation fills in its cuts). Raises NotFound."""
+        """Replace the manifest (a fork gives the deployment other tables). Raises NotFound."""
         values = {"manifest": manifest_to_json(manifest), "updated_at": datetime.now(timezone.utc)}
         with self._database.write() as connection:
             connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import types
 
 from penstock.model import types as t
 from penstock.parse.lexer import InvalidSyntax
 from penstock.parse.types import parse_type
+from strategies import types
 
 
 @given(types())
@@ -22,11 +22,16 @@ _BROKEN = types().map(str).flatmap(lambda text: st.sampled_from((text[:-1], text
 
 @given(st.one_of(st.text(), _BROKEN))
 def test_any_text_is_a_type_or_a_problem_inside_of_it(text: str) -> None:
+    error = refusal(text)
+    assert error is None or (error.message and 0 <= error.offset <= len(text))
+
+
+def refusal(text: str) -> InvalidSyntax | None:
     try:
         parse_type(text)
     except InvalidSyntax as error:
-        assert error.message
-        assert 0 <= error.offset <= len(text)
+        return error
+    return None
 
 
 @pytest.mark.parametrize(

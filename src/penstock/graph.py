@@ -1,0 +1,64 @@
+"""Who reads whom: the directed graph of a project's data sources and pipes.
+
+In: the names each resource reads. Out: `Graph` with order, upstream and downstream. Called by
+plan. Invariant: answers depend on the names alone, never on the order in which they were given.
+"""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """`reads` has every resource, with the names it reads, sorted."""
+
+    reads: Mapping[str, tuple[str, ...]]
+
+    @staticmethod
+    def of(reads: Mapping[str, Collection[str]]) -> Graph:
+        """A graph of the given arrows; a name that is only read becomes a resource that reads none."""
+        every = sorted({*reads, *(name for names in reads.values() for name in names)})
+        return Graph({name: tuple(sorted(reads.get(name, ()))) for name in every})
+
+    def cycle(self) -> tuple[str, ...]:
+        """The names along one cycle, each read by the next, the first one again at the end; () if
+        there is none."""
+        try:
+            graphlib.TopologicalSorter(self.reads).prepare()
+        except graphlib.CycleError as error:
+            return tuple(error.args[1])
+        return ()
+
+    def order(self) -> tuple[str, ...]:
+        """Every name after all that it reads, else by name. Raises ValueError where a cycle is."""
+        sorter = graphlib.TopologicalSorter(self.reads)
+        sorter.prepare()
+        ordered: list[str] = []
+        while sorter.is_active():
+            ready = sorted(sorter.get_ready())
+            ordered += ready
+            sorter.done(*ready)
+        return tuple(ordered)
+
+    def readers(self, name: str) -> tuple[str, ...]:
+        """The resources that read `name` directly."""
+        return tuple(reader for reader, names in self.reads.items() if name in names)
+
+    def upstream(self, name: str) -> tuple[str, ...]:
+        """Everything that `name` derives from, sorted."""
+        return self._reached(name, {reader: set(names) for reader, names in self.reads.items()})
+
+    def downstream(self, name: str) -> tuple[str, ...]:
+        """Everything that derives from `name`, sorted."""
+        return self._reached(name, {each: set(self.readers(each)) for each in self.reads})
+
+    def _reached(self, start: str, steps: Mapping[str, set[str]]) -> tuple[str, ...]:
+        found: set[str] = set()
+        waiting = set(steps.get(start, ()))
+        while waiting:
+            found |= waiting
+            waiting = {name for each in waiting for name in steps[each]} - found
+        return tuple(sorted(found))

@@ -1,0 +1,196 @@
+"""The next version of a data source in the table that live uses: which physical column each column
+reads, and what it is for rows from before.
+
+In: the running data source, its next version and the step's forward query. Out: `Fit`. Called by
+`datasource`. Invariant: no physical column that live reads is written differently, and no row is
+moved; a column that cannot be had so is `Blocked`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from penstock.model.datasource import Column, DataSource
+from penstock.model.manifest import SEQ, Before, BoundColumn, Field
+from penstock.model.types import nullable
+from penstock.plan.compiled import Compiled
+from penstock.plan.forward import Forward, is_constant, is_null, keeps_values
+from penstock.plan.identifiers import names, quoted, substitute
+from penstock.plan.matching import Match, match_columns
+from penstock.plan.normal import same_sql
+from penstock.plan.running import Running, settled
+from penstock.plan.sharing import promotes, share, without_null
+from penstock.sql.query import ForwardColumn
+from penstock.sql.spark_types import spark_type, zero
+from penstock.sql.transpile import cast_sql
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A column that the table of live cannot give. `lossy`: its type no longer holds all values and
+    nothing says what becomes of them; else: a forward query computes it."""
+
+    column: Column
+    before: Column | None
+    reason: str
+    lossy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The bound columns, in the order of the schema, physical columns to add and to widen."""
+
+    columns: tuple[BoundColumn, ...]
+    added: tuple[Field, ...]
+    widened: tuple[Field, ...]
+    blocked: tuple[Blocked, ...]
+    match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A data source on its way from live to the next version."""
+
+    run: Running
+    new: DataSource
+    compiled: Compiled
+    forward: Forward | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A column in the table of live; `own`: in a physical column that is new there."""
+
+    column: Column
+    bound: BoundColumn
+    own: bool = False
+
+
+def fit(step: Step) -> Fit:
+    """Place every column of the new version."""
+    match = match_columns(step.run.source, step.new, step.forward)
+    taken = {name.casefold() for name in step.run.taken}
+    placed: dict[str, _Placed] = {}
+    blocked: list[Blocked] = []
+    # Columns that continue one come first: the defaults of the others may read them.
+    for column, origin in sorted(match.pairs, key=lambda pair: pair[1] is None):
+        result = _continued(step, column, origin, placed) if origin else _added(step, column, placed)
+        if isinstance(result, Blocked):
+            blocked.append(result)
+        else:
+            placed[column.name] = _named(result, taken)
+    return _fit(step, match, placed, tuple(blocked))
+
+
+def _fit(step: Step, match: Match, placed: Mapping[str, _Placed], blocked: tuple[Blocked, ...]) -> Fit:
+    in_order = [placed[column.name] for column in step.new.columns if column.name in placed]
+    have = {field.name: field for field in step.run.table.fields}
+    added = tuple(Field(each.bound.physical, each.bound.type) for each in in_order if each.own)
+    widened = tuple(
+        Field(each.bound.physical, each.bound.type)
+        for each in in_order
+        if not each.own and promotes(spark_type(have[each.bound.physical].type), spark_type(each.bound.type))
+    )
+    return Fit(tuple(each.bound for each in in_order), added, widened, blocked, match)
+
+
+def _named(placed: _Placed, taken: set[str]) -> _Placed:
+    """A new physical column gets the logical name if nothing ever had it, else the next free one."""
+    if not placed.own:
+        return placed
+    name, number = placed.column.name, 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{placed.column.name}__{number}"
+    taken.add(name.casefold())
+    return replace(placed, bound=replace(placed.bound, physical=name))
+
+
+def _continued(step: Step, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
+    """A column that live has."""
+    live = step.run.binding.column(origin.name)
+    assert live is not None, "a binding has every column of its data source"
+    bound = replace(settled(live), name=column.name, type=column.type)
+    same_rule = same_sql(origin.default, column.default) and step.run.source.path_of(origin) == step.new.path_of(column)
+    if same_rule and column.type == origin.type:
+        return _Placed(column, bound)
+    said = step.forward.column(column.name) if step.forward else None
+    if said is not None and not keeps_values(said, origin, column.type):
+        return Blocked(column, origin, f"FORWARD_QUERY computes `{column.name}`", lossy=False)
+    value = _converted(step, column, origin, placed)
+    if value is None:
+        return Blocked(column, origin, f"`{column.name}` goes from {origin.type} to {column.type}", lossy=True)
+    if same_rule and share(origin, column):
+        return _Placed(column, bound)
+    return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _converted(step: Step, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> str | None:
+    """The live value as one of the new type; None where values may be lost."""
+    live = step.run.binding.column(origin.name)
+    assert live is not None, "a binding has every column of its data source"
+    old = before_cut(settled(live))
+    value = cast_sql(old, origin.type, column.type)
+    if value is not None or not nullable(origin.type) or column.default is None:
+        return value
+    inner = cast_sql(old, without_null(origin.type), column.type)
+    default = _default_before(step, column, placed, frozenset({column.name}))
+    return f"coalesce({inner}, {default})" if inner is not None else None
+
+
+def _added(step: Step, column: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
+    """A column that live does not have."""
+    bound = BoundColumn(column.name, column.type, column.name)
+    said = step.forward.column(column.name) if step.forward else None
+    if said is not None:
+        return _said(step, column, said)
+    if column.default is None and nullable(column.type):
+        return _Placed(column, bound, own=True)
+    value = _default_before(step, column, placed, frozenset({column.name}))
+    return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _said(step: Step, column: Column, said: ForwardColumn) -> _Placed | Blocked:
+    """A new column of which a forward query says what it is for the rows there are."""
+    bound = BoundColumn(column.name, column.type, column.name)
+    if is_null(said) and nullable(column.type):
+        return _Placed(column, bound, own=True)
+    if is_constant(said):
+        return _Placed(column, replace(bound, before=Before(said.sql)), own=True)
+    copied = step.run.source.column(said.renames) if said.renames else None
+    live = step.run.binding.column(said.renames) if said.renames else None
+    value = cast_sql(before_cut(settled(live)), copied.type, column.type) if copied and live else None
+    if value is None:
+        return Blocked(column, None, f"FORWARD_QUERY computes `{column.name}`{_from(said.uses)}", lossy=False)
+    return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _from(uses: Iterable[str]) -> str:
+    listed = ", ".join(f"`{name}`" for name in uses)
+    return f" from {listed}" if listed else ""
+
+
+def _default_before(step: Step, column: Column, placed: Mapping[str, _Placed], above: frozenset[str]) -> str:
+    """What the DEFAULT of a column is for rows from before, else its zero value."""
+    default = step.compiled.defaults.get((step.new.name, column.name))
+    if default is None:
+        return "NULL" if nullable(column.type) else zero(column.type)
+    values = {}
+    for name in sorted(names(default) - above):
+        read = step.new.column(name)
+        if name in placed:
+            values[name] = before_cut(placed[name].bound)
+        elif read is not None:
+            values[name] = f"({_default_before(step, read, placed, above | {name})})"
+    return substitute(default, values)
+
+
+def before_cut(column: BoundColumn) -> str:
+    """What a bound column is for the rows there are now: Spark SQL over physical columns."""
+    physical, before = quoted(column.physical), column.before
+    if before is None:
+        return physical
+    if before.cut is None:
+        return f"({before.expression})"
+    return f"(CASE WHEN {SEQ} <= {before.cut} THEN {before.expression} ELSE {physical} END)"

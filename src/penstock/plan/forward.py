@@ -1,0 +1,84 @@
+"""What a FORWARD_QUERY says: which columns it only renames, casts or fills with a constant, and
+which it computes.
+
+In: a data source of live and its next version. Out: `Forward`. Called by `matching`, `fit` and
+`strategy`. Invariant: a query that live has already is left over from an earlier step: it says
+nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from penstock.errors import InvalidQuery, Problem
+from penstock.model.datasource import Column, DataSource
+from penstock.model.types import Type
+from penstock.plan.identifiers import quoted
+from penstock.plan.normal import same_sql
+from penstock.sql.query import ForwardColumn
+from penstock.sql.spark_types import spark_type
+from penstock.sql.transpile import compile_forward
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """A forward query of this step. `problems` says why it does not compile; then it has no columns."""
+
+    columns: tuple[ForwardColumn, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def column(self, name: str) -> ForwardColumn | None:
+        return next((column for column in self.columns if column.name == name), None)
+
+    def renames(self, name: str) -> str | None:
+        """The column of live that a column of this name is, where the query says just that."""
+        column = self.column(name)
+        return column.renames if column else None
+
+
+def read_forward(old: DataSource, new: DataSource) -> Forward | None:
+    """The forward query of the step from `old` to `new`; None where there is none, or where it is
+    left over."""
+    if new.forward_query is None or same_sql(old.forward_query, new.forward_query):
+        return None
+    try:
+        return Forward(compile_forward(new.forward_query, old.columns, new.columns))
+    except InvalidQuery as error:
+        return Forward(problems=error.problems or (Problem(error.code, error.message, new.forward_query.location, error.hint),))
+
+
+def is_constant(column: ForwardColumn) -> bool:
+    """Whether the value is the same for every row and whenever it is asked for."""
+    tree = sqlglot.parse_one(column.sql, dialect="spark")
+    return not column.uses and all(isinstance(node, _CONSTANT) for node in tree.walk())
+
+
+_CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Neg, exp.Paren)
+
+
+def is_null(column: ForwardColumn) -> bool:
+    """Whether the value is NULL for every row."""
+    tree = sqlglot.parse_one(column.sql, dialect="spark")
+    while isinstance(tree, (exp.Cast, exp.TryCast, exp.Paren)):
+        tree = tree.this
+    return isinstance(tree, exp.Null)
+
+
+def keeps_values(column: ForwardColumn, before: Column, after: Type) -> bool:
+    """Whether the query gives the values of `before` as they are, but for casts to the types of the
+    two columns: no more than what changing the type in place does."""
+    tree: exp.Expr = sqlglot.parse_one(column.sql, dialect="spark")
+    allowed = {_type_key(before.type), _type_key(after)}
+    while isinstance(tree, (exp.Cast, exp.TryCast, exp.Paren)):
+        if not isinstance(tree, exp.Paren) and tree.to.sql(dialect="spark") not in allowed:
+            return False
+        tree = tree.this
+    return isinstance(tree, exp.Column) and quoted(tree.name) == quoted(before.name)
+
+
+def _type_key(of: Type) -> str:
+    cast = sqlglot.parse_one(f"CAST(x AS {spark_type(of)})", dialect="spark")
+    return str(cast.args["to"].sql(dialect="spark"))

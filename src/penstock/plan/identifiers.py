@@ -1,0 +1,52 @@
+"""Put other names, or expressions, in the place of identifiers of Spark SQL text.
+
+In: SQL made by `penstock.sql` (every column name in back-quotes) and what stands for which name.
+Out: SQL, and the names it uses. Called by the modules of plan that go from logical to physical
+columns. Invariant: strings, functions and the fields of structs are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import sqlglot
+from sqlglot.tokens import Token, TokenType
+
+
+def quoted(name: str) -> str:
+    """A Spark SQL identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def substitute(sql: str, values: Mapping[str, str]) -> str:
+    """The SQL with each identifier that is a key of `values` replaced by SQL."""
+    parts: list[str] = []
+    end = 0
+    for token in _columns(sql):
+        if token.text in values:
+            parts += [sql[end : token.start], values[token.text]]
+            end = token.end + 1
+    return "".join(parts) + sql[end:]
+
+
+def names(sql: str) -> frozenset[str]:
+    """The identifiers in the SQL."""
+    return frozenset(token.text for token in _columns(sql))
+
+
+def tokens(sql: str) -> Iterator[tuple[str, bool]]:
+    """The text of each token, and whether it is an identifier."""
+    for token in sqlglot.tokenize(sql, dialect="spark"):
+        if token.token_type == TokenType.STRING:
+            yield repr(token.text), False
+        else:
+            yield token.text, token.token_type == TokenType.IDENTIFIER
+
+
+def _columns(sql: str) -> Iterator[Token]:
+    """The identifiers that do not follow a point: those are fields of what stands before it."""
+    before = None
+    for token in sqlglot.tokenize(sql, dialect="spark"):
+        if token.token_type == TokenType.IDENTIFIER and before != TokenType.DOT:
+            yield token
+        before = token.token_type

@@ -1,0 +1,112 @@
+"""Sorting and partition keys (ClickHouse expressions) as what Iceberg can lay files out by.
+
+In: the key expressions of a data source and the physical column of each logical one. Out: tuples of
+`Transform`, and a warning for each expression that has no counterpart. Called by `tables`.
+Invariant: a layout never changes a result, so what cannot be mapped is left out, not refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.errors import Location, Problem
+from penstock.model.datasource import DataSource
+from penstock.model.manifest import BoundColumn, Transform
+from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateTime64, Map, Tuple, Type, bare
+
+Unit = Literal["years", "months", "days", "hours"]
+
+UNITS: Mapping[str, Unit] = {
+    "todate": "days", "todate32": "days", "tostartofday": "days", "toyyyymmdd": "days",
+    "toyyyymm": "months", "tostartofmonth": "months",
+    "toyear": "years", "tostartofyear": "years",
+    "tostartofhour": "hours",
+}  # fmt: skip
+"""ClickHouse functions of a date or time (in lower case) that order rows as a unit of time does."""
+
+KEY = re.compile(r"\s*(?:(?P<function>\w+)\s*\(\s*)?(?P<quote>[`\"]?)(?P<column>\w+)(?P=quote)\s*(?(function)\)\s*)")
+"""A column, or a function of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a table's files are cut and sorted, and what of the keys was left out."""
+
+    partition: tuple[Transform, ...]
+    sort: tuple[Transform, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    directive: str
+    expressions: tuple[str, ...]
+    location: Location | None
+
+
+def layout(source: DataSource, columns: Sequence[BoundColumn]) -> Layout:
+    """The layout of a table that holds a data source in the given physical columns."""
+    bound = {column.name: column for column in columns}
+    place = source.engine.location
+    sorting, partitioning = "ENGINE_SORTING_KEY", "ENGINE_PARTITION_KEY"
+    sort, unsorted = _transforms(_Key(sorting, source.engine.sorting_key, place(sorting)), bound)
+    cut, uncut = _transforms(_Key(partitioning, source.engine.partition_key, place(partitioning)), bound)
+    return Layout(_one_unit_each(cut), sort, (*uncut, *unsorted))
+
+
+def _transforms(key: _Key, bound: Mapping[str, BoundColumn]) -> tuple[tuple[Transform, ...], tuple[Problem, ...]]:
+    found: dict[Transform, None] = {}
+    problems = []
+    for expression in key.expressions:
+        transform = _transform(expression, bound)
+        if transform is None:
+            problems.append(_left_out(key, expression))
+        else:
+            found[transform] = None
+    return tuple(found), tuple(problems)
+
+
+def _transform(expression: str, bound: Mapping[str, BoundColumn]) -> Transform | None:
+    found = KEY.fullmatch(expression)
+    column = bound.get(found["column"]) if found else None
+    if found is None or column is None:
+        return None
+    if found["function"] is None:
+        return Transform("identity", column.physical) if _orders(column.type) else None
+    unit = UNITS.get(found["function"].lower())
+    return Transform(unit, column.physical) if unit and _has(column.type, unit) else None
+
+
+def _has(of: Type, unit: Unit) -> bool:
+    match bare(of):
+        case DateTime() | DateTime64():
+            return True
+        case Date():
+            return unit != "hours"
+        case _:
+            return False
+
+
+def _orders(of: Type) -> bool:
+    return not isinstance(bare(of), (Array, Map, Tuple, AggregateFunction))
+
+
+def _one_unit_each(transforms: Sequence[Transform]) -> tuple[Transform, ...]:
+    """Iceberg takes one unit of time a column in a partition key: the first one written."""
+    kept: dict[tuple[str, bool], Transform] = {}
+    for transform in transforms:
+        kept.setdefault((transform.column, transform.kind == "identity"), transform)
+    return tuple(kept.values())
+
+
+def _left_out(key: _Key, expression: str) -> Problem:
+    return Problem(
+        "key-not-used",
+        f"`{expression}` in {key.directive} is not used to lay out files",
+        key.location,
+        "results do not depend on it; columns and toDate, toStartOfHour, toStartOfMonth, toYYYYMM, toYear of one are used",
+        "warning",
+    )

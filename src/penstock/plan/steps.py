@@ -1,0 +1,86 @@
+"""The steps of a plan: a closed set of frozen values, in the order in which they run.
+
+In: decisions of the planner. Out: `Step` values. Called by plan (which makes and explains them) and
+by deploy (which executes them). Invariant: each step can be run again after a crash, and none of
+them changes what the live version reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from penstock.model.manifest import Field, Table, Transform
+from penstock.model.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """Make a physical table."""
+
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class AddFields:
+    """Add physical columns to a table; live does not see them."""
+
+    table: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WidenField:
+    """Promote a physical column in the table's metadata; live goes on reading the narrower type."""
+
+    table: str
+    field: str
+    to: Type
+
+
+@dataclass(frozen=True, slots=True)
+class SetSort:
+    """The order in which later writes and compactions lay rows out. `before` undoes it."""
+
+    table: str
+    sort: tuple[Transform, ...]
+    before: tuple[Transform, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetPartition:
+    """The partition key of later writes. `before` undoes it."""
+
+    table: str
+    partition: tuple[Transform, ...]
+    before: tuple[Transform, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCursors:
+    """`BACKFILL skip`: the views into a new table begin with what arrives from now on."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Activate:
+    """Start the flows. The cuts of the manifest's bindings are filled in here."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUp:
+    """Wait until every flow has what had arrived when the wait began."""
+
+
+Step: TypeAlias = Union[CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CatchUp]
+
+ORDER: tuple[type[Step], ...] = (
+    CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CatchUp,
+)  # fmt: skip
+"""Tables exist before anything is set on them; nothing flows before all of it is set."""
+
+
+def in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps in the order in which they run; those of one kind stay as they were."""
+    return tuple(sorted(steps, key=lambda step: ORDER.index(type(step))))

@@ -1,0 +1,91 @@
+"""The HTTP interface: every call, the scope it needs and its handler, in one table.
+
+In: a `Host`. Out: an ASGI application. Called by `main` and the tests. Invariant: no call is served
+that is not in `CALLS`; each goes through `_serve`, so tokens and errors are treated in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from penstock.errors import PenstockError
+from penstock.serve import catalog, deployments, health, ingest, progress, queries, tokens
+from penstock.serve.access import Needed, authorize
+from penstock.serve.host import Host
+from penstock.serve.refusal import Unacceptable, from_fault, from_http, refuse
+
+Handler: TypeAlias = Callable[[Host, Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the interface. `scope` None: no token is needed."""
+
+    methods: tuple[str, ...]
+    path: str
+    scope: Needed
+    handler: Handler
+
+
+CALLS: tuple[Call, ...] = (
+    Call(("GET",), "/health", None, health.health),
+    Call(("GET",), "/metrics", "read", health.metrics),
+    Call(("GET",), "/v0/status", "read", health.status),
+    Call(("POST",), "/v0/events", "append", ingest.post_events),
+    Call(("GET",), "/v0/datasources", "read", catalog.datasources),
+    Call(("GET",), "/v0/datasources/{name}", "read", catalog.datasource),
+    Call(("GET",), "/v0/pipes", "read", catalog.pipes),
+    Call(("GET", "POST"), "/v0/pipes/{file}", "read", queries.pipe),
+    Call(("GET", "POST"), "/v0/sql", "read", queries.sql),
+    Call(("GET",), "/v0/tokens", "admin", tokens.listed),
+    Call(("POST",), "/v0/tokens", "admin", tokens.create),
+    Call(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove),
+    Call(("POST",), "/v1/deploy", "deploy", deployments.deploy),
+    Call(("GET",), "/v1/deployments", "deploy", deployments.listed),
+    Call(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback),
+    Call(("GET",), "/v1/deployments/{ref}", "deploy", deployments.shown),
+    Call(("DELETE",), "/v1/deployments/{ref}", "deploy", deployments.discard),
+    Call(("GET",), "/v1/deployments/{ref}/events", "deploy", progress.watch),
+    Call(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live),
+    Call(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire),
+)
+
+
+def create_app(host: Host) -> Starlette:
+    """The application over a host, whose pipeline may still be opening."""
+    routes = [Route(call.path, _endpoint(host, call), methods=list(call.methods)) for call in CALLS]
+    return Starlette(routes=routes, exception_handlers={HTTPException: _refuse_http})
+
+
+def _endpoint(host: Host, call: Call) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return await _serve(host, call, request)
+
+    return endpoint
+
+
+async def _serve(host: Host, call: Call, request: Request) -> Response:
+    path = request.url.path
+    try:
+        if call.scope is not None:
+            authorize(request, host.pipeline.tokens, call.scope)
+        return await call.handler(host, request)
+    except PenstockError as error:
+        return refuse(error, path)
+    except ClientDisconnect:
+        return refuse(Unacceptable("the client went away"), path)
+    except Exception as fault:  # a fault of ours is an answer too, and the server goes on
+        return refuse(from_fault(fault), path)
+
+
+async def _refuse_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException), "it is registered for no other"
+    return refuse(from_http(error, request.url.path), request.url.path)

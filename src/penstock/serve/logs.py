@@ -1,0 +1,30 @@
+"""Where the server writes what it does.
+
+In: the folder of the embedded state. Out: logging set up. Called by `main` before anything else.
+Invariant: nothing is written to the terminal; the log never grows beyond a few files.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import time
+from pathlib import Path
+
+MOST_BYTES = 16 * 2**20
+KEPT = 3
+
+
+def log_to(home: Path) -> None:
+    """Everything that is logged goes to `server.log`."""
+    handler = logging.handlers.RotatingFileHandler(
+        home / "server.log", maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8"
+    )
+    formatter = logging.Formatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    for name in ("penstock", "uvicorn.error"):
+        logging.getLogger(name).setLevel(logging.INFO)

@@ -1,0 +1,45 @@
+"""What the server counts, in Prometheus' text form.
+
+In: calls as they end, and the pipeline's status. Out: the body of `GET /metrics`. Called by the
+handlers. Invariant: counters only grow; gauges are set from the status at the moment of asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+
+class Metrics:
+    """One registry a server, so that two in one process (tests) do not meet."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self.appended = Counter(
+            "penstock_appended_rows", "Rows acknowledged and typed", ["datasource"], registry=registry
+        )
+        self.quarantined = Counter(
+            "penstock_quarantined_rows", "Rows acknowledged that do not fit", ["datasource"], registry=registry
+        )
+        self.queries = Counter("penstock_queries", "Answered queries", ["kind", "code"], registry=registry)
+        self.seconds = Histogram("penstock_query_seconds", "Time to answer a query", ["kind"], registry=registry)
+        self._batches = Gauge("penstock_batches", "Batches in the log", ["stream"], registry=registry)
+        self._lag = Gauge(
+            "penstock_lag_batches", "Batches a flow has not taken yet", ["deployment", "table", "flow", "stream"],
+            registry=registry,
+        )  # fmt: skip
+        self._failing = Gauge("penstock_failing_flows", "Flows whose last step failed", registry=registry)
+
+    def text(self, status: Mapping[str, Any]) -> bytes:
+        """All of it, with the gauges as `status` says."""
+        for stream, head in status["streams"].items():
+            self._batches.labels(stream).set(head)
+        self._lag.clear()
+        for deployment in status["deployments"]:
+            for late in deployment["behind"]:
+                labels = (str(deployment["id"]), late["table"], late["flow"], late["stream"])
+                self._lag.labels(*labels).set(late["batches"])
+        self._failing.set(len(status["failures"]))
+        return generate_latest(self._registry)

@@ -1,0 +1,72 @@
+"""Every error as the same JSON.
+
+In: an exception. Out: a response. Called by `app` around each handler. Invariant: the client gets
+the interface's error shape and never a traceback; what is not a user's error is in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from penstock.errors import NotFound, Overloaded, PenstockError, Unauthorized, Unavailable
+
+log = logging.getLogger("penstock.serve")
+
+
+class Internal(PenstockError):
+    """A fault of ours."""
+
+    status, code = 500, "internal"
+
+
+class WrongMethod(PenstockError):
+    """The address is right, the method is not."""
+
+    status, code = 405, "wrong-method"
+
+
+class Unacceptable(PenstockError):
+    """A call that HTTP itself refuses."""
+
+    status, code = 400, "invalid-request"
+
+
+def refuse(error: PenstockError, path: str) -> Response:
+    """The response of an error."""
+    if error.status == 500:
+        log.error("a call of %s failed: %s", path, error.message, exc_info=error)
+    return Response(
+        orjson.dumps(error.as_json()),
+        status_code=error.status,
+        headers=_headers(error),
+        media_type="application/json",
+    )
+
+
+def from_http(error: HTTPException, path: str) -> PenstockError:
+    """What Starlette refuses, in our words."""
+    if error.status_code == 404:
+        return NotFound(f"there is nothing at {path}", hint="docs/http-api.md lists the calls")
+    if error.status_code == 405:
+        return WrongMethod(f"{path} does not take this method")
+    return Unacceptable(str(error.detail))
+
+
+def from_fault(fault: Exception) -> PenstockError:
+    """What should not have happened: the log has the details, the client has not."""
+    error = Internal("the server made a mistake", hint=".penstock/server.log has the details")
+    error.__cause__ = fault
+    return error
+
+
+def _headers(error: PenstockError) -> Mapping[str, str]:
+    if isinstance(error, Unauthorized):
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, (Unavailable, Overloaded)):
+        return {"Retry-After": "1"}
+    return {}

@@ -1,0 +1,151 @@
+"""Python values of a column to what JSON shows, by ClickHouse's conventions.
+
+In: a type. Out: a function from a value of a query's answer to a value orjson can write. Called by
+`render`. Invariant: a null is null whatever the type; a number keeps all its digits.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from penstock.model import types as t
+
+Show = Callable[[object], object]
+WIDEST = 2**63
+
+
+def shower(of: t.Type) -> Show:
+    """How values of the type are shown."""
+    show = _shower(t.bare(of))
+    return lambda value: None if value is None else show(value)
+
+
+def _shower(of: t.Type) -> Show:  # noqa: PLR0911 - one case a kind of type
+    match of:
+        case t.Int():
+            return _integer
+        case t.Float(bits):
+            return _float32 if bits == 32 else _float
+        case t.Decimal():
+            return _decimal
+        case t.Date():
+            return str
+        case t.DateTime(zone):
+            return _moment(zone, 0)
+        case t.DateTime64(precision, zone):
+            return _moment(zone, precision)
+        case t.Json():
+            return _document
+        case t.Array() | t.Tuple() | t.Map():
+            return _nested(of)
+        case _:
+            return _plain
+
+
+def _nested(of: t.Array | t.Tuple | t.Map) -> Show:
+    match of:
+        case t.Array(inner):
+            show = shower(inner)
+            return lambda value: [show(each) for each in _items(value)]
+        case t.Map(key, inner):
+            show_key, show_value = shower(key), shower(inner)
+            return lambda value: {_key(show_key(k)): show_value(v) for k, v in _entries(value)}
+        case t.Tuple(fields):
+            shows = [shower(inner) for _, inner in fields]
+            names = [name for name, _ in fields]
+            if any(name is None for name in names):
+                return lambda value: [show(each) for show, each in zip(shows, _items(value), strict=True)]
+            return lambda value: {
+                str(name): show(each) for name, show, each in zip(names, shows, _items(value), strict=True)
+            }
+
+
+def _items(value: object) -> Sequence[object]:
+    return value if isinstance(value, Sequence) else [value]
+
+
+def _entries(value: object) -> Sequence[tuple[object, object]]:
+    return list(value.items()) if isinstance(value, Mapping) else []
+
+
+def _key(value: object) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _integer(value: object) -> object:
+    number = int(value) if isinstance(value, Decimal) else value
+    if isinstance(number, int) and not -WIDEST <= number < 2 * WIDEST:
+        return orjson.Fragment(str(number))
+    return number
+
+
+def _float(value: object) -> object:
+    return value if not isinstance(value, float) or math.isfinite(value) else None
+
+
+def _float32(value: object) -> object:
+    """The shortest number that is the same Float32: 0.1, not 0.10000000149011612."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return _float(value)
+    stored = struct.pack("f", value)
+    shortest = (float(f"{value:.{digits}g}") for digits in range(6, 10))
+    return next((short for short in shortest if struct.pack("f", short) == stored), value)
+
+
+def _decimal(value: object) -> object:
+    if not isinstance(value, Decimal):
+        return value
+    text = f"{value:f}"
+    return orjson.Fragment((text.rstrip("0").rstrip(".") or "0") if "." in text else text)
+
+
+def _moment(zone: str | None, digits: int) -> Show:
+    zone_info = ZoneInfo(zone) if zone else dt.timezone.utc
+
+    def show(value: object) -> object:
+        if not isinstance(value, dt.datetime):
+            return str(value)
+        # A moment without a zone is in UTC: the server runs in UTC, and so does its Spark session.
+        aware = value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+        local = aware.astimezone(zone_info)
+        fraction = f".{local.microsecond:06d}"[: digits + 1] if digits else ""
+        return f"{local:%Y-%m-%d %H:%M:%S}{fraction}".rjust(19 + len(fraction), "0")
+
+    return show
+
+
+def _document(value: object) -> object:
+    try:
+        orjson.loads(str(value))
+    except orjson.JSONDecodeError:
+        return str(value)
+    return orjson.Fragment(str(value))
+
+
+def _plain(value: object) -> object:
+    """Text, booleans, and the states of aggregates, which no type describes further."""
+    match value:
+        case bool() | str():
+            return value
+        case bytes() | bytearray():
+            return base64.b64encode(value).decode()
+        case int():
+            return _integer(value)
+        case float():
+            return _float(value)
+        case Decimal():
+            return _decimal(value)
+        case Mapping():
+            return {_key(_plain(k)): _plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [None if each is None else _plain(each) for each in value]
+        case _:
+            return str(value)

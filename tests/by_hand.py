@@ -1,0 +1,108 @@
+"""A pipeline without threads: the test decides which flow takes its next step, and when the server
+"restarts" (everything that is in memory is thrown away)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from penstock.errors import Location
+from penstock.flow.lag import behind
+from penstock.flow.registry import Registry
+from penstock.flow.segments import write_segment
+from penstock.flow.stepper import Limits, Stepper
+from penstock.flow.work import Work, work_of
+from penstock.lake import tables
+from penstock.lake.query import run_query
+from penstock.lake.read import Latest, rejected, relation
+from penstock.lake.session import Lake
+from penstock.model.deployment import Deployment, State
+from penstock.model.datasource import Text
+from penstock.model.manifest import Binding, Manifest
+from penstock.parse.load import load_files
+from penstock.plan.plan import PlanOptions, make_plan
+from penstock.plan.steps import CreateTable
+from penstock.sql.transpile import compile_sql
+from penstock.state.batches import Batches
+from penstock.state.database import open_database
+from penstock.state.operations import Operations
+
+LIMITS = Limits(rows=1_000_000, bytes=2**30, seconds_between=0.0)
+
+
+def _bound(manifest: Manifest, name: str) -> Binding:
+    binding = manifest.binding(name)
+    assert binding is not None
+    return binding
+
+
+class ByHand:
+    """Deployments over one lake, advanced step by step. `prefix` keeps tests' tables apart."""
+
+    def __init__(self, lake: Lake, folder: Path, prefix: str, files: Mapping[str, str]):
+        self.lake = lake
+        self.prefix = prefix
+        self.inbox = folder / "inbox"
+        self.database = open_database(f"sqlite:///{folder / 'state.db'}")
+        self.batches = Batches(self.database)
+        self.deployments: list[Deployment] = []
+        self.limits = LIMITS
+        self.restart()
+        self.first(files)
+
+    def first(self, files: Mapping[str, str]) -> None:
+        """Deploy a project to nothing; it is live at once."""
+        loaded = load_files(files)
+        assert not loaded.problems, [str(problem) for problem in loaded.problems]
+        plan = make_plan(None, loaded.project, PlanOptions(self.prefix))
+        assert not [problem for problem in plan.problems if problem.level == "error"], plan.problems
+        for step in plan.steps:
+            if isinstance(step, CreateTable):
+                tables.create_table(self.lake, step.table)
+        self.add(plan.manifest, files, "live")
+
+    def add(self, manifest: Manifest, files: Mapping[str, str], state: State) -> None:
+        now = datetime.now(timezone.utc)
+        id = len(self.deployments) + 1
+        self.deployments.append(Deployment(id, "", state, None, now, now, files, {}, manifest))
+
+    def restart(self) -> None:
+        """Forget all that is in memory."""
+        self.registry = Registry(self.lake)
+        self.stepper = Stepper(self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database))
+
+    @property
+    def live(self) -> Manifest:
+        return next(each.manifest for each in self.deployments if each.state == "live")
+
+    def post(self, stream: str, lines: Sequence[bytes]) -> None:
+        """One batch."""
+        segment, size = write_segment(self.inbox, stream, lines)
+        batch = self.batches.append(stream, segment, len(lines), size, datetime.now(timezone.utc), [])
+        self.stepper.arrived(stream, batch.number)
+
+    def runnable(self) -> list[Work]:
+        return [work for work in work_of(self.deployments) if self.stepper.has_more(work)]
+
+    def drain(self) -> None:
+        """Step until nothing is left to do."""
+        while works := self.runnable():
+            for work in works:
+                self.stepper.step(work)
+        assert not behind(self.registry, self.live, self.batches.heads())
+
+    def ask(self, text: str, deployment: int = 1) -> list[tuple[object, ...]]:
+        """The answer to a query in ClickHouse's SQL, as a deployment gives it."""
+        of = self.deployments[deployment - 1]
+        query = compile_sql(load_files(of.files).project, Text(text, Location("query")), "clickhouse")
+        relations = {read.placeholder: relation(_bound(of.manifest, read.datasource), Latest()) for read in query.reads}
+        return run_query(self.lake, query.sql, query.columns, relations).rows
+
+    def read(self, name: str, columns: Iterable[str], deployment: int = 1) -> list[tuple[object, ...]]:
+        """Rows of a data source (or quarantine) as a deployment sees them; `columns` are Spark SQL."""
+        manifest = self.deployments[deployment - 1].manifest
+        binding = manifest.binding(name)
+        assert binding is not None
+        source = rejected(binding, Latest()) if binding in manifest.quarantines else relation(binding, Latest())
+        return [tuple(row) for row in self.lake.spark.sql(f"SELECT {', '.join(columns)} FROM {source} AS `t`").collect()]

@@ -1,0 +1,182 @@
+"""`kill -9` in the middle of everything: each acknowledged row is in every table once.
+
+Two kinds of kill: at exact points (right after a commit or a journal write, by PENSTOCK_FAULT) and
+at random times. After each the server starts again and goes on by itself.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chaos.crashing import Producer, Server
+
+V1 = {
+    "penstock.toml": '[spark]\nmaster = "local[2]"\ndriver_memory = "1g"\n',
+    "datasources/events.datasource": """SCHEMA >
+    `id` UInt64 `json:$.id`,
+    `user` String `json:$.user`,
+    `size` String `json:$.size`
+
+ENGINE MergeTree
+ENGINE_SORTING_KEY user
+""",
+    "datasources/per_user.datasource": """SCHEMA >
+    `user` String,
+    `events` AggregateFunction(count),
+    `ids` AggregateFunction(sum, UInt64)
+
+ENGINE AggregatingMergeTree
+ENGINE_SORTING_KEY user
+""",
+    "datasources/total.datasource": """SCHEMA >
+    `one` UInt8,
+    `events` AggregateFunction(count)
+
+ENGINE AggregatingMergeTree
+ENGINE_SORTING_KEY one
+""",
+    "materializations/to_user.pipe": """NODE per_user
+SQL >
+    SELECT user, countState() AS events, sumState(id) AS ids FROM events GROUP BY user
+TYPE materialized
+DATASOURCE per_user
+""",
+    "materializations/to_total.pipe": """NODE total
+SQL >
+    SELECT toUInt8(1) AS one, countMergeState(events) AS events FROM per_user GROUP BY one
+TYPE materialized
+DATASOURCE total
+""",
+}
+V2 = V1 | {
+    "datasources/events.datasource": """SCHEMA >
+    `id` UInt64 `json:$.id`,
+    `user` String `json:$.user`,
+    `size` UInt32 `json:$.size`
+
+ENGINE MergeTree
+ENGINE_SORTING_KEY id
+
+FORWARD_QUERY >
+    SELECT * REPLACE (toUInt32(size) AS size)
+"""
+}
+"""Version 2 copies the landing table through a forward query and recomputes both views."""
+
+QUERIES = {
+    "events": "SELECT count() AS rows, uniqExact(id) AS ids, sum(id) AS total FROM events",
+    "per_user": "SELECT countMerge(events) AS rows, sumMerge(ids) AS total FROM per_user",
+    "total": "SELECT countMerge(events) AS rows FROM total",
+}
+
+
+def row(number: int) -> dict[str, object]:
+    """Every 50th row does not fit: its id is negative."""
+    id = number if number % 50 else -number - 1
+    return {"id": id, "user": f"u{number % 7}", "size": str(number % 100)}
+
+
+def check(server: Server, posted: int, deployment: str) -> None:
+    """Every table of a deployment against what was posted."""
+    fitting = [number for number in range(posted) if number % 50]
+    truth = {"rows": len(fitting), "ids": len(fitting), "total": sum(fitting)}
+    for name, query in QUERIES.items():
+        found = server.sql(query, deployment)[0]
+        assert found == {key: truth[key] for key in found}, (name, deployment)
+
+
+def settled(server: Server, posted: int, *deployments: str) -> None:
+    """Wait until the last row is two views away in each version, then check everything."""
+    fitting = sum(1 for number in range(posted) if number % 50)
+    for deployment in deployments:
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline and server.sql(QUERIES["total"], deployment)[0]["rows"] != fitting:
+            time.sleep(0.3)
+        check(server, posted, deployment)
+    quarantined = server.sql("SELECT count() AS rows FROM events_quarantine")[0]["rows"]
+    assert quarantined == posted - fitting
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    made = Server(tmp_path)
+    for path, text in V1.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    made.start()
+    made.ready()
+    yield made
+    made.stop()
+
+
+def restart_with(server: Server, fault: str) -> None:
+    """Stop kindly, start again with a crash point armed."""
+    server.stop()
+    server.start({"PENSTOCK_FAULT": fault})
+    server.ready()
+
+
+def test_killed_at_every_kind_of_commit(server: Server) -> None:
+    """One server life a crash point; rows are posted all the while."""
+    assert server.until(server.deploy(V1, promote=True), "live") == "live"
+    producer = Producer(server, "events", row)
+    producer.start()
+    for fault in ("landing.committed:3", "quarantine.committed:2", "view.committed:4", "inbox.written:20", "inbox.logged:20"):
+        restart_with(server, fault)
+        server.died(60)
+        server.start()
+        server.ready()
+    settled(server, producer.finish(), "live")
+
+
+def test_killed_while_a_deployment_is_carried_out(server: Server) -> None:
+    """Version 2 is made under fire: at journal writes, during the copy, at the switch."""
+    assert server.until(server.deploy(V1, promote=True), "live") == "live"
+    producer = Producer(server, "events", row)
+    producer.start()
+    time.sleep(3)
+    for fault in ("step.ran:2", "activate.bound:1", "copy.committed:1"):
+        restart_with(server, fault)
+        if fault.startswith("step"):
+            second = server.deploy(V2, promote=False)
+        server.died(90)
+        server.start()
+        server.ready()
+    server.until(second, "ready")
+    restart_with(server, "promote.swapped:1")
+    with pytest.raises(Exception):  # noqa: B017, PT011 - the server dies before it answers
+        with server.client() as client:
+            client.post(f"/v1/deployments/{second}/set-live")
+    server.died(30)
+    server.start()
+    server.ready()
+    assert server.state(second) == "live"
+    posted = producer.finish()
+    settled(server, posted, "live", "previous")
+    assert server.insist(lambda client: client.post("/v1/deployments/rollback")).status_code == 200
+    settled(server, posted, "live", "staging")
+
+
+def test_killed_at_random(server: Server) -> None:
+    """Kills at random moments of a deploy, promote, rollback, promote loop."""
+    assert server.until(server.deploy(V1, promote=True), "live") == "live"
+    producer = Producer(server, "events", row)
+    producer.start()
+    moments = random.Random(7)
+    second = server.deploy(V2, promote=False)
+    for _ in range(3):
+        time.sleep(moments.uniform(0.0, 4.0))
+        server.kill()
+        server.start()
+        server.ready()
+    server.until(second, "ready")
+    assert server.insist(lambda client: client.post(f"/v1/deployments/{second}/set-live")).status_code in (200, 409)
+    server.kill()
+    server.start()
+    server.ready()
+    posted = producer.finish()
+    settled(server, posted, "live", "previous" if server.state(second) == "live" else "staging")

@@ -1,0 +1,51 @@
+"""The example projects are right, and version 2 of `flights` differs where it says and nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+import penstock
+from penstock.parse.load import load_folder
+
+EXAMPLES = Path(penstock.__file__).parent / "examples"
+NAMES = tuple(sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir()))
+CHANGED = {
+    "datasources/flights.datasource",
+    "datasources/carrier_daily.datasource",
+    "materializations/carrier_daily_mv.pipe",
+    "endpoints/top_carriers.pipe",
+    "README.md",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_has_no_problems(name: str) -> None:
+    loaded = load_folder(EXAMPLES / name)
+    assert [str(problem) for problem in loaded.problems] == []
+    assert loaded.project.datasources
+    assert loaded.project.pipes
+    assert (EXAMPLES / name / "README.md").is_file()
+
+
+def test_version_2_differs_where_it_says() -> None:
+    before, after = _texts("flights"), _texts("flights-v2")
+    assert before.keys() - after.keys() == {"fixtures/flights.ndjson", "fixtures/weather.ndjson"}
+    assert after.keys() <= before.keys()
+    assert {path for path in after if before[path] != after[path]} == CHANGED
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/fixtures/*.ndjson")), ids=lambda path: path.name)
+def test_fixtures_are_rows_of_a_data_source(path: Path) -> None:
+    project = load_folder(path.parent.parent).project
+    assert project.datasource(path.stem) is not None
+    rows = [orjson.loads(line) for line in path.read_text().splitlines()]
+    assert rows
+    assert all(isinstance(row, dict) for row in rows)
+
+
+def _texts(name: str) -> dict[str, str]:
+    folder = EXAMPLES / name
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}

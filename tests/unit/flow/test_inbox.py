@@ -1,0 +1,107 @@
+"""Rows that are taken in: durable, numbered without gaps, once a key."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import Failed, TooLarge, Unavailable
+from penstock.flow.inbox import Inbox
+from penstock.flow.segments import DamagedSegment, read_segment
+from penstock.model.manifest import ROWS_PER_BATCH
+from penstock.state.batches import Batch, Batches
+from penstock.state.database import open_database
+
+
+class Kept:
+    """An inbox on a real state store, and what arrived in it."""
+
+    def __init__(self, folder: Path):
+        self.database = open_database(f"sqlite:///{folder / 'state.db'}")
+        self.folder = folder / "inbox"
+        self.batches = Batches(self.database)
+        self.arrived: list[Batch] = []
+        self.inbox = Inbox(self.folder, self.batches, self.arrived.append)
+
+    def lines(self) -> list[bytes]:
+        found = self.batches.after("s", 0, 2**62, 2**62)
+        return [line for batch in found for line in read_segment(self.folder / batch.segment, batch.bytes)]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Kept]:
+    made = Kept(tmp_path)
+    yield made
+    made.inbox.close()
+    made.database.close()
+
+
+def test_rows_are_on_disk_and_in_the_log(kept: Kept) -> None:
+    assert kept.inbox.append("s", [b'{"a": 1}', b"\xff"], None) == 1
+    assert kept.inbox.append("s", [b"{}"], None) == 2
+    assert kept.inbox.append("other", [b"{}"], None) == 1
+    assert kept.lines() == [b'{"a": 1}', b"\xff", b"{}"]
+    assert [(batch.stream, batch.number, batch.rows) for batch in kept.arrived] == [("s", 1, 2), ("s", 2, 1), ("other", 1, 1)]
+
+
+def test_callers_at_once_share_batches_and_lose_nothing(kept: Kept) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        numbers = list(pool.map(lambda number: kept.inbox.append("s", [b"%d" % number], None), range(400)))
+    assert sorted(kept.lines()) == sorted(b"%d" % number for number in range(400))
+    assert sorted(set(numbers)) == list(range(1, max(numbers) + 1))
+    assert max(numbers) < 400
+
+
+def test_a_key_is_one_ingestion(kept: Kept) -> None:
+    assert kept.inbox.append("s", [b"{}"], "k") == 1
+    assert kept.inbox.append("s", [b"{}"], "k") == 1
+    assert kept.inbox.append("s", [b"{}"], "other") == 2
+    assert len(kept.lines()) == 2
+
+
+def test_a_key_is_one_ingestion_also_at_once(kept: Kept) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        numbers = set(pool.map(lambda _: kept.inbox.append("s", [b"{}"], "same"), range(50)))
+    assert len(numbers) == 1
+    assert kept.lines() == [b"{}"]
+
+
+def test_what_cannot_be_kept_is_refused_and_the_writer_goes_on(kept: Kept) -> None:
+    (kept.folder).mkdir()
+    (kept.folder / "s").write_text("a file where the folder should be")
+    with pytest.raises(Failed):
+        kept.inbox.append("s", [b"{}"], None)
+    (kept.folder / "s").unlink()
+    assert kept.inbox.append("s", [b"{}"], None) == 1
+
+
+def test_too_many_rows(kept: Kept) -> None:
+    with pytest.raises(TooLarge):
+        kept.inbox.append("s", [b"{}"] * (ROWS_PER_BATCH + 1), None)
+
+
+def test_closing_keeps_what_waits(tmp_path: Path) -> None:
+    made = Kept(tmp_path)
+    threads = [threading.Thread(target=made.inbox.append, args=("s", [b"%d" % number], None)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    made.inbox.close()
+    assert len(made.lines()) == 20
+    with pytest.raises(Unavailable):
+        made.inbox.append("s", [b"{}"], None)
+    made.database.close()
+
+
+def test_a_damaged_segment_is_told(kept: Kept) -> None:
+    kept.inbox.append("s", [b'{"a": 1}'], None)
+    batch = kept.arrived[0]
+    path = kept.folder / batch.segment
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DamagedSegment):
+        list(read_segment(path, batch.bytes))

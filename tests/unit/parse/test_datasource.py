@@ -1,0 +1,96 @@
+"""A .datasource file to its value, where nothing is wrong with it."""
+
+from __future__ import annotations
+
+from penstock.errors import Problem
+from penstock.model import types as t
+from penstock.model.datasource import DataSource, Token
+from penstock.parse.datasource import parse_datasource
+
+
+def read(text: str) -> DataSource:
+    problems: list[Problem] = []
+    found = parse_datasource(text, "x.datasource", "x", problems)
+    assert [str(problem) for problem in problems] == []
+    return found
+
+
+def test_columns() -> None:
+    source = read(
+        "SCHEMA >\n"
+        "    `a` Array(Int8) `json:$.a[:]`, -- first, of all\n"
+        "    b String DEFAULT concat('x, y', lower(c)) CODEC(ZSTD(1), LZ4) `json:$.b`,\n"
+        "    c Enum8('a' = 1, 'b') RENAMED_FROM `old` DEFAULT 'a',\n"
+        "    d Nullable(Int8) DEFAULT NULL CODEC(Delta)"
+    )
+    a, b, c, d = source.columns
+    assert (a.name, a.type, a.json_path, str(a.location)) == ("a", t.Array(t.Int(8)), "$.a[:]", "x.datasource:2:5")
+    assert b.default is not None
+    assert (b.default.text, str(b.default.location)) == ("concat('x, y', lower(c))", "x.datasource:3:22")
+    assert (b.codec, b.json_path) == ("ZSTD(1), LZ4", "$.b")
+    assert (c.type, c.renamed_from) == (t.Enum(8, (("a", 1), ("b", 2))), "old")
+    assert d.default is not None
+    assert (d.default.text, d.codec) == ("NULL", "Delta")
+
+
+def test_default_of_many_lines_leads_back_to_them() -> None:
+    source = read("SCHEMA >\n    a Int8 DEFAULT if(\n        b,\n      1, 2),\n    b UInt8")
+    default = source.columns[0].default
+    assert default is not None
+    assert default.text == "if(\n    b,\n  1, 2)"
+    assert str(default.at(2, 5)) == "x.datasource:3:9"
+
+
+def test_default_may_name_columns_called_like_directives() -> None:
+    source = read("SCHEMA >\n    codec Int8,\n    a Int8 DEFAULT codec + 1 CODEC(LZ4)")
+    default = source.columns[1].default
+    assert default is not None
+    assert (default.text, source.columns[1].codec) == ("codec + 1", "LZ4")
+
+
+def test_keys_in_every_spelling() -> None:
+    columns = "SCHEMA >\n    a Int8, b DateTime, c Tuple(x Int8)\n"
+    for written, expected in {
+        "": (),
+        '""': (),
+        "tuple()": (),
+        '"tuple()"': (),
+        "()": (),
+        "a": ("a",),
+        '"a, toDate(b)"': ("a", "toDate(b)"),
+        "(a, toDate(b))": ("a", "toDate(b)"),
+        "tuple(`a`, b)": ("a", "b"),
+        "(a), (b)": ("(a)", "(b)"),
+        "c.x, toStartOfInterval(b, INTERVAL 1 DAY)": ("c.x", "toStartOfInterval(b, INTERVAL 1 DAY)"),
+    }.items():
+        assert read(f"{columns}ENGINE_SORTING_KEY {written}").engine.sorting_key == expected, written
+
+
+def test_engine() -> None:
+    source = read(
+        "SCHEMA >\n    a Int8, at DateTime, v UInt8, gone UInt8\n"
+        'ENGINE "ReplacingMergeTree"\n'
+        "ENGINE_SORTING_KEY a, at\nENGINE_PRIMARY_KEY a\nENGINE_SAMPLING_KEY a\n"
+        "ENGINE_VER v\nENGINE_IS_DELETED `gone`\n"
+        "ENGINE_TTL at + INTERVAL 1 DAY DELETE\nENGINE_SETTINGS \"a = 1, b = 'x'\"\n"
+    )
+    engine = source.engine
+    assert (engine.name, engine.sorting_key, engine.primary_key) == ("ReplacingMergeTree", ("a", "at"), ("a",))
+    assert (engine.sampling_key, engine.ver, engine.is_deleted) == ("a", "v", "gone")
+    assert (engine.ttl, engine.settings) == ("at + INTERVAL 1 DAY", (("a", "1"), ("b", "x")))
+    assert str(engine.location("ENGINE_VER")) == "x.datasource:7:1"
+
+
+def test_everything_else() -> None:
+    source = read(
+        "DESCRIPTION >\n    Two\n    lines\nTAGS a, b\nTOKEN \"my app\" append\nTOKEN r READ\n"
+        "SHARED_WITH >\n    one,\n    two\nINDEXES >\n    INDEX i a TYPE minmax,\n    INDEX j b TYPE set(1)\n"
+        "SCHEMA >\n    a Int8\nFORWARD_QUERY SELECT *\nBACKFILL skip\nRENAMED_FROM `old`"
+    )
+    assert source.engine.name == "MergeTree"
+    assert (source.description, source.tags) == ("Two\nlines", ("a", "b"))
+    assert source.tokens == (Token("my app", "APPEND"), Token("r", "READ"))
+    assert source.shared_with == ("one", "two")
+    assert source.indexes == ("INDEX i a TYPE minmax", "INDEX j b TYPE set(1)")
+    assert source.forward_query is not None
+    assert (source.forward_query.text, source.keeps_history, source.renamed_from) == ("SELECT *", False, "old")

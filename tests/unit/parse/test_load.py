@@ -1,0 +1,69 @@
+"""Folders and uploads to projects: which files count, and that both give the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import NotFound
+from penstock.parse.load import load_files, load_folder
+
+EVENTS = "SCHEMA >\n    a Int8\n"
+PIPE = "NODE n\nSQL >\n    SELECT a FROM events\nTYPE materialized\nDATASOURCE copy\n"
+FILES = {
+    "datasources/events.datasource": EVENTS,
+    "copy.datasource": EVENTS,
+    "pipes/deep/down/move.pipe": PIPE,
+    "penstock.toml": 'dialect = "spark"\n',
+}
+OTHERS = {
+    ".penstock/old.pipe": "nonsense",
+    ".venv/x/y.pipe": "nonsense",
+    "node_modules/z.datasource": "nonsense",
+    "fixtures/events.ndjson": "{}",
+    "deeper/penstock.toml": "nonsense",
+    "datasources/.hidden.pipe": "nonsense",
+    "README.md": "nonsense",
+}
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+
+
+def test_folder_and_upload_are_the_same(tmp_path: Path) -> None:
+    write(tmp_path, FILES | OTHERS)
+    loaded = load_folder(tmp_path)
+    assert loaded == load_files(FILES | OTHERS)
+    assert loaded.problems == ()
+    assert loaded.files == FILES
+    assert loaded.project.names == ("copy", "events", "move")
+    assert [pipe.dialect for pipe in loaded.project.pipes] == ["spark"]
+
+
+def test_paths_of_other_systems() -> None:
+    assert list(load_files({"a\\b\\events.datasource": EVENTS}).files) == ["a/b/events.datasource"]
+
+
+def test_project_does_not_depend_on_folders() -> None:
+    moved = {path.rpartition("/")[2]: text for path, text in FILES.items()}
+    assert load_files(moved).project == load_files(FILES).project
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        load_folder(tmp_path / "nowhere")
+
+
+def test_empty_folder(tmp_path: Path) -> None:
+    loaded = load_folder(tmp_path)
+    assert (loaded.project.names, loaded.problems, loaded.files) == ((), (), {})
+
+
+def test_target_with_problems_is_still_a_target() -> None:
+    loaded = load_files({"copy.datasource": "", "move.pipe": PIPE})
+    assert [problem.code for problem in loaded.problems] == ["missing-directive"]
+    assert loaded.errors == loaded.problems

@@ -1,0 +1,48 @@
+"""A .pipe file to its value, where nothing is wrong with it."""
+
+from __future__ import annotations
+
+from penstock.errors import Problem
+from penstock.model.datasource import Token
+from penstock.model.pipe import Endpoint, Materialized, Pipe, Standard
+from penstock.parse.pipe import parse_pipe
+
+
+def read(text: str) -> Pipe:
+    problems: list[Problem] = []
+    found = parse_pipe(text, "x.pipe", "x", "clickhouse", problems)
+    assert [str(problem) for problem in problems] == []
+    assert found is not None
+    return found
+
+
+def test_nodes() -> None:
+    pipe = read(
+        "DESCRIPTION the pipe\nTAGS a\nNODE one\nDESCRIPTION >\n    the node\nSQL >\n    SELECT 1\n"
+        "NODE two\nTYPE Materialized\nDATASOURCE `target`\nSQL SELECT 2\nTOKEN t read"
+    )
+    one, two = pipe.nodes
+    assert (pipe.description, pipe.tags, pipe.tokens) == ("the pipe", ("a",), (Token("t", "READ"),))
+    assert (one.name, one.description, one.kind, one.sql.text) == ("one", "the node", Standard(), "SELECT 1")
+    assert str(one.sql.location) == "x.pipe:7:5"
+    assert isinstance(two.kind, Materialized)
+    assert (two.kind.datasource, two.sql.text) == ("target", "SELECT 2")
+    assert pipe.materialized is two
+    assert pipe.result is two
+
+
+def test_endpoint_is_the_result() -> None:
+    pipe = read("NODE a\nSQL SELECT 1\nTYPE ENDPOINT\nNODE b\nSQL SELECT 2\nTYPE standard")
+    assert pipe.result.name == "a"
+    assert pipe.result.kind == Endpoint()
+
+
+def test_dialect() -> None:
+    assert read("NODE a\nSQL SELECT 1").dialect == "clickhouse"
+    assert read("DIALECT Spark\nNODE a\nSQL SELECT 1").dialect == "spark"
+
+
+def test_pipe_without_a_node_that_runs_is_none() -> None:
+    problems: list[Problem] = []
+    assert parse_pipe("NODE a\nSQL >\n    %\n    SELECT 1", "x.pipe", "x", "clickhouse", problems) is None
+    assert [problem.code for problem in problems] == ["unsupported-template"]

@@ -1,0 +1,47 @@
+"""`penstock.toml`: defaults, values, and the places of keys."""
+
+from __future__ import annotations
+
+from penstock.errors import Problem
+from penstock.model.settings import Settings
+from penstock.parse.settings import parse_settings
+from penstock.parse.tomlplaces import find_places
+
+
+def read(text: str) -> Settings:
+    problems: list[Problem] = []
+    found = parse_settings(text, "penstock.toml", problems)
+    assert problems == []
+    return found
+
+
+def test_nothing_is_the_defaults() -> None:
+    settings = read("")
+    assert settings == Settings()
+    assert (settings.dialect, settings.server.host, settings.server.port) == ("clickhouse", "127.0.0.1", 7180)
+    assert (settings.spark.master, settings.spark.packages, settings.state.url) == ("local[*]", None, None)
+    assert settings.deploy.rollback_window_hours == 24
+
+
+def test_names_with_dots_are_names() -> None:
+    settings = read('[spark.conf]\nspark.ui.enabled = "false"\n"spark.a" = "b"\n')
+    assert settings.spark.conf == {"spark.ui.enabled": "false", "spark.a": "b"}
+
+
+def test_windows_lines() -> None:
+    assert read('dialect = "spark"\r\n[server]\r\nport = 1\r\n').server.port == 1
+
+
+def test_a_wrong_value_leaves_the_rest() -> None:
+    problems: list[Problem] = []
+    settings = parse_settings('[server]\nport = "x"\nhost = "0.0.0.0"\n', "penstock.toml", problems)
+    assert (settings.server.host, settings.server.port, len(problems)) == ("0.0.0.0", 7180, 1)
+
+
+def test_places() -> None:
+    places = find_places('a.b = 1\n[c."d.e"]\n  f = 2\n', "x.toml")
+    assert str(places.value(("a", "b"))) == "x.toml:1:7"
+    assert str(places.key(("c",))) == "x.toml:2:2"
+    assert str(places.key(("c", "d.e", "f"))) == "x.toml:3:3"
+    assert str(places.value(("c", "d.e", "g"))) == "x.toml:2:2"
+    assert str(places.key(("z",))) == "x.toml:1:1"

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from unit.serve.memory import MemoryPipeline
+
+from penstock.serve.app import create_app
+from penstock.serve.host import Host
+from penstock.state.database import open_database
+from penstock.state.tokens import Tokens
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
+    folder: Path = tmp_path_factory.mktemp("state")
+    database = open_database(f"sqlite:///{folder / 'state.db'}")
+    yield Tokens(database)
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def secrets(tokens: Tokens) -> dict[str, str]:
+    return {scope: tokens.create(scope, (scope,)) for scope in ("admin", "deploy", "append", "read")}
+
+
+@pytest.fixture
+def pipeline(tokens: Tokens) -> MemoryPipeline:
+    return MemoryPipeline(tokens)
+
+
+@pytest.fixture
+def host(pipeline: MemoryPipeline) -> Host:
+    made = Host()
+    made.opened(pipeline)  # type: ignore[arg-type]
+    return made
+
+
+@pytest.fixture
+def client(host: Host, secrets: dict[str, str]) -> Iterator[TestClient]:
+    headers = {"Authorization": f"Bearer {secrets['admin']}"}
+    with TestClient(create_app(host), headers=headers) as opened:
+        yield opened

@@ -1,0 +1,174 @@
+"""A pipeline in memory with the methods of `deploy.Pipeline`: rows are kept in lists and queries
+run on SQLite, so the HTTP side is tested without a JVM."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from penstock.deploy.options import DeployOptions
+from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest, NotFound, Timeout, did_you_mean
+from penstock.model.deployment import Deployment, State
+from penstock.model.manifest import Binding, BoundColumn, Manifest
+from penstock.model.types import Float, Int, Nullable, String, Type
+from penstock.parse.load import load_files
+from penstock.state.tokens import Tokens
+
+TYPES: Mapping[type, Type] = {int: Int(64), float: Float(64), str: String(), type(None): Nullable(String())}
+
+
+@dataclass(frozen=True)
+class Receipt:
+    stream: str
+    batch: int
+    successful_rows: int
+    quarantined_rows: int
+
+
+@dataclass(frozen=True)
+class Result:
+    columns: tuple[tuple[str, Type], ...]
+    rows: list[tuple[object, ...]]
+    elapsed: float = 0.01
+    rows_read: int = 3
+    bytes_read: int = 42
+
+
+@dataclass(frozen=True)
+class Event:
+    kind: str
+    at: float
+    data: dict[str, object]
+
+
+class MemoryPipeline:
+    def __init__(self, tokens: Tokens):
+        self.tokens = tokens
+        self.ready = True
+        self.rows: dict[str, list[bytes]] = {"flights": []}
+        self.keys: dict[str, Receipt] = {}
+        self.patience = True
+        self.asked: list[tuple[str, str]] = []
+        self._deployments: list[Deployment] = []
+        self._live: list[int] = []
+
+    def append(self, name: str, body: bytes, key: str | None) -> Receipt:
+        if name not in self.rows:
+            raise NotFound(f"there is no data source `{name}`", hint=did_you_mean(name, self.rows))
+        if key is not None and key in self.keys:
+            return self.keys[key]
+        lines = [line for line in body.split(b"\n") if line.strip()]
+        good = [line for line in lines if self._is_row(line)]
+        if not lines or (not good and not any(line.lstrip()[:1] in (b"{", b"[") for line in lines)):
+            raise InvalidRequest("the body holds no JSON")
+        self.rows[name] += lines
+        receipt = Receipt(name, len(self.rows[name]), len(good), len(lines) - len(good))
+        if key is not None:
+            self.keys[key] = receipt
+        return receipt
+
+    def _is_row(self, line: bytes) -> bool:
+        try:
+            return isinstance(json.loads(line), dict)
+        except (ValueError, RecursionError):
+            return False
+
+    def wait(self, receipt: Receipt, timeout: float) -> Receipt:
+        if not self.patience:
+            raise Timeout("the rows are kept but not queryable yet")
+        return receipt
+
+    def sql(self, text: str, deployment: str) -> Result:
+        self.asked.append((text, deployment))
+        try:
+            cursor = sqlite3.connect(":memory:").execute(text)
+        except (sqlite3.Error, ValueError, sqlite3.Warning) as error:
+            raise InvalidQuery(str(error)) from error
+        rows = cursor.fetchall()
+        names = [each[0] for each in cursor.description or ()]
+        types = [TYPES.get(type(value), String()) for value in (rows[0] if rows else [""] * len(names))]
+        return Result(tuple(zip(names, types, strict=True)), rows)
+
+    def endpoint(self, name: str, parameters: Mapping[str, str], deployment: str) -> Result:
+        if name != "top":
+            raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, ["top"]))
+        columns = (("deployment", String()), ("parameters", String()))
+        return Result(columns, [(deployment, json.dumps(dict(parameters)))])
+
+    def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
+        loaded = load_files(files)
+        if loaded.errors:
+            raise InvalidProject("the project has problems", loaded.problems)
+        bindings = tuple(
+            Binding(each.name, each.name, tuple(BoundColumn(one.name, one.type, one.name) for one in each.columns))
+            for each in loaded.project.datasources
+        )
+        now = datetime.now(timezone.utc)
+        plan: dict[str, object] = {"resources": [], "rows_moved": 0, "bytes_moved": 0, "problems": []}
+        plan["allowed"] = options.allow_destructive
+        base = self._live[-1] if self._live else None
+        number = 0 if options.check else len(self._deployments) + 1
+        made = Deployment(
+            number, options.name or "", "ready", base, now, now, dict(files), plan, Manifest(bindings=bindings)
+        )
+        if not options.check:
+            self._deployments.append(made)
+            if options.promote:
+                return self.promote(str(number))
+        return made
+
+    def deployments(self) -> tuple[Deployment, ...]:
+        return tuple(reversed(self._deployments))
+
+    def deployment(self, ref: str) -> Deployment:
+        wanted = str(self._live[-1]) if ref == "live" and self._live else ref
+        for each in self._deployments:
+            if wanted in (str(each.id), each.name) or (ref == "staging" and each.state == "ready"):
+                return each
+        raise NotFound(f"there is no deployment `{ref}`")
+
+    def promote(self, ref: str | None) -> Deployment:
+        return self._move(ref or "staging", "live", of="ready")
+
+    def discard(self, ref: str | None) -> Deployment:
+        return self._move(ref or "staging", "discarded", of="ready")
+
+    def retire(self, ref: str | None) -> Deployment:
+        return self._move(ref or "previous", "retired", of="previous")
+
+    def rollback(self) -> Deployment:
+        if len(self._live) < 2:
+            raise Conflict("there is no previous deployment to go back to")
+        self._live.pop()
+        return self.deployment("live")
+
+    def events(self, number: int) -> Iterator[Event]:
+        found = self.deployment(str(number))
+        progress = {"table": "flights", "rows": 5, "of": 10, "bytes": 100, "rate": 2.5, "done": False}
+        return iter([Event("progress", time.time(), progress), Event("state", time.time(), {"state": found.state})])
+
+    def status(self) -> dict[str, object]:
+        tables = {name: {"table": name, "rows": len(rows)} for name, rows in self.rows.items()}
+        late = [{"table": "flights", "flow": "landing.flights", "stream": "flights", "batches": 2}]
+        running = [
+            {"id": each.id, "name": each.name, "state": each.state, "tables": tables, "behind": late, "filling": []}
+            for each in self._deployments
+        ]
+        return {"streams": {"flights": len(self.rows["flights"])}, "deployments": running, "failures": []}
+
+    def close(self) -> None:
+        self.ready = False
+
+    def _move(self, ref: str, to: State, *, of: State) -> Deployment:
+        found = self.deployment(ref)
+        if found.state != of:
+            raise Conflict(f"deployment {found.id} is {found.state}")
+        moved = replace(found, state=to)
+        self._deployments[found.id - 1] = moved
+        if to == "live":
+            self._live.append(found.id)
+        return moved

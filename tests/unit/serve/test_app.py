@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+from starlette.testclient import TestClient
+from unit.serve.memory import MemoryPipeline
+
+from penstock.serve.app import CALLS, Call, create_app
+from penstock.serve.host import MOST_WAITING, Host
+from penstock.state.tokens import Tokens
+
+SHAPE = {"error", "code", "documentation", "problems"}
+GUARDED = [call for call in CALLS if call.scope is not None]
+
+
+def address(call: Call) -> str:
+    return call.path.replace("{file}", "top.json").replace("{ref}", "1").replace("{name}", "x")
+
+
+@pytest.mark.parametrize("call", GUARDED, ids=lambda call: f"{call.methods[0]} {call.path}")
+def test_every_call_but_health_needs_a_token_with_its_scope(host: Host, secrets: dict[str, str], call: Call) -> None:
+    client = TestClient(create_app(host))
+    method, path = call.methods[-1], address(call)
+    without = client.request(method, path)
+    assert (without.status_code, without.json()["code"]) == (401, "unauthorized")
+    assert without.headers["www-authenticate"] == "Bearer"
+    assert client.request(method, path, headers={"Authorization": "Bearer wrong"}).status_code == 401
+    other = next(scope for scope in ("read", "append") if scope != call.scope)
+    assert client.request(method, path, params={"token": secrets[other]}).status_code == 403
+    assert client.request(method, path, params={"token": secrets[str(call.scope)]}).status_code not in (401, 403)
+    assert client.request(method, path, headers={"Authorization": f"bearer {secrets['admin']}"}).status_code != 403
+
+
+def test_health_says_what_the_server_does(tokens: Tokens) -> None:
+    host = Host()
+    client = TestClient(create_app(host))
+    starting = client.get("/health")
+    assert (starting.status_code, starting.json()["phase"]) == (503, "starting Spark")
+    refused = client.get("/v0/sql?q=SELECT+1")
+    assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (503, "unavailable", "1")
+    host.opened(MemoryPipeline(tokens))  # type: ignore[arg-type]
+    assert client.get("/health").json()["status"] == "ok"
+    host.stop()
+    assert client.get("/health").status_code == 503
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/v0/nothing", 404), ("PUT", "/v0/sql", 405), ("GET", "/v0/events", 405)]
+)
+def test_unknown_addresses_and_methods_have_the_same_shape(
+    client: TestClient, method: str, path: str, status: int
+) -> None:
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert set(answer.json()) == SHAPE
+
+
+def test_a_fault_of_ours_is_logged_and_not_shown(
+    client: TestClient, pipeline: MemoryPipeline, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> dict[str, object]:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(pipeline, "status", fail)
+    with caplog.at_level(logging.ERROR):
+        answer = client.get("/v0/status")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    assert "secret detail" not in answer.text
+    assert "secret detail" in caplog.text
+
+
+def test_status_and_metrics(client: TestClient) -> None:
+    client.post("/v0/events?name=flights", content=b'{"a":1}\nx\n')
+    client.get("/v0/sql?q=SELECT+1")
+    client.get("/v0/sql?q=SELEC")
+    assert client.get("/v0/status").json()["streams"] == {"flights": 2}
+    lines = client.get("/metrics").text.splitlines()
+    assert 'penstock_appended_rows_total{datasource="flights"} 1.0' in lines
+    assert 'penstock_quarantined_rows_total{datasource="flights"} 1.0' in lines
+    assert 'penstock_queries_total{code="invalid-query",kind="sql"} 1.0' in lines
+    assert 'penstock_batches{stream="flights"} 2.0' in lines
+
+
+def test_tokens(client: TestClient) -> None:
+    made = client.post("/v0/tokens", json={"name": "ci", "scopes": "deploy, read"})
+    assert (made.status_code, made.json()["scopes"]) == (201, ["deploy", "read"])
+    assert client.get("/v1/deployments", headers={"Authorization": f"Bearer {made.json()['token']}"}).status_code == 200
+    assert {"name": "ci", "scopes": ["deploy", "read"]} in client.get("/v0/tokens").json()["tokens"]
+    wrong = client.post("/v0/tokens", params={"name": "x", "scopes": "red"})
+    assert wrong.json()["problems"][0]["hint"] == "did you mean `read`?"
+    assert client.delete("/v0/tokens/ci").status_code == 200
+    assert client.delete("/v0/tokens/ci").status_code == 404
+    assert client.delete("/v0/tokens/admin").status_code == 409
+
+
+def test_too_many_callers_are_turned_away(client: TestClient, host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.serve.host.MOST_WAITING", 0)
+    assert MOST_WAITING > 0
+    answer = client.get("/v0/sql?q=SELECT+1")
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")

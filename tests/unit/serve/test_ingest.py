@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+from unit.serve.memory import MemoryPipeline
+
+LINES = b'{"a": 1}\n{"a": 2}\n'
+RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def test_acknowledged_means_202_and_wait_means_200(client: TestClient, pipeline: MemoryPipeline) -> None:
+    answer = client.post("/v0/events?name=flights", content=LINES + b"nonsense\n")
+    assert (answer.status_code, answer.json()) == (202, {"successful_rows": 2, "quarantined_rows": 1})
+    assert client.post("/v0/events?name=flights&wait=true", content=LINES).status_code == 200
+    assert len(pipeline.rows["flights"]) == 5
+
+
+def test_what_is_not_queryable_in_time_is_a_408(client: TestClient, pipeline: MemoryPipeline) -> None:
+    pipeline.patience = False
+    assert client.post("/v0/events?name=flights&wait=true", content=LINES).status_code == 408
+    assert len(pipeline.rows["flights"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(LINES)),
+        ("GZIP", gzip.compress(LINES[:9]) + gzip.compress(LINES[9:])),
+        ("zstd", zstandard.compress(LINES)),
+        ("zstd", zstandard.compress(LINES[:9]) + zstandard.compress(LINES[9:])),
+        ("identity", LINES),
+    ],
+)
+def test_packed_bodies(client: TestClient, pipeline: MemoryPipeline, encoding: str, body: bytes) -> None:
+    answer = client.post("/v0/events?name=flights", content=body, headers={"Content-Encoding": encoding})
+    assert answer.status_code == 202
+    assert pipeline.rows["flights"] == LINES.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "status"),
+    [
+        ("gzip", LINES, 400),
+        ("gzip", gzip.compress(LINES)[:-9], 400),
+        ("zstd", LINES, 400),
+        ("br", LINES, 400),
+        ("gzip", gzip.compress(b" " * (33 * 2**20)), 413),
+        ("zstd", zstandard.compress(b" " * (33 * 2**20)), 413),
+        ("identity", b" " * (33 * 2**20), 413),
+    ],
+)
+def test_wrong_and_too_large_bodies(client: TestClient, encoding: str, body: bytes, status: int) -> None:
+    answer = client.post("/v0/events?name=flights", content=body, headers={"Content-Encoding": encoding})
+    assert answer.status_code == status
+    assert set(answer.json()) == {"error", "code", "documentation", "problems"}
+
+
+def test_the_same_key_is_one_ingestion(client: TestClient, pipeline: MemoryPipeline) -> None:
+    for _ in range(2):
+        client.post("/v0/events?name=flights", content=LINES, headers={"Idempotency-Key": "k"})
+    assert len(pipeline.rows["flights"]) == 2
+    answer = client.post("/v0/events?name=flights", content=LINES, headers={"Idempotency-Key": "k" * 257})
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ("", 400, "invalid-parameter"),
+        ("name=flight", 404, "not-found"),
+        ("name=flights&wait=perhaps", 400, "invalid-parameter"),
+        ("name=flights&format=xml", 400, "unknown-format"),
+    ],
+)
+def test_wrong_parameters_are_named(client: TestClient, query: str, status: int, code: str) -> None:
+    answer = client.post(f"/v0/events?{query}", content=LINES)
+    assert answer.status_code == status
+    assert answer.json()["problems"][0]["code"] == code
+
+
+def test_an_unknown_data_source_gets_the_nearest(client: TestClient) -> None:
+    answer = client.post("/v0/events?name=flihts", content=LINES)
+    assert answer.json()["problems"][0]["hint"] == "did you mean `flights`?"
+
+
+def test_json_keeps_every_digit(client: TestClient, pipeline: MemoryPipeline) -> None:
+    body = b'[{"a":\n 18446744073709551615,\r\n"b": 0.10000000000000000001}, {"a": "x\\ny"}]'
+    assert client.post("/v0/events?name=flights&format=json", content=body).json()["successful_rows"] == 2
+    assert [json.loads(line) for line in pipeline.rows["flights"]] == json.loads(body)
+    assert b"18446744073709551615" in pipeline.rows["flights"][0]
+    assert b"0.10000000000000000001" in pipeline.rows["flights"][0]
+
+
+@pytest.mark.parametrize("body", [b"[{}", b"[{},]", b"[1 2]", b"{", b"\xff", b"[" * 100_000, b"", b"[]"])
+def test_what_is_no_json_is_a_400(client: TestClient, body: bytes) -> None:
+    assert client.post("/v0/events?name=flights&format=json", content=body).status_code == 400
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@RELAXED
+@given(st.lists(json_values, max_size=5), st.sampled_from([None, 2]))
+def test_an_array_is_its_elements(
+    client: TestClient, pipeline: MemoryPipeline, values: list[object], indent: int | None
+) -> None:
+    pipeline.rows["flights"].clear()
+    client.post("/v0/events?name=flights&format=json", content=json.dumps([{"v": 0}, *values], indent=indent).encode())
+    assert [json.loads(line) for line in pipeline.rows["flights"]] == [{"v": 0}, *values]
+
+
+@RELAXED
+@given(
+    st.binary(max_size=200) | json_values.map(lambda value: json.dumps(value).encode()),
+    st.sampled_from(["ndjson", "json", "JSON", "x"]),
+    st.sampled_from(["", "gzip", "zstd", "identity", "x"]),
+)
+def test_no_body_is_ever_a_500(client: TestClient, body: bytes, form: str, encoding: str) -> None:
+    query = {"name": "flights", "format": form}
+    answer = client.post("/v0/events", params=query, content=body, headers={"Content-Encoding": encoding})
+    assert answer.status_code < 500, answer.text
+    assert answer.json()

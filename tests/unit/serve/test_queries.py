@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+from unit.serve.memory import MemoryPipeline
+
+
+def test_an_answer_has_the_shape_of_the_interface(client: TestClient) -> None:
+    answer = client.get("/v0/sql", params={"q": "SELECT 1 AS a, 'x' AS b"})
+    assert answer.json() == {
+        "meta": [{"name": "a", "type": "Int64"}, {"name": "b", "type": "String"}],
+        "data": [{"a": 1, "b": "x"}],
+        "rows": 1,
+        "rows_before_limit_at_least": 1,
+        "statistics": {"elapsed": 0.01, "rows_read": 3, "bytes_read": 42},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("text/plain", "SELECT 1 AS a"),
+        ("", "SELECT 1 AS a"),
+        ("application/json", '{"q": "SELECT 1 AS a"}'),
+        ("application/x-www-form-urlencoded", "q=SELECT+1+AS+a"),
+    ],
+)
+def test_a_query_may_be_posted(client: TestClient, kind: str, body: str) -> None:
+    answer = client.post("/v0/sql?deployment=staging", content=body, headers={"Content-Type": kind})
+    assert answer.json()["data"] == [{"a": 1}]
+
+
+@pytest.mark.parametrize("name", ["deployment", "__tb__deployment"])
+def test_any_read_may_ask_another_deployment(client: TestClient, pipeline: MemoryPipeline, name: str) -> None:
+    client.get("/v0/sql", params={"q": "SELECT 1", name: "staging"})
+    client.get("/v0/sql", params={"q": "SELECT 1"})
+    assert [deployment for _, deployment in pipeline.asked] == ["staging", "live"]
+    assert client.get("/v0/pipes/top.json", params={name: "7"}).json()["data"][0]["deployment"] == "7"
+
+
+def test_formats(client: TestClient) -> None:
+    query = "SELECT 1 AS a, 'x\"y' AS b, NULL AS c"
+    assert client.get("/v0/sql", params={"q": f"{query} FORMAT CSVWithNames"}).text == '"a","b","c"\n1,"x""y",\\N\n'
+    assert json.loads(client.get("/v0/sql", params={"q": f"{query} FORMAT JSONEachRow"}).text)["b"] == 'x"y'
+    wrong = client.get("/v0/sql", params={"q": f"{query} FORMAT JSONEachRows"})
+    assert wrong.status_code == 400
+    assert wrong.json()["problems"][0]["hint"] == "did you mean `JSONEachRow`?"
+
+
+def test_an_endpoint_gets_its_parameters_and_not_ours(client: TestClient, secrets: dict[str, str]) -> None:
+    query = {"token": secrets["read"], "limit": "3", "deployment": "live"}
+    answer = client.post("/v0/pipes/top.json", params=query, json={"limit": 4, "day": "x"})
+    assert json.loads(answer.json()["data"][0]["parameters"]) == {"limit": "4", "day": "x"}
+
+
+@pytest.mark.parametrize("extension", ["csv", "ndjson"])
+def test_an_endpoint_in_other_formats(client: TestClient, extension: str) -> None:
+    assert client.get(f"/v0/pipes/top.{extension}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "hint"),
+    [
+        ("/v0/pipes/topp.json", 404, "did you mean `top`?"),
+        ("/v0/pipes/top.jsn", 404, "did you mean `top.json`?"),
+        ("/v0/pipes/top", 404, "did you mean `top.json`?"),
+        ("/v0/sql", 400, None),
+        ("/v0/sql?q=SELEC", 400, None),
+    ],
+)
+def test_wrong_calls(client: TestClient, path: str, status: int, hint: str | None) -> None:
+    answer = client.get(path)
+    assert answer.status_code == status
+    assert answer.json()["problems"][0]["hint"] == hint
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.binary(max_size=100),
+    st.sampled_from(["", "text/plain", "application/json", "application/x-www-form-urlencoded", "multipart/form-data"]),
+    st.sampled_from(["/v0/sql", "/v0/pipes/top.json", "/v0/tokens"]),
+)
+def test_no_body_is_ever_a_500(client: TestClient, body: bytes, kind: str, path: str) -> None:
+    answer = client.post(path, content=body, headers={"Content-Type": kind})
+    assert answer.status_code < 500, answer.text

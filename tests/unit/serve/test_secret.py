@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.serve.secret import ensure_admin
+from penstock.state.database import open_database
+from penstock.state.tokens import Tokens
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Tokens:
+    return Tokens(open_database(f"sqlite:///{tmp_path / 'state.db'}"))
+
+
+def test_the_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path, tokens: Tokens) -> None:
+    ensure_admin(tmp_path, tokens)
+    path = tmp_path / "admin_token"
+    first = path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+    found = tokens.find(first.strip())
+    assert found is not None
+    assert found.scopes == ("admin",)
+    ensure_admin(tmp_path, tokens)
+    assert path.read_text() == first
+
+
+@pytest.mark.parametrize("content", [None, "wrong"])
+def test_a_lost_or_wrong_file_renews_it(tmp_path: Path, tokens: Tokens, content: str | None) -> None:
+    ensure_admin(tmp_path, tokens)
+    path = tmp_path / "admin_token"
+    old = path.read_text().strip()
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    ensure_admin(tmp_path, tokens)
+    assert tokens.find(old) is None
+    assert tokens.find(path.read_text().strip()) is not None
