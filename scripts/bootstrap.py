@@ -70,7 +70,7 @@ def install(purpose: str) -> None:
         make_venv()
     say(f"Installing Penstock and what `make {purpose}` needs (the first time Spark is fetched, some 400 MB)")
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-    run([*pip, "--editable", f"{ROOT}[{purpose}]"], shown=re.compile(r"Downloading .* MB|Building wheel|Installing"))
+    run([*pip, "--editable", f"{ROOT}[{purpose}]"], shown=re.compile(r"Downloading .* MB|Building wheel|Installing collected"))
 
 
 def make_venv() -> None:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from penstock.plan.plan import PlanOptions, make_plan
+from penstock.sql.transpile import compile_sql
+
 from penstock.errors import Location
 from penstock.flow.lag import behind
 from penstock.flow.registry import Registry
@@ -17,13 +20,11 @@ from penstock.lake import tables
 from penstock.lake.query import run_query
 from penstock.lake.read import Latest, rejected, relation
 from penstock.lake.session import Lake
-from penstock.model.deployment import Deployment, State
 from penstock.model.datasource import Text
+from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Binding, Manifest
 from penstock.parse.load import load_files
-from penstock.plan.plan import PlanOptions, make_plan
 from penstock.plan.steps import CreateTable
-from penstock.sql.transpile import compile_sql
 from penstock.state.batches import Batches
 from penstock.state.database import open_database
 from penstock.state.operations import Operations
@@ -70,7 +71,9 @@ class ByHand:
     def restart(self) -> None:
         """Forget all that is in memory."""
         self.registry = Registry(self.lake)
-        self.stepper = Stepper(self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database))
+        self.stepper = Stepper(
+            self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database)
+        )
 
     @property
     def live(self) -> Manifest:
@@ -105,4 +108,6 @@ class ByHand:
         binding = manifest.binding(name)
         assert binding is not None
         source = rejected(binding, Latest()) if binding in manifest.quarantines else relation(binding, Latest())
-        return [tuple(row) for row in self.lake.spark.sql(f"SELECT {', '.join(columns)} FROM {source} AS `t`").collect()]
+        return [
+            tuple(row) for row in self.lake.spark.sql(f"SELECT {', '.join(columns)} FROM {source} AS `t`").collect()
+        ]

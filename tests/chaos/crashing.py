@@ -150,5 +150,7 @@ class Producer(threading.Thread):
 
     def _post(self, body: bytes, key: str) -> None:
         params, headers = {"name": self.stream}, {"Idempotency-Key": key}
-        answer = self.server.insist(lambda client: client.post("/v0/events", params=params, content=body, headers=headers))
+        answer = self.server.insist(
+            lambda client: client.post("/v0/events", params=params, content=body, headers=headers)
+        )
         assert answer.status_code == 202, answer.text

@@ -53,8 +53,7 @@ class Shell:
             listener.bind(("127.0.0.1", 0))
             self._port = listener.getsockname()[1]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        address = f"http://127.0.0.1:{self._port}"
-        self._environment = os.environ | {"PATH": path, "PENSTOCK_URL": address, "COLUMNS": "160"}
+        self._environment = os.environ | {"PATH": path, "COLUMNS": "160"}
 
     def run(self, script: str) -> subprocess.CompletedProcess[str]:
         own = script.replace("penstock up", f"penstock up --port {self._port}")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from by_hand import ByHand
 
+from by_hand import ByHand
 from penstock.lake.session import Lake, open_lake
 from penstock.model.settings import Settings, SparkSettings
 
@@ -17,7 +17,9 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    opened = open_lake(Settings(spark=SparkSettings(master="local[2]", driver_memory="2g")), tmp_path_factory.mktemp("lake"))
+    opened = open_lake(
+        Settings(spark=SparkSettings(master="local[2]", driver_memory="2g")), tmp_path_factory.mktemp("lake")
+    )
     yield opened
     opened.close()
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from by_hand import ByHand
 
+from by_hand import ByHand
 from penstock.flow.stepper import Limits
 
 FILES = {
@@ -102,7 +102,9 @@ def expected(rows: list[Row]) -> dict[str, Counter[tuple[object, ...]]]:
         groups[str(row["day"]), row["user"]].append(row)
         months[str(row["day"])[:7] + "-01"].append(row)
     daily = [(day, user, *_aggregates(group)) for (day, user), group in groups.items()]
-    monthly = [(month, len(group), len({each.get("kind", "none") for each in group})) for month, group in months.items()]
+    monthly = [
+        (month, len(group), len({each.get("kind", "none") for each in group})) for month, group in months.items()
+    ]
     big = [(each["id"], each["user"]) for each in rows if (each.get("amount") or 0) > 50]  # type: ignore[operator]
     return {"daily": Counter(daily), "monthly": Counter(monthly), "big": Counter(big)}
 
@@ -125,10 +127,18 @@ def actual(pipeline: ByHand) -> dict[str, Counter[tuple[object, ...]]]:
     return {name: Counter(pipeline.ask(text)) for name, text in sql.items()}
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(batches=BATCHES, actions=ACTIONS, picks=st.randoms(use_true_random=False), most_rows=st.sampled_from([1, 5, 1000]))
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(
+    batches=BATCHES, actions=ACTIONS, picks=st.randoms(use_true_random=False), most_rows=st.sampled_from([1, 5, 1000])
+)
 def test_incremental_equals_recompute(
-    by_hand: Callable[[Mapping[str, str]], ByHand], batches: list[list[Row]], actions: list[str], picks: object, most_rows: int
+    by_hand: Callable[[Mapping[str, str]], ByHand],
+    batches: list[list[Row]],
+    actions: list[str],
+    picks: object,
+    most_rows: int,
 ) -> None:
     pipeline = by_hand(FILES)
     pipeline.limits = Limits(rows=most_rows, bytes=2**30, seconds_between=0.0)

@@ -52,6 +52,7 @@ def _options() -> argparse.Namespace:
 
 def _run(console: Console, folder: Path, seconds: float) -> Stage:
     prepare(folder)
+    _put_example("flights", folder)
     server = Server(folder)
     try:
         show.heading(console, f"penstock up  ({server.url}, project {folder})")
@@ -59,7 +60,6 @@ def _run(console: Console, folder: Path, seconds: float) -> Stage:
         with console.status("Spark starts") if console.is_terminal else nullcontext():
             server.wait_until_ready()
         show.heading(console, "penstock deploy  (version 1: flights → two views → a view over a view; weather apart)")
-        _put_example("flights", folder)
         console.print(server.run("deploy"), highlight=False, markup=False, end="")
         return _stream(_stage(console, server, flights, weather, seconds))
     finally:

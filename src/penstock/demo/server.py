@@ -6,7 +6,6 @@ is a child of the demo and ends with it; everything it keeps is in the folder.
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import socket
@@ -63,11 +62,8 @@ class Server:
 
     def run(self, *arguments: str) -> str:
         """Run a command of Penstock on this server and return what it prints. Raises ServerFailed."""
-        environment = os.environ | {"PENSTOCK_URL": self.url}
-        done = subprocess.run(
-            [*PENSTOCK, *arguments, "--project", str(self.folder)],
-            env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        command = [*PENSTOCK, *arguments, "--project", str(self.folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise ServerFailed(f"`penstock {' '.join(arguments)}` failed:\n{done.stdout}{done.stderr}")
         return done.stdout

@@ -13,10 +13,9 @@ from datetime import datetime, timezone
 
 from penstock.deploy import promote as switch
 from penstock.deploy.core import Core
-from penstock.deploy.executor import Stopped, execute
+from penstock.deploy.executor import PROMOTE, Stopped, execute, unfinished
 from penstock.deploy.fork import fork
 from penstock.deploy.options import DeployOptions
-from penstock.deploy.states import UNFINISHED
 from penstock.deploy.stepcodec import step_to_json
 from penstock.deploy.sweep import sweep
 from penstock.errors import InvalidProject, PenstockError, Problem
@@ -24,8 +23,8 @@ from penstock.flow.view import Diverged
 from penstock.model.deployment import Deployment
 from penstock.parse.load import load_files
 from penstock.plan.explain import plan_to_json
-from penstock.plan.steps import Activate, CatchUp
 from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
+from penstock.plan.steps import Activate, CatchUp
 
 log = logging.getLogger("penstock.deploy")
 
@@ -55,8 +54,9 @@ class Deployer:
 
     def resume(self) -> None:
         """After a start: go on with what was under way, and drop what was left to drop."""
-        for deployment in self._core.deployments.in_state(*UNFINISHED):
-            self._start(deployment.id)
+        for deployment in self._core.deployments.list():
+            if unfinished(self._core, deployment):
+                self._start(deployment.id)
         sweep(self._core)
 
     def promote(self, ref: str | None) -> Deployment:
@@ -113,9 +113,12 @@ class Deployer:
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes)
         return Live(load_files(live.files).project, live.manifest, sizes)
 
-    def _save(self, files: Mapping[str, str], options: DeployOptions, plan: Plan, told: Mapping[str, object]) -> Deployment:
+    def _save(
+        self, files: Mapping[str, str], options: DeployOptions, plan: Plan, told: Mapping[str, object]
+    ) -> Deployment:
         base = self._core.pointer.read().live
         steps = [step_to_json(step) for step in plan.steps or (Activate(), CatchUp())]
+        steps += [PROMOTE] if options.promote else []
         return self._core.deployments.create(options.name or "", base, files, told, plan.manifest, steps)
 
     def _start(self, id: int) -> None:
@@ -129,15 +132,10 @@ class Deployer:
             thread.join()
 
     def _carry_out(self, id: int) -> None:
-        _logged(id, lambda: self._execute(id))
-
-    def _execute(self, id: int) -> None:
-        deployment = execute(self._core, id)
-        if deployment.state == "ready" and deployment.plan.get("auto_promote"):
-            self.promote(str(id))
+        _logged(id, lambda: execute(self._core, id, lambda ready: self.promote(str(ready))))
 
 
-def _logged(id: int, run: Callable[[], None]) -> None:
+def _logged(id: int, run: Callable[[], object]) -> None:
     try:
         run()
     except Stopped:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.deploy.core import Core
+from penstock.deploy.executor import unfinished
 from penstock.flow.copy import is_complete
 from penstock.flow.lag import behind
 from penstock.model.cursor import Tail
@@ -51,14 +52,14 @@ def events(core: Core, id: int) -> Iterator[Event]:
     rates: dict[str, tuple[float, int]] = {}
     while True:
         deployment = core.deployments.get(id)
-        if deployment.state in ("backfilling", "ready", "live") and deployment.state != shown:
-            yield from _progress(core, deployment, rates)
-        elif deployment.state == "backfilling":
+        if (
+            deployment.state in ("backfilling", "ready", "live") and deployment.state != shown
+        ) or deployment.state == "backfilling":
             yield from _progress(core, deployment, rates)
         if deployment.state != shown:
             shown = deployment.state
             yield Event("state", time.time(), {"id": id, "state": shown, "error": deployment.error})
-        if shown in AT_REST or (shown == "ready" and not deployment.plan.get("auto_promote")):
+        if shown in AT_REST or (shown == "ready" and not unfinished(core, deployment)):
             return
         if core.scheduler.stopping:
             return
@@ -75,7 +76,11 @@ def fillings(core: Core, deployment: Deployment) -> tuple[Filling, ...]:
             source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table
             now = core.registry.snapshots(source)
             cursor = core.registry.cursor(flow.table, flow.id)
-            done = is_complete(cursor) if isinstance(flow, Copy) else _reached(cursor, now.current.id if now.current else None)
+            done = (
+                is_complete(cursor)
+                if isinstance(flow, Copy)
+                else _reached(cursor, now.current.id if now.current else None)
+            )
             read = now.rows if done else min(core.stepper.rows_read(flow.table, flow.id), now.rows)
             size = now.bytes * read // now.rows if now.rows else 0
             found.append(Filling(flow.table, names.get(flow.table, flow.table), flow.id, read, now.rows, size, done))

@@ -8,7 +8,8 @@ done after it, so the journal alone tells where to go on.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from typing_extensions import assert_never
 
@@ -28,9 +29,20 @@ from penstock.model.cursor import Batches, Tail
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Field, Manifest, activate, last_seq
 from penstock.plan.steps import (
-    Activate, AddFields, CatchUp, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField,
+    Activate,
+    AddFields,
+    CatchUp,
+    CreateTable,
+    PlaceCursors,
+    SetPartition,
+    SetSort,
+    Step,
+    WidenField,
 )  # fmt: skip
+from penstock.state.journal import Entry
 
+PROMOTE = "promote"
+"""The journal's entry for a promotion that was asked for with the deployment."""
 ATTEMPTS = 3
 """A flow of its own that fails so often in a row fails a deployment that is not ready yet."""
 log = logging.getLogger("penstock.deploy")
@@ -40,37 +52,62 @@ class Stopped(Exception):
     """The deployment was discarded, or the server stops, while it was carried out."""
 
 
-def execute(core: Core, id: int) -> Deployment:
-    """Run the steps that the journal does not have as done. Returns the deployment as `ready`, or
-    as `failed` with its error; raises Stopped."""
+def unfinished(core: Core, deployment: Deployment) -> bool:
+    """Whether the journal has something left to do."""
+    if deployment.state in UNFINISHED:
+        return True
+    return deployment.state == "ready" and not all(entry.done for entry in core.journal.entries(deployment.id))
+
+
+def execute(core: Core, id: int, promote: Callable[[int], object]) -> None:
+    """Run what the journal does not have as done: the steps up to `ready`, then the promotion, if
+    one was asked for. A failing step makes the deployment `failed`. Raises Stopped."""
     try:
         if core.deployments.get(id).state == "planned":
             core.deployments.move(id, "preparing", of=only("planned"))
-        for entry in core.journal.entries(id):
-            if not entry.done:
-                reached("step.intended")
-                _run(core, id, step_from_json(entry.step))
-                reached("step.ran")
-                core.journal.done(id, entry.ordinal)
-                reached("step.journalled")
-        return core.deployments.move(id, "ready", of=only("backfilling"))
+        left = [entry for entry in core.journal.entries(id) if not entry.done]
+        for entry in left:
+            if entry.step != PROMOTE:
+                _journalled(core, id, entry)
+        if core.deployments.get(id).state == "backfilling":
+            core.deployments.move(id, "ready", of=only("backfilling"))
+        for entry in left:
+            if entry.step == PROMOTE:
+                _promote(core, id, entry, promote)
     except Stopped:
         raise
     except Exception as error:
         if core.deployments.get(id).state not in UNFINISHED:
             raise Stopped from error
         log.exception("deployment %d failed", id)
-        return _fail(core, id, error)
+        _fail(core, id, error)
 
 
-def _fail(core: Core, id: int, error: Exception) -> Deployment:
+def _journalled(core: Core, id: int, entry: Entry) -> None:
+    reached("step.intended")
+    _run(core, id, step_from_json(entry.step))
+    reached("step.ran")
+    core.journal.done(id, entry.ordinal)
+    reached("step.journalled")
+
+
+def _promote(core: Core, id: int, entry: Entry, promote: Callable[[int], object]) -> None:
+    """Once, whatever comes of it: a refused promotion is told and left to the user."""
+    if core.deployments.get(id).state == "ready":
+        try:
+            promote(id)
+        except PenstockError as error:
+            core.deployments.move(id, "ready", of=only("ready"), error=error.as_json())
+    core.journal.done(id, entry.ordinal)
+
+
+def _fail(core: Core, id: int, error: Exception) -> None:
     shown = error if isinstance(error, PenstockError) else Failed(explain(error))
-    failed = core.deployments.move(id, "failed", of=UNFINISHED, error=shown.as_json())
+    core.deployments.move(id, "failed", of=UNFINISHED, error=shown.as_json())
     core.assign()
-    return failed
 
 
-def _run(core: Core, id: int, step: Step) -> None:
+def _run(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a kind of step
     lake = core.lake
     match step:
         case CreateTable(table):
@@ -135,7 +172,9 @@ def _activate(core: Core, id: int) -> None:
 
 def _cut(manifest: Manifest, cuts: dict[str, int]) -> Manifest:
     """Quarantines are cut where the landing table of their stream is."""
-    streams = {f"{landing.stream}__quarantine": cuts[landing.table] for landing in manifest.landings if landing.table in cuts}
+    streams = {
+        f"{landing.stream}__quarantine": cuts[landing.table] for landing in manifest.landings if landing.table in cuts
+    }
     return activate(manifest, cuts | streams)
 
 
@@ -148,7 +187,11 @@ def _newly_shared(core: Core, deployment: Deployment) -> Collection[str]:
         for landing in other.manifest.landings
     }
     landed = {table for table, _ in known}
-    return [each.table for each in deployment.manifest.landings if each.table in landed and (each.table, each.version) not in known]
+    return [
+        each.table
+        for each in deployment.manifest.landings
+        if each.table in landed and (each.table, each.version) not in known
+    ]
 
 
 def _landed(core: Core, manifest: Manifest, table: str) -> int:
@@ -166,11 +209,14 @@ def _catch_up(core: Core, id: int) -> None:
         if deployment.state != "backfilling":
             raise Stopped
         _raise_failure(core, deployment)
-        manifest = deployment.manifest
-        if core.scheduler.wait(lambda: not behind(core.registry, manifest, heads), timeout=1.0):
+        if core.scheduler.wait(partial(_caught_up, core, deployment.manifest, heads), timeout=1.0):
             return
         if core.scheduler.stopping:
             raise Stopped
+
+
+def _caught_up(core: Core, manifest: Manifest, heads: Mapping[str, int]) -> bool:
+    return not behind(core.registry, manifest, heads)
 
 
 def _raise_failure(core: Core, deployment: Deployment) -> None:

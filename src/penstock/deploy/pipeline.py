@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from penstock.deploy import ingest, reader
+from penstock.deploy import ingest
 from penstock.deploy.core import Board, Core
 from penstock.deploy.deployer import Deployer
 from penstock.deploy.events import Event, events, fillings
 from penstock.deploy.ingest import Receipt
 from penstock.deploy.options import DeployOptions
+from penstock.deploy.reader import Reader
 from penstock.flow.inbox import Inbox
 from penstock.flow.lag import behind
 from penstock.flow.registry import Registry
@@ -53,6 +54,7 @@ class Pipeline:
         )  # fmt: skip
         self._inbox = Inbox(inbox, batches, self._arrived)
         self._deployer = Deployer(self._core)
+        self._reader = Reader(self._core)
         self.tokens = Tokens(self._database)
         self._core.assign()
         scheduler.start()
@@ -85,11 +87,11 @@ class Pipeline:
 
     def sql(self, text: str, deployment: str) -> Result:
         """Answer a SELECT. Raises InvalidQuery, NotFound."""
-        return reader.sql(self._core, text, deployment)
+        return self._reader.sql(text, deployment)
 
     def endpoint(self, name: str, parameters: Mapping[str, str], deployment: str) -> Result:
         """Answer an endpoint. Raises NotFound, InvalidRequest, InvalidQuery."""
-        return reader.endpoint(self._core, name, parameters, deployment)
+        return self._reader.endpoint(name, parameters, deployment)
 
     def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
         """Plan and start (or only plan). Raises InvalidProject."""
@@ -154,7 +156,10 @@ def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, i
             bound.name: {"table": bound.table, "rows": core.registry.snapshots(bound.table).rows}
             for bound in deployment.manifest.bindings
         },
-        "behind": [{"table": each.table, "flow": each.flow, "stream": each.stream, "batches": each.head - each.at} for each in late],
+        "behind": [
+            {"table": each.table, "flow": each.flow, "stream": each.stream, "batches": each.head - each.at}
+            for each in late
+        ],
         "filling": [
             {"name": each.name, "flow": each.flow, "rows": each.rows, "of": each.of}
             for each in fillings(core, deployment)

@@ -32,7 +32,7 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
         raise Conflict(f"deployment {deployment.id} is {deployment.state}; only a ready one can be promoted")
     if deployment.base != pointed.live:
         raise Conflict(
-            f"deployment {deployment.id} was planned against deployment {deployment.base}, but {pointed.live} is live now",
+            f"deployment {deployment.id} was planned against deployment {deployment.base}, but {pointed.live} is live",
             hint="discard it and deploy again: the plan is made anew against what is live",
         )
     with _together(core, deployment, pointed):
@@ -95,10 +95,12 @@ def _together(core: Core, deployment: Deployment, pointed: Pointed) -> Iterator[
     core.stepper.hold(heads)
     try:
         if not core.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
-            raise Conflict(f"the switch was not made: {_told(late())}", hint="see `penstock status`; try again when it caught up")
+            raise Conflict(
+                f"the switch was not made: {_told(late())}", hint="see `penstock status`; try again when it caught up"
+            )
         yield
     finally:
-        core.stepper.hold({})
+        core.stepper.release()
         core.scheduler.wake()
 
 

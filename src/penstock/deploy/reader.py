@@ -7,7 +7,7 @@ Invariant: the deployment is looked up once, before anything is read: an answer 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import dataclass, field
 
 from penstock.deploy.core import Core
 from penstock.errors import InvalidRequest, Location, NotFound, Problem, did_you_mean
@@ -17,69 +17,80 @@ from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
 from penstock.model.manifest import Binding, Manifest
+from penstock.model.pipe import Dialect
 from penstock.model.project import Project
 from penstock.parse.load import load_files
 from penstock.sql.query import Query
 from penstock.sql.transpile import compile_pipe, compile_sql
 
-
-def sql(core: Core, text: str, ref: str) -> Result:
-    """Run a SELECT over the data sources, quarantines and pipes of a deployment."""
-    deployment = core.readable(ref)
-    project = _project(deployment.id, _Files(deployment), deployment.manifest)
-    query = compile_sql(project, Text(text, Location("query")), "clickhouse")
-    return _run(core, query, deployment.manifest)
+MOST_COMPILED = 64
 
 
-def endpoint(core: Core, name: str, parameters: Mapping[str, str], ref: str) -> Result:
-    """Run an endpoint of a deployment."""
-    deployment = core.readable(ref)
-    project = _project(deployment.id, _Files(deployment), deployment.manifest)
-    endpoints = [pipe.name for pipe in project.pipes if pipe.endpoint is not None]
-    if name not in endpoints:
-        raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, endpoints))
-    if parameters:
-        unknown = sorted(parameters)[0]
-        raise InvalidRequest(f"endpoint `{name}` has no parameter `{unknown}`", [Problem("unknown-parameter", f"endpoint `{name}` has no parameter `{unknown}`")])
-    return _run(core, _endpoint(deployment.id, name, project), deployment.manifest)
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A deployment's project, the dialect of its SQL and, as they are asked for, its endpoints."""
+
+    project: Project
+    dialect: Dialect
+    endpoints: dict[str, Query] = field(default_factory=dict)
 
 
-class _Files:
-    """The files of a deployment, hashed by its id: they never change."""
+class Reader:
+    """Keeps the compiled projects of the deployments that are read: their files never change."""
 
-    def __init__(self, deployment: Deployment):
-        self.id = deployment.id
-        self.files = deployment.files
+    def __init__(self, core: Core):
+        self._core = core
+        self._compiled: dict[int, Compiled] = {}
 
-    def __hash__(self) -> int:
-        return hash(self.id)
+    def sql(self, text: str, ref: str) -> Result:
+        """Run a SELECT over the data sources, quarantines and pipes of a deployment."""
+        deployment = self._core.readable(ref)
+        compiled = self._of(deployment)
+        query = compile_sql(compiled.project, Text(text, Location("query")), compiled.dialect)
+        return self._run(query, deployment.manifest)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Files) and other.id == self.id
+    def endpoint(self, name: str, parameters: Mapping[str, str], ref: str) -> Result:
+        """Run an endpoint of a deployment."""
+        deployment = self._core.readable(ref)
+        compiled = self._of(deployment)
+        if name not in compiled.endpoints:
+            compiled.endpoints[name] = _compile(compiled.project, name)
+        for unknown in sorted(parameters):
+            message = f"endpoint `{name}` has no parameter `{unknown}`"
+            raise InvalidRequest(message, [Problem("unknown-parameter", message)])
+        return self._run(compiled.endpoints[name], deployment.manifest)
+
+    def _of(self, deployment: Deployment) -> Compiled:
+        found = self._compiled.get(deployment.id)
+        if found is None:
+            if len(self._compiled) >= MOST_COMPILED:
+                self._compiled.clear()
+            found = self._compiled[deployment.id] = _load(deployment)
+        return found
+
+    def _run(self, query: Query, manifest: Manifest) -> Result:
+        relations = {read.placeholder: _relation(manifest, read.datasource) for read in query.reads}
+        return run_query(self._core.lake, query.sql, query.columns, relations)
 
 
-@lru_cache(maxsize=32)
-def _project(id: int, files: _Files, manifest: Manifest) -> Project:
-    """The deployment's project with its quarantines as data sources that can be read."""
-    project = load_files(files.files).project
-    return Project.of((*project.datasources, *map(_as_datasource, manifest.quarantines)), project.pipes)
+def _load(deployment: Deployment) -> Compiled:
+    """The project with its quarantines as data sources that can be read."""
+    loaded = load_files(deployment.files)
+    readable = (*loaded.project.datasources, *map(_as_datasource, deployment.manifest.quarantines))
+    return Compiled(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
 
 
-@lru_cache(maxsize=1024)
-def _endpoint(id: int, name: str, project: Project) -> Query:
+def _compile(project: Project, name: str) -> Query:
     pipe = project.pipe(name)
-    assert pipe is not None, "the caller looked it up"
+    if pipe is None or pipe.endpoint is None:
+        known = [each.name for each in project.pipes if each.endpoint is not None]
+        raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, known))
     return compile_pipe(project, pipe)
 
 
 def _as_datasource(binding: Binding) -> DataSource:
     columns = tuple(Column(column.name, column.type) for column in binding.columns)
     return DataSource(binding.name, columns, Engine())
-
-
-def _run(core: Core, query: Query, manifest: Manifest) -> Result:
-    relations = {read.placeholder: _relation(manifest, read.datasource) for read in query.reads}
-    return run_query(core.lake, query.sql, query.columns, relations)
 
 
 def _relation(manifest: Manifest, name: str) -> str:

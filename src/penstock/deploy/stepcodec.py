@@ -22,4 +22,4 @@ def step_to_json(step: Step) -> str:
 
 def step_from_json(text: str) -> Step:
     """The inverse of `step_to_json`."""
-    return _converter.loads(text, Step)  # type: ignore[arg-type, no-any-return]
+    return _converter.loads(text, Step)  # type: ignore[arg-type]

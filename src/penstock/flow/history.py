@@ -51,5 +51,5 @@ def _file_ends(lake: Lake, table: str, snapshot: int) -> list[tuple[int, int]]:
     files: pa.Table = found.inspect.files(snapshot_id=snapshot)
     metrics = files.column("readable_metrics").to_pylist()
     counts = files.column("record_count").to_pylist()
-    ends = [(metric[SEQ]["upper_bound"], count) for metric, count in zip(metrics, counts)]
+    ends = [(metric[SEQ]["upper_bound"], count) for metric, count in zip(metrics, counts, strict=True)]
     return sorted((end, count) for end, count in ends if end is not None)

@@ -93,7 +93,9 @@ def land(lake: Lake, registry: Registry, target: LandingTable, batches: Sequence
     return Landed(added, rejected.value, upto)
 
 
-def mend_quarantine(lake: Lake, registry: Registry, target: LandingTable, batches: Sequence[Batch], inbox: Path) -> None:
+def mend_quarantine(
+    lake: Lake, registry: Registry, target: LandingTable, batches: Sequence[Batch], inbox: Path
+) -> None:
     """Quarantine the rejected rows of the table's last step if the server died before it did."""
     if not batches:
         return

@@ -83,7 +83,9 @@ class Typer:
     """Types rows for the landings of one table."""
 
     def __init__(self, landings: Sequence[Landing]):
-        self._versions = [(landing.version, [_column(each) for each in landing.columns if each.path]) for landing in landings]
+        self._versions = [
+            (landing.version, [_column(each) for each in landing.columns if each.path]) for landing in landings
+        ]
 
     def type(self, line: bytes) -> Typed:
         """Values of every version that accepts the line, reasons of every other one."""

@@ -20,9 +20,19 @@ from penstock.flow.work import Work
 
 LIVE_LANES = 2
 OTHER_LANES = 1
-LIVE_PRIORITIES = (0, 1)
 LONGEST_WAIT = 60.0
 log = logging.getLogger("penstock.flow")
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Threads of one name share the cores with those of another, and take only their priorities."""
+
+    name: str
+    priorities: tuple[int, ...]
+
+
+LIVE, BACKGROUND = Lane("live", (0, 1)), Lane("background", (2, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +58,8 @@ class Scheduler:
         self._changed = threading.Condition()
         self._stopping = False
         self._threads = [
-            threading.Thread(target=self._lane, args=(live,), name=f"flows {number}", daemon=True)
-            for number, live in enumerate([True] * LIVE_LANES + [False] * OTHER_LANES)
+            threading.Thread(target=self._lane, args=(lane,), name=f"flows {number}", daemon=True)
+            for number, lane in enumerate([LIVE] * LIVE_LANES + [BACKGROUND] * OTHER_LANES)
         ]
 
     def start(self) -> None:
@@ -116,28 +126,26 @@ class Scheduler:
                 self._busy -= wanted
                 self._changed.notify_all()
 
-    def _lane(self, live: bool) -> None:
-        self._stepper.enter_lane("live" if live else "background")
+    def _lane(self, lane: Lane) -> None:
+        self._stepper.enter_lane(lane.name)
         while True:
             with self._changed:
-                work = self._next(live)
+                work = self._next(lane)
                 while work is None and not self._stopping:
                     self._changed.wait(0.2)
-                    work = self._next(live)
+                    work = self._next(lane)
                 if self._stopping or work is None:
                     return
                 self._busy.add(work.table)
                 self._last[work.key] = time.monotonic()
             self._step(work)
 
-    def _next(self, live: bool) -> Work | None:
+    def _next(self, lane: Lane) -> Work | None:
         now = time.monotonic()
         candidates = [
             work
             for work in self._work
-            if (work.priority in LIVE_PRIORITIES) == live
-            and work.table not in self._busy
-            and self._due(work, now)
+            if work.priority in lane.priorities and work.table not in self._busy and self._due(work, now)
         ]
         candidates.sort(key=lambda work: self._last.get(work.key, 0.0))
         return next((work for work in candidates if self._stepper.has_more(work)), None)

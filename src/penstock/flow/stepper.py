@@ -43,7 +43,7 @@ class Limits:
 class Stepper:
     """Knows how to run each kind of flow. Keeps no progress of its own: that is in the tables."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it works on, each once
         self, lake: Lake, registry: Registry, batches: Batches, inbox: Path, limits: Limits, operations: Operations
     ):
         self._lake = lake
@@ -52,7 +52,7 @@ class Stepper:
         self._inbox = inbox
         self._limits = limits
         self._heads = dict(batches.heads())
-        self._caps: Mapping[str, int] = {}
+        self._caps: Mapping[str, int] | None = None
         self._mended: set[str] = set()
         self._ended: dict[str, float] = {}
         self._read: dict[tuple[str, str], int] = {}
@@ -75,8 +75,11 @@ class Stepper:
         return self._read.get((table, flow), 0)
 
     def hold(self, caps: Mapping[str, int]) -> None:
-        """Land no batch after these until released (`hold({})`)."""
+        """Land no batch after these (of other streams none at all) until `release`."""
         self._caps = dict(caps)
+
+    def release(self) -> None:
+        self._caps = None
 
     def recover(self, work: Work) -> None:
         """After a failed step: what is in the table is the truth."""
@@ -155,7 +158,8 @@ class Stepper:
 
     def _upto(self, stream: str) -> int:
         head = self._heads.get(stream, 0)
-        return min(head, self._caps.get(stream, head)) if self._caps else head
+        caps = self._caps
+        return head if caps is None else min(head, caps.get(stream, 0))
 
     def _may_start(self, work: Work) -> bool:
         """A flow that starts where a history copy ends waits until that is complete."""
@@ -170,5 +174,9 @@ class Stepper:
 def _operation(work: Work, rows: int, seconds: float) -> Operation:
     kind = {LandingTable: "append", View: "materialization", Copy: "deployment_backfill"}[type(work.run)]
     return Operation(
-        event_type=kind, datasource_name=work.table, deployment_id=work.deployments[0], elapsed_time=seconds, written_rows=rows
+        event_type=kind,
+        datasource_name=work.table,
+        deployment_id=work.deployments[0],
+        elapsed_time=seconds,
+        written_rows=rows,
     )

@@ -42,7 +42,7 @@ class Number(str):
     __slots__ = ()
 
 
-def converter(of: t.Type) -> Convert:
+def converter(of: t.Type) -> Convert:  # noqa: C901, PLR0911 - one case a kind of type
     """The function for values of a type. None never reaches it: an absent value is the row's matter."""
     match of:
         case t.Nullable(inner) | t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
@@ -57,8 +57,8 @@ def converter(of: t.Type) -> Convert:
             return lambda value: _moment(value, 0, zone, (0, 2**32 - 1))
         case t.DateTime64(precision, zone):
             return lambda value: _moment(value, precision, zone, (-2208988800, 10413791999))
-        case t.Date(wide):
-            return lambda value: _date(value, wide)
+        case t.Date():
+            return lambda value: _date(value, of)
         case t.Enum(_, values):
             return _enum(dict(values))
         case t.Array() | t.Tuple() | t.Map():
@@ -105,7 +105,7 @@ def _tuple(fields: tuple[tuple[str | None, t.Type], ...]) -> Convert:
             parts = _list(value)
         if len(parts) != len(names):
             raise Unfit(f"{len(parts)} values where {len(names)} were expected")
-        return {name: element(part) for name, element, part in zip(names, elements, parts)}
+        return {name: element(part) for name, element, part in zip(names, elements, parts, strict=True)}
 
     return convert
 
@@ -271,8 +271,8 @@ def _enum(values: dict[str, int]) -> Convert:
     return convert
 
 
-def _date(value: object, wide: bool) -> object:
-    low, high = (-25567, 120529) if wide else (0, 65535)
+def _date(value: object, of: t.Date) -> object:
+    low, high = (-25567, 120529) if of.wide else (0, 65535)
     if type(value) is int:
         days = value
     else:
@@ -280,7 +280,7 @@ def _date(value: object, wide: bool) -> object:
         days = moment // 86_400_000_000
     if low <= days <= high:
         return days
-    raise Unfit(f"{_shown(value)} is outside {t.Date(wide)}")
+    raise Unfit(f"{_shown(value)} is outside {of}")
 
 
 def _moment(value: object, precision: int, zone: str | None, seconds: tuple[int, int]) -> object:
@@ -343,8 +343,6 @@ def _offset(offset: str | None, zone: str | None) -> dt.tzinfo:
     sign = -1 if offset[0] == "-" else 1
     digits = offset[1:].replace(":", "").ljust(4, "0")
     return dt.timezone(sign * dt.timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
-
-
 
 
 _PLAIN: dict[type, Convert] = {

@@ -78,7 +78,9 @@ def check_shared(lake: Lake, variants: Sequence[tuple[int, View]], step: Advance
     others = [(id, view) for id, view in variants[1:] if _chains(view) != _chains(first)]
     if not others:
         return
-    sources = [(first.trigger.binding.table, step.part)] + [(each.binding.table, Latest()) for each in first.others if each.binding.accepts]
+    sources = [(first.trigger.binding.table, step.part)] + [
+        (each.binding.table, Latest()) for each in first.others if each.binding.accepts
+    ]
     if any(_has_rejects(lake, table, part) for table, part in sources):
         raise Diverged(first.table, tuple(id for id, _ in others))
 
@@ -89,7 +91,9 @@ def _chains(view: View) -> tuple[tuple[Accepts, ...], ...]:
 
 def _has_rejects(lake: Lake, table: str, part: Part) -> bool:
     marked = Binding("rows", table, (BoundColumn(REJECTS, String(), REJECTS),))
-    return not lake.spark.sql(f"SELECT 1 FROM {relation(marked, part)} AS `rows` WHERE {REJECTS} IS NOT NULL LIMIT 1").isEmpty()
+    return not lake.spark.sql(
+        f"SELECT 1 FROM {relation(marked, part)} AS `rows` WHERE {REJECTS} IS NOT NULL LIMIT 1"
+    ).isEmpty()
 
 
 def _history(lake: Lake, view: View, source: Snapshots, at: tuple[int, int], most_rows: int) -> Advance:

@@ -39,7 +39,7 @@ def java_home() -> Path:
     found = f"found only {', '.join(seen)}" if seen else "found none"
     raise JavaMissing(
         f"Spark needs Java {OLDEST} or later; {found}",
-        hint="Debian and Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17; or set JAVA_HOME",
+        hint="Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17; or set JAVA_HOME",
     )
 
 
@@ -57,7 +57,9 @@ def _candidates() -> Iterator[Path]:
 
 def _version(home: Path) -> int | None:
     try:
-        answer = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=True)
+        answer = subprocess.run(
+            [home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     found = re.search(r'version "(\d+)', answer.stderr)

@@ -91,7 +91,9 @@ def _where_accepted(chain: Sequence[Accepts]) -> list[str]:
 def version_at(chain: Sequence[Accepts]) -> str:
     """Spark SQL for the mark of the version of the chain that speaks for a row."""
     *earlier, last = chain
-    cases = "".join(f"WHEN {SEQ} <= {link.upto} THEN {text(mark(link.version))} " for link in earlier if link.upto is not None)
+    cases = "".join(
+        f"WHEN {SEQ} <= {link.upto} THEN {text(mark(link.version))} " for link in earlier if link.upto is not None
+    )
     return f"CASE {cases}ELSE {text(mark(last.version))} END" if cases else text(mark(last.version))
 
 

@@ -143,7 +143,13 @@ def _partition_now(lake: Lake, table: str) -> tuple[str, ...]:
     )
 
 
-_KINDS: Mapping[str, Literal["identity", "years", "months", "days", "hours"]] = {"identity": "identity", "year": "years", "month": "months", "day": "days", "hour": "hours"}
+_KINDS: Mapping[str, Literal["identity", "years", "months", "days", "hours"]] = {
+    "identity": "identity",
+    "year": "years",
+    "month": "months",
+    "day": "days",
+    "hour": "hours",
+}
 
 
 def _transform(transform: Transform) -> str:

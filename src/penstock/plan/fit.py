@@ -49,7 +49,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Transition:
     """A data source on its way from live to the next version."""
 
     run: Running
@@ -67,25 +67,25 @@ class _Placed:
     own: bool = False
 
 
-def fit(step: Step) -> Fit:
+def fit(way: Transition) -> Fit:
     """Place every column of the new version."""
-    match = match_columns(step.run.source, step.new, step.forward)
-    taken = {name.casefold() for name in step.run.taken}
+    match = match_columns(way.run.source, way.new, way.forward)
+    taken = {name.casefold() for name in way.run.taken}
     placed: dict[str, _Placed] = {}
     blocked: list[Blocked] = []
     # Columns that continue one come first: the defaults of the others may read them.
     for column, origin in sorted(match.pairs, key=lambda pair: pair[1] is None):
-        result = _continued(step, column, origin, placed) if origin else _added(step, column, placed)
+        result = _continued(way, column, origin, placed) if origin else _added(way, column, placed)
         if isinstance(result, Blocked):
             blocked.append(result)
         else:
             placed[column.name] = _named(result, taken)
-    return _fit(step, match, placed, tuple(blocked))
+    return _fit(way, match, placed, tuple(blocked))
 
 
-def _fit(step: Step, match: Match, placed: Mapping[str, _Placed], blocked: tuple[Blocked, ...]) -> Fit:
-    in_order = [placed[column.name] for column in step.new.columns if column.name in placed]
-    have = {field.name: field for field in step.run.table.fields}
+def _fit(way: Transition, match: Match, placed: Mapping[str, _Placed], blocked: tuple[Blocked, ...]) -> Fit:
+    in_order = [placed[column.name] for column in way.new.columns if column.name in placed]
+    have = {field.name: field for field in way.run.table.fields}
     added = tuple(Field(each.bound.physical, each.bound.type) for each in in_order if each.own)
     widened = tuple(
         Field(each.bound.physical, each.bound.type)
@@ -107,18 +107,18 @@ def _named(placed: _Placed, taken: set[str]) -> _Placed:
     return replace(placed, bound=replace(placed.bound, physical=name))
 
 
-def _continued(step: Step, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
+def _continued(way: Transition, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
     """A column that live has."""
-    live = step.run.binding.column(origin.name)
+    live = way.run.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     bound = replace(settled(live), name=column.name, type=column.type)
-    same_rule = same_sql(origin.default, column.default) and step.run.source.path_of(origin) == step.new.path_of(column)
+    same_rule = same_sql(origin.default, column.default) and way.run.source.path_of(origin) == way.new.path_of(column)
     if same_rule and column.type == origin.type:
         return _Placed(column, bound)
-    said = step.forward.column(column.name) if step.forward else None
+    said = way.forward.column(column.name) if way.forward else None
     if said is not None and not keeps_values(said, origin, column.type):
         return Blocked(column, origin, f"FORWARD_QUERY computes `{column.name}`", lossy=False)
-    value = _converted(step, column, origin, placed)
+    value = _converted(way, column, origin, placed)
     if value is None:
         return Blocked(column, origin, f"`{column.name}` goes from {origin.type} to {column.type}", lossy=True)
     if same_rule and share(origin, column):
@@ -126,40 +126,40 @@ def _continued(step: Step, column: Column, origin: Column, placed: Mapping[str, 
     return _Placed(column, replace(bound, before=Before(value)), own=True)
 
 
-def _converted(step: Step, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> str | None:
+def _converted(way: Transition, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> str | None:
     """The live value as one of the new type; None where values may be lost."""
-    live = step.run.binding.column(origin.name)
+    live = way.run.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     old = before_cut(settled(live))
     value = cast_sql(old, origin.type, column.type)
     if value is not None or not nullable(origin.type) or column.default is None:
         return value
     inner = cast_sql(old, without_null(origin.type), column.type)
-    default = _default_before(step, column, placed, frozenset({column.name}))
+    default = _default_before(way, column, placed, frozenset({column.name}))
     return f"coalesce({inner}, {default})" if inner is not None else None
 
 
-def _added(step: Step, column: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
+def _added(way: Transition, column: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
     """A column that live does not have."""
     bound = BoundColumn(column.name, column.type, column.name)
-    said = step.forward.column(column.name) if step.forward else None
+    said = way.forward.column(column.name) if way.forward else None
     if said is not None:
-        return _said(step, column, said)
+        return _said(way, column, said)
     if column.default is None and nullable(column.type):
         return _Placed(column, bound, own=True)
-    value = _default_before(step, column, placed, frozenset({column.name}))
+    value = _default_before(way, column, placed, frozenset({column.name}))
     return _Placed(column, replace(bound, before=Before(value)), own=True)
 
 
-def _said(step: Step, column: Column, said: ForwardColumn) -> _Placed | Blocked:
+def _said(way: Transition, column: Column, said: ForwardColumn) -> _Placed | Blocked:
     """A new column of which a forward query says what it is for the rows there are."""
     bound = BoundColumn(column.name, column.type, column.name)
     if is_null(said) and nullable(column.type):
         return _Placed(column, bound, own=True)
     if is_constant(said):
         return _Placed(column, replace(bound, before=Before(said.sql)), own=True)
-    copied = step.run.source.column(said.renames) if said.renames else None
-    live = step.run.binding.column(said.renames) if said.renames else None
+    copied = way.run.source.column(said.renames) if said.renames else None
+    live = way.run.binding.column(said.renames) if said.renames else None
     value = cast_sql(before_cut(settled(live)), copied.type, column.type) if copied and live else None
     if value is None:
         return Blocked(column, None, f"FORWARD_QUERY computes `{column.name}`{_from(said.uses)}", lossy=False)
@@ -171,18 +171,18 @@ def _from(uses: Iterable[str]) -> str:
     return f" from {listed}" if listed else ""
 
 
-def _default_before(step: Step, column: Column, placed: Mapping[str, _Placed], above: frozenset[str]) -> str:
+def _default_before(way: Transition, column: Column, placed: Mapping[str, _Placed], above: frozenset[str]) -> str:
     """What the DEFAULT of a column is for rows from before, else its zero value."""
-    default = step.compiled.defaults.get((step.new.name, column.name))
+    default = way.compiled.defaults.get((way.new.name, column.name))
     if default is None:
         return "NULL" if nullable(column.type) else zero(column.type)
     values = {}
     for name in sorted(names(default) - above):
-        read = step.new.column(name)
+        read = way.new.column(name)
         if name in placed:
             values[name] = before_cut(placed[name].bound)
         elif read is not None:
-            values[name] = f"({_default_before(step, read, placed, above | {name})})"
+            values[name] = f"({_default_before(way, read, placed, above | {name})})"
     return substitute(default, values)
 
 

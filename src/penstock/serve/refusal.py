@@ -6,10 +6,10 @@ the interface's error shape and never a traceback; what is not a user's error is
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 
-import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -41,7 +41,8 @@ def refuse(error: PenstockError, path: str) -> Response:
     if error.status == 500:
         log.error("a call of %s failed: %s", path, error.message, exc_info=error)
     return Response(
-        orjson.dumps(error.as_json()),
+        # Not orjson: a message may quote text that is no valid UTF-8.
+        json.dumps(error.as_json()),
         status_code=error.status,
         headers=_headers(error),
         media_type="application/json",

@@ -45,7 +45,11 @@ def test_rows_are_on_disk_and_in_the_log(kept: Kept) -> None:
     assert kept.inbox.append("s", [b"{}"], None) == 2
     assert kept.inbox.append("other", [b"{}"], None) == 1
     assert kept.lines() == [b'{"a": 1}', b"\xff", b"{}"]
-    assert [(batch.stream, batch.number, batch.rows) for batch in kept.arrived] == [("s", 1, 2), ("s", 2, 1), ("other", 1, 1)]
+    assert [(batch.stream, batch.number, batch.rows) for batch in kept.arrived] == [
+        ("s", 1, 2),
+        ("s", 2, 1),
+        ("other", 1, 1),
+    ]
 
 
 def test_callers_at_once_share_batches_and_lose_nothing(kept: Kept) -> None:

@@ -24,7 +24,12 @@ def test_values_by_path() -> None:
 
 
 def test_absent_and_null_are_null_where_the_type_allows() -> None:
-    for line in (b'{"id": 1}', b'{"id": 1, "user": null}', b'{"id": 1, "user": {"name": null}}', b'{"id": 1, "user": 7}'):
+    for line in (
+        b'{"id": 1}',
+        b'{"id": 1, "user": null}',
+        b'{"id": 1, "user": {"name": null}}',
+        b'{"id": 1, "user": 7}',
+    ):
         assert Typer([V1]).type(line) == Typed({"id": 1, "name": None})
 
 
@@ -34,7 +39,9 @@ def test_a_missing_required_value_rejects_with_every_reason() -> None:
     assert typed.rejects == (("v", ("id: is absent and has no default", "n: 300 is outside UInt8 (0 to 255)")),)
 
 
-@pytest.mark.parametrize("line", [b"nonsense", b"[1]", b"7", b"\xff{}", b'{"a": NaN}', b"[" * 100_000, b'{"a": ' + b"1" * 5000 + b"}"])
+@pytest.mark.parametrize(
+    "line", [b"nonsense", b"[1]", b"7", b"\xff{}", b'{"a": NaN}', b"[" * 100_000, b'{"a": ' + b"1" * 5000 + b"}"]
+)
 def test_what_is_no_object_is_rejected_by_every_version(line: bytes) -> None:
     typed = Typer([V1, V2]).type(line)
     assert typed.values is None
@@ -61,7 +68,14 @@ def test_arrays_by_path() -> None:
 
 @pytest.mark.parametrize(
     ("path", "parts"),
-    [("$", ()), ("$.a", ("a",)), ("$.a.b", ("a", "b")), ("$.a[:]", ("a", None)), ("$.a[:].b", ("a", None, "b")), ("$['a b']", ("a b",))],
+    [
+        ("$", ()),
+        ("$.a", ("a",)),
+        ("$.a.b", ("a", "b")),
+        ("$.a[:]", ("a", None)),
+        ("$.a[:].b", ("a", None, "b")),
+        ("$['a b']", ("a b",)),
+    ],
 )
 def test_json_path(path: str, parts: tuple[str | None, ...]) -> None:
     assert json_path(path) == parts
@@ -69,5 +83,5 @@ def test_json_path(path: str, parts: tuple[str | None, ...]) -> None:
 
 @pytest.mark.parametrize("path", ["a", "$a", "$..a", "$.a[", "$.a[0]"])
 def test_a_bad_path_is_refused(path: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="JSON path"):
         json_path(path)

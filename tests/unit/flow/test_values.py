@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from decimal import Decimal
 
@@ -87,7 +88,11 @@ DOES_NOT_FIT = [
     ("Array(UInt8)", "[null]", "null where UInt8 was expected"),
     ("Tuple(UInt8, UInt8)", "[1]", "1 values where 2 were expected"),
     ("FixedString(2)", '"éé"', '"éé" is longer than 2 bytes'),
-    ("AggregateFunction(count)", "1", "an aggregate state cannot be ingested; only a materialized view fills this column"),
+    (
+        "AggregateFunction(count)",
+        "1",
+        "an aggregate state cannot be ingested; only a materialized view fills this column",
+    ),
 ]
 
 
@@ -114,10 +119,8 @@ JSON = st.recursive(
 @given(st.sampled_from(TYPES), JSON.filter(lambda value: value is not None))
 def test_any_json_is_stored_or_unfit(type_text: str, value: object) -> None:
     parsed = parse_row(json.dumps({"v": value}).encode())["v"]
-    try:
-        converter(parse_type(type_text))(parsed)
-    except Unfit as reason:
-        assert str(reason)
+    with contextlib.suppress(Unfit):
+        assert converter(parse_type(type_text))(parsed) is not None
 
 
 @given(st.integers(0, 2**64 - 1))

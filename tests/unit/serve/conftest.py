@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from unit.serve.memory import MemoryPipeline
 
 from penstock.serve.app import create_app
 from penstock.serve.host import Host
 from penstock.state.database import open_database
 from penstock.state.tokens import Tokens
+from unit.serve.memory import MemoryPipeline
 
 
 @pytest.fixture(scope="module")

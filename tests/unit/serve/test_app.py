@@ -4,11 +4,11 @@ import logging
 
 import pytest
 from starlette.testclient import TestClient
-from unit.serve.memory import MemoryPipeline
 
 from penstock.serve.app import CALLS, Call, create_app
 from penstock.serve.host import MOST_WAITING, Host
 from penstock.state.tokens import Tokens
+from unit.serve.memory import MemoryPipeline
 
 SHAPE = {"error", "code", "documentation", "problems"}
 GUARDED = [call for call in CALLS if call.scope is not None]

@@ -8,6 +8,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+
 from unit.serve.memory import MemoryPipeline
 
 LINES = b'{"a": 1}\n{"a": 2}\n'

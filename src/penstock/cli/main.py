@@ -1,0 +1,129 @@
+"""The command `penstock`: its commands in one table, and what happens to every error.
+
+In: the command line. Out: an exit code. Called by the shell. Invariant: only the modules of the
+words on the command line are imported, so a command starts in a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, NoReturn
+
+import typer
+from typer.main import get_command
+
+from penstock import __version__
+from penstock.cli.problems import DONE, FAILED, WRONG_USAGE, WrongUsage, exit_code, report, wants_json
+from penstock.cli.session import OutputOption, ProjectOption, TokenOption, UrlOption, common_options
+from penstock.errors import PenstockError
+
+INTERRUPTED = 130
+# Typer's usage errors all have this base, whether it brings a copy of click or uses click itself.
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command or a group of them: the module `penstock.cli.<name>` has `<name>` or `group`."""
+
+    name: str
+    summary: str
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("init", "Make a project to start from."),
+    Command("up", "Start the server of a project."),
+    Command("down", "Stop the server of a project."),
+    Command("status", "Show what runs, how far it is and what fails."),
+    Command("plan", "Show the plan from one project folder to another; needs no server."),
+    Command("deploy", "Plan a project against what is live, and carry the plan out."),
+    Command("deployment", "List, show, promote, roll back, discard and retire deployments."),
+    Command("datasource", "List and show data sources, append rows to them."),
+    Command("endpoint", "List endpoints and ask them."),
+    Command("sql", "Run a query."),
+    Command("token", "List, make and remove tokens."),
+)
+
+
+def app() -> NoReturn:
+    """The entry of the command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; every error ends here."""
+    as_json = wants_json(arguments)
+    try:
+        code = get_command(build(arguments)).main(
+            list(arguments) or ["--help"], prog_name="penstock", standalone_mode=False
+        )
+        sys.stdout.flush()
+        return code if isinstance(code, int) else DONE
+    except PenstockError as error:
+        report(error, as_json)
+        return exit_code(error)
+    except USAGE_ERROR as error:
+        report(_usage(error), as_json)
+        return WRONG_USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain once more when it closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except Exception as fault:  # a fault of ours is told in a line
+        report(PenstockError(f"penstock made a mistake: {type(fault).__name__}: {fault}"), as_json)
+        return FAILED
+
+
+def build(arguments: Sequence[str]) -> typer.Typer:
+    """The tree of commands; those that the command line does not name are there for --help only."""
+    tree = typer.Typer(
+        help="Change a running Spark data pipeline without stopping it.",
+        add_completion=False,
+        rich_markup_mode=None,
+        callback=_root,
+    )
+    for command in COMMANDS:
+        _add(tree, command, imported=command.name in arguments)
+    return tree
+
+
+def _add(tree: typer.Typer, command: Command, *, imported: bool) -> None:
+    if not imported:
+        tree.command(command.name, help=command.summary)(_not_named)
+        return
+    module = importlib.import_module(f"penstock.cli.{command.name}")
+    if hasattr(module, "group"):
+        tree.add_typer(module.group, name=command.name, help=command.summary)
+    else:
+        tree.command(command.name, help=command.summary)(getattr(module, command.name))
+
+
+def _not_named() -> None:
+    raise AssertionError("a command that runs is named on the command line")
+
+
+def _root(
+    context: typer.Context,
+    output: OutputOption = None,
+    url: UrlOption = None,
+    token: TokenOption = None,
+    project: ProjectOption = None,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+) -> None:
+    context.obj = common_options(output, url, token, project)
+    if version:
+        typer.echo(f"penstock {__version__}")
+        raise typer.Exit()
+
+
+def _usage(error: Exception) -> WrongUsage:
+    told = getattr(error, "format_message", lambda: str(error))()
+    context = getattr(error, "ctx", None)
+    hint = f"`{context.command_path} --help` shows how it is used" if context is not None else None
+    return WrongUsage(told.rstrip("."), hint=hint)

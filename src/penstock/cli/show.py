@@ -1,0 +1,96 @@
+"""What commands print: tables for people, one JSON document for programs.
+
+In: values. Out: text on standard output. Called by every command. Invariant: with `--output json`
+there is exactly one document and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WIDTH_OF_PAGES = 120
+WIDTH_OF_ANSWERS = 100_000
+
+
+def console() -> Console:
+    """For pages: a terminal's width, else a page's."""
+    return Console(width=_width(WIDTH_OF_PAGES), highlight=False, soft_wrap=False)
+
+
+def errors_console() -> Console:
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(document: object) -> None:
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A list of things."""
+    console().print(_table(titles, rows))
+
+
+def print_answer(answer: Mapping[str, Any]) -> None:
+    """The answer of a query; no value is cut or wrapped where the output is no terminal."""
+    names = [column["name"] for column in answer["meta"]]
+    rows = [[row[name] for name in names] for row in answer["data"]]
+    page = Console(width=_width(WIDTH_OF_ANSWERS), highlight=False)
+    page.print(_table(names, rows))
+    seconds = answer["statistics"]["elapsed"]
+    page.print(f"{len(rows):,} row{'s' if len(rows) != 1 else ''} in {seconds:.2f} s", style="dim")
+
+
+def size(count: object) -> str:
+    """Bytes for people."""
+    if not isinstance(count, (int, float)):
+        return "?"
+    amount = float(count)
+    for unit in ("B", "KB", "MB", "GB", "TB"):
+        if abs(amount) < 1000 or unit == "TB":
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return ""
+
+
+def number(count: object) -> str:
+    """A count for people; `?` where nobody knows it."""
+    return f"{count:,}" if isinstance(count, int) else "?"
+
+
+def _width(page: int) -> int | None:
+    """None lets Rich ask the terminal, or COLUMNS."""
+    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else page
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for position, title in enumerate(titles):
+        values = [row[position] for row in rows]
+        numeric = bool(values) and all(isinstance(value, (int, float)) or value is None for value in values)
+        table.add_column(Text(title), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    return table
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return "—"
+        case str():
+            return value
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case _:
+            return json.dumps(value, ensure_ascii=False)

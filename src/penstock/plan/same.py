@@ -1,0 +1,109 @@
+"""Whether a view of the next version does what one of live does, so that live's flow goes on.
+
+In: views of two manifests. Out: `Feeding`: which live views are kept, which are new, which end.
+Called by `datasource`. Invariant: two views are the same only if they read the same physical columns
+of the same tables in the same way; names of columns and data sources do not matter, for SQL is
+compared with the physical names in the place of the logical ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from penstock.model.manifest import BoundColumn, Source, View
+from penstock.model.types import LowCardinality, Type
+from penstock.plan.identifiers import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """The views of an existing table: `kept` pairs those of the next version with the equal ones of
+    live; `new` have no equal in live; `ended` are those of live that have none in the next version."""
+
+    kept: tuple[tuple[View, View], ...] = ()
+    new: tuple[View, ...] = ()
+    ended: tuple[View, ...] = ()
+
+    @property
+    def unchanged(self) -> bool:
+        return not self.new and not self.ended
+
+    @property
+    def shared(self) -> tuple[View, ...]:
+        """Live's flows that go on as they are."""
+        return tuple(live for _, live in self.kept)
+
+    @property
+    def replaced(self) -> tuple[tuple[View, View | None], ...]:
+        """Each new view with the one of live that it takes the place of."""
+        live = {(view.pipe, view.node): view for view in self.ended}
+        return tuple((view, live.get((view.pipe, view.node))) for view in self.new)
+
+    @property
+    def pairs(self) -> tuple[tuple[View, View | None], ...]:
+        """Every view of the next version with the one of live that it is, or takes the place of."""
+        return (*self.kept, *self.replaced)
+
+    @property
+    def removed(self) -> tuple[View, ...]:
+        """Views of live that nothing takes the place of."""
+        names = {(view.pipe, view.node) for view in self.new}
+        return tuple(view for view in self.ended if (view.pipe, view.node) not in names)
+
+
+def compare(live: Iterable[View], after: Iterable[View]) -> Feeding:
+    """Pair the views into one table by what they do."""
+    waiting = list(live)
+    known = [_content(view) for view in waiting]
+    kept, new = [], []
+    for view in after:
+        content = _content(view)
+        if content in known:
+            at = known.index(content)
+            kept.append((view, waiting.pop(at)))
+            known.pop(at)
+        else:
+            new.append(view)
+    return Feeding(tuple(kept), tuple(new), tuple(waiting))
+
+
+def _content(view: View) -> tuple[object, ...]:
+    """What a view does, without the names it uses and without where it starts. Which rows its
+    sources accept is not part of it: that is the landing versions' matter."""
+    sources = (view.trigger, *view.others)
+    stand_ins = _stand_ins(sources)
+    sql = tuple(stand_ins.get(text, text) if named else text for text, named in _placed(view.sql, sources))
+    return view.table, view.fields, sql, tuple(sorted(map(_read, sources), key=repr))
+
+
+def _placed(sql: str, sources: Iterable[Source]) -> Iterable[tuple[str, bool]]:
+    """The tokens of a view's SQL; a placeholder counts as a name."""
+    placeholders = {source.placeholder for source in sources}
+    return ((text, named or text in placeholders) for text, named in tokens(sql))
+
+
+def _stand_ins(sources: Iterable[Source]) -> Mapping[str, str]:
+    """Physical names for the logical ones that mean one thing in the whole view."""
+    found: dict[str, set[str]] = {}
+    for source in sources:
+        role = source.placeholder.removesuffix(f"{source.binding.name}__")
+        found.setdefault(source.placeholder, set()).add(f"table {role} {source.binding.table}")
+        found.setdefault(source.binding.name, set()).add(f"source {source.binding.table}")
+        for column in source.binding.columns:
+            found.setdefault(column.name, set()).add(f"column {column.physical}")
+    return {name: next(iter(meanings)) for name, meanings in found.items() if len(meanings) == 1}
+
+
+def _read(source: Source) -> tuple[object, ...]:
+    role = source.placeholder.removesuffix(f"{source.binding.name}__")
+    return role, source.binding.table, frozenset(map(_column, source.binding.columns))
+
+
+def _column(column: BoundColumn) -> tuple[object, ...]:
+    return _values(column.type), column.physical, column.before
+
+
+def _values(of: Type) -> Type:
+    """LowCardinality is a hint: the values are the same."""
+    return of.of if isinstance(of, LowCardinality) else of

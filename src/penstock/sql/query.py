@@ -1,0 +1,64 @@
+"""What compiled SQL is: Spark SQL, the data sources it reads, the columns it gives.
+
+In: made by transpile, view and forward. Out: frozen values. Called by plan, deploy and serve.
+Invariant: `sql` names data sources only by the bare placeholders listed in `reads`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.model.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A data source that is read. `columns` are those used, in the order of its schema; all where
+    that cannot be known."""
+
+    placeholder: str
+    datasource: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A SELECT. `columns` are names and ClickHouse types of the result, in order."""
+
+    sql: str
+    reads: tuple[Read, ...]
+    columns: tuple[tuple[str, Type], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A materialized node: `query` gives exactly the columns of `target`, in its order and types.
+
+    `trigger` is the left-most table; `grouped` says that rows of one step are aggregated."""
+
+    pipe: str
+    node: str
+    target: str
+    query: Query
+    trigger: Read
+    grouped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A scalar expression over columns; `uses` are their names in the order of the schema."""
+
+    sql: str
+    type: Type
+    uses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardColumn:
+    """How a column of the new schema comes from the old one's. `renames` is the old column where
+    the expression is that column and nothing more, under another name."""
+
+    name: str
+    sql: str
+    uses: tuple[str, ...]
+    renames: str | None = None

@@ -1,0 +1,108 @@
+"""The Spark type and the default value of every plain ClickHouse type.
+
+In: a `Type` that is no aggregate state. Out: Spark DDL and Spark SQL literals. Called by
+spark_types, aggregates and the translation. Invariant: the Spark type holds every value of the type.
+"""
+
+from __future__ import annotations
+
+from penstock.model import types as t
+from penstock.model.types import Type, nullable
+
+ZERO_UUID = "00000000-0000-0000-0000-000000000000"
+
+
+def value_type(of: Type) -> str:
+    """The Spark type of a plain type's values. Raises ValueError for an aggregate state."""
+    match of:
+        case t.Nullable(inner) | t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
+            return value_type(inner)
+        case t.Array(inner):
+            return f"ARRAY<{value_type(inner)}>"
+        case t.Map(key, value):
+            return f"MAP<{value_type(key)}, {value_type(value)}>"
+        case t.Tuple(fields):
+            named = (f"`{name or f'_{place}'}`: {value_type(inner)}" for place, (name, inner) in enumerate(fields, 1))
+            return f"STRUCT<{', '.join(named)}>" if fields else "VOID"
+        case _:
+            return _scalar_type(of)
+
+
+def _scalar_type(of: Type) -> str:
+    match of:
+        case t.Int():
+            return integer_type(of)
+        case t.Float(bits):
+            return "FLOAT" if bits == 32 else "DOUBLE"
+        case t.Decimal(precision, scale):
+            return f"DECIMAL({precision},{scale})"
+        case t.Bool():
+            return "BOOLEAN"
+        case t.Date():
+            return "DATE"
+        case t.DateTime() | t.DateTime64():
+            return "TIMESTAMP"
+        case t.String() | t.FixedString() | t.UUID() | t.Enum() | t.Json() | t.IPv4() | t.IPv6():
+            return "STRING"
+        case _:
+            raise ValueError(f"{of} has no plain values")
+
+
+def integer_type(of: t.Int) -> str:
+    """INT to 16 bits and Int32; BIGINT for UInt32 and Int64; decimal for UInt64."""
+    if of.high <= 2**31 - 1:
+        return "INT"
+    return "BIGINT" if of.high <= 2**63 - 1 else "DECIMAL(20,0)"
+
+
+def value_zero(of: Type) -> str:
+    """ClickHouse's default value of a plain type, as Spark SQL of exactly `value_type(of)`."""
+    if nullable(of):
+        return f"CAST(NULL AS {value_type(of)})"
+    match of:
+        case t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
+            return value_zero(inner)
+        case t.Array() | t.Map():
+            return f"CAST({'array()' if isinstance(of, t.Array) else 'map()'} AS {value_type(of)})"
+        case t.Tuple(fields):
+            parts = (f"'{name or f'_{place}'}', {value_zero(inner)}" for place, (name, inner) in enumerate(fields, 1))
+            return f"named_struct({', '.join(parts)})"
+        case _:
+            return _scalar_zero(of)
+
+
+def _scalar_zero(of: Type) -> str:
+    match of:
+        case t.Bool():
+            return "false"
+        case t.Date():
+            return "DATE'1900-01-01'" if of.wide else "DATE'1970-01-01'"
+        case t.DateTime() | t.DateTime64():
+            return "TIMESTAMP'1970-01-01 00:00:00'"
+        case t.Int() | t.Float() | t.Decimal():
+            return f"CAST(0 AS {value_type(of)})"
+        case t.FixedString(length):
+            return f"repeat(chr(0), {length})"
+        case t.UUID():
+            return f"'{ZERO_UUID}'"
+        case t.Enum(_, values):
+            return text_literal(min(values, key=lambda pair: pair[1])[0])
+        case t.Json():
+            return "'{}'"
+        case t.IPv4():
+            return "'0.0.0.0'"
+        case t.IPv6():
+            return "'::'"
+        case _:
+            return "''"
+
+
+def text_literal(text: str) -> str:
+    """A Spark SQL string literal."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+    return "'" + escaped.replace("\0", "\\0").replace("\t", "\\t") + "'"
+
+
+def quoted(name: str) -> str:
+    """An identifier in back-ticks."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,69 @@
+"""A whole pipeline in this process, with its own folder; one Spark session for all tests."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from penstock.deploy.options import DeployOptions
+from penstock.deploy.pipeline import Pipeline
+from penstock.model.deployment import Deployment
+from penstock.model.settings import Settings, SparkSettings
+
+
+class Running:
+    """A pipeline and what tests do with it. Each test uses data sources of its own names, so that
+    one pipeline (and its Spark session) serves them all: `files` are added to those of the others."""
+
+    def __init__(self, home: Path):
+        self.pipeline = Pipeline(Settings(spark=SparkSettings(master="local[2]", driver_memory="2g")), home)
+        self.files: dict[str, str] = {}
+
+    def deploy(self, files: Mapping[str, str | None], promote: bool = True, destructive: bool = False) -> Deployment:
+        """Change some files of the live project (None removes one) and wait for the end."""
+        wanted = {path: text for path, text in {**self.files, **files}.items() if text is not None}
+        made = self.pipeline.deploy(wanted, DeployOptions(False, promote, destructive, None))
+        for _ in self.pipeline.events(made.id):
+            pass
+        done = self.pipeline.deployment(str(made.id))
+        if done.state == "live":
+            self.files = dict(done.files)
+        return done
+
+    def promote(self, ref: str | None = None) -> Deployment:
+        done = self.pipeline.promote(ref)
+        self.files = dict(done.files)
+        return done
+
+    def rollback(self) -> Deployment:
+        done = self.pipeline.rollback()
+        self.files = dict(done.files)
+        return done
+
+    def post(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """Post rows and wait until they are queryable in every running version."""
+        body = "\n".join(map(json.dumps, rows)).encode()
+        receipt = self.pipeline.append(name, body, None)
+        self.pipeline.wait(receipt, 60)
+        deadline = time.monotonic() + 60
+        while any(each["behind"] for each in self.pipeline.status()["deployments"]):  # type: ignore[attr-defined, index]
+            assert time.monotonic() < deadline, self.pipeline.status()
+            time.sleep(0.05)
+
+    def ask(self, sql: str, deployment: str = "live") -> list[tuple[object, ...]]:
+        return self.pipeline.sql(sql, deployment).rows
+
+    def strategies(self, deployment: Deployment) -> dict[str, str]:
+        """By resource, what the plan does with it."""
+        return {each["name"]: each["strategy"] for each in deployment.plan["resources"]}  # type: ignore[attr-defined, index]
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    made = Running(tmp_path_factory.mktemp("home"))
+    yield made
+    made.pipeline.close()

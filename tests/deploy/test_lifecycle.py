@@ -1,0 +1,210 @@
+"""Deployments from plan to retirement, on a real pipeline with rows in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.conftest import Running
+from penstock.deploy.options import DeployOptions
+from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest, NotFound
+
+LANDING = """SCHEMA >
+    `id` UInt32 `json:$.id`,
+    `code` String `json:$.code`
+{more}
+ENGINE MergeTree
+ENGINE_SORTING_KEY id
+"""
+COUNTS = """SCHEMA >
+    `code` String,
+    `n` AggregateFunction(count)
+
+ENGINE AggregatingMergeTree
+ENGINE_SORTING_KEY code
+"""
+VIEW = """NODE counts
+SQL >
+    SELECT code, countState() AS n FROM {source} GROUP BY code
+TYPE materialized
+DATASOURCE {target}
+"""
+ENDPOINT = """NODE answer
+SQL >
+    SELECT code, countMerge(n) AS n FROM {target} GROUP BY code ORDER BY code
+TYPE endpoint
+"""
+
+
+def project(name: str, more: str = "") -> dict[str, str | None]:
+    """A landing table, a view of counts and an endpoint, all called after `name`."""
+    return {
+        f"datasources/{name}.datasource": LANDING.format(more=more),
+        f"datasources/{name}_counts.datasource": COUNTS,
+        f"pipes/{name}_view.pipe": VIEW.format(source=name, target=f"{name}_counts"),
+        f"pipes/{name}_answer.pipe": ENDPOINT.format(target=f"{name}_counts"),
+    }
+
+
+def row(id: int, code: object = "7", **more: object) -> dict[str, object]:
+    return {"id": id, "code": code, **more}
+
+
+def answer(running: Running, name: str, deployment: str = "live") -> list[tuple[object, ...]]:
+    return running.pipeline.endpoint(f"{name}_answer", {}, deployment).rows
+
+
+def test_rows_go_two_hops_and_the_rest_to_quarantine(running: Running) -> None:
+    assert running.deploy(project("a")).state == "live"
+    running.post("a", [row(1), row(2, "x"), row(3), {"id": "no"}])
+    assert answer(running, "a") == [("7", 2), ("x", 1)]
+    assert running.ask("SELECT raw, problems FROM a_quarantine") == [
+        ('{"id": "no"}', ['id: "no" is not a UInt32', "code: is absent and has no default"])
+    ]
+
+
+def test_forward_then_rollback_then_promote_again(running: Running) -> None:
+    running.deploy(project("b"))
+    running.post("b", [row(1), row(2, "8")])
+    new = {
+        **project("b"),
+        "datasources/b.datasource": LANDING.format(more="")
+        .replace("`code` String", "`code` UInt16")
+        .replace("ENGINE MergeTree", "ENGINE MergeTree")
+        + "\nFORWARD_QUERY >\n    SELECT * REPLACE (toUInt16(code) AS code)\n",
+    }
+    new["pipes/b_view.pipe"] = VIEW.format(source="b", target="b_counts").replace(
+        "SELECT code,", "SELECT toString(code) AS code,"
+    )
+    staged = running.deploy(new, promote=False)
+    assert staged.state == "ready", staged.error
+    assert running.strategies(staged)["b"] == "forward"
+    assert running.strategies(staged)["b_counts"] == "recompute"
+    assert running.strategies(staged).get("a", "none") == "none"
+    running.post("b", [row(3), row(4, "words")])
+    assert answer(running, "b") == [("7", 2), ("8", 1), ("words", 1)]
+    assert answer(running, "b", "staging") == [("7", 2), ("8", 1)]
+    assert [code for (code,) in running.ask("SELECT code FROM b ORDER BY id", "staging")] == [7, 8, 7]
+    assert running.ask("SELECT raw FROM b_quarantine", "staging") == [('{"id": 4, "code": "words"}',)]
+    running.promote()
+    running.post("b", [row(5, "9")])
+    assert answer(running, "b") == [("7", 2), ("8", 1), ("9", 1)]
+    running.rollback()
+    assert answer(running, "b") == [("7", 2), ("8", 1), ("9", 1), ("words", 1)]
+    running.promote()
+    assert answer(running, "b") == [("7", 2), ("8", 1), ("9", 1)]
+    assert running.pipeline.retire(None).state == "retired"
+    running.post("b", [row(6, "9")])
+    assert answer(running, "b") == [("7", 2), ("8", 1), ("9", 2)]
+
+
+def test_a_column_is_added_in_place_and_live_does_not_see_it(running: Running) -> None:
+    running.deploy(project("c"))
+    running.post("c", [row(1), row(2)])
+    more = {
+        "datasources/c.datasource": LANDING.format(more="").replace(
+            "`json:$.code`", "`json:$.code`,\n    `n` UInt8 `json:$.n` DEFAULT 5"
+        )
+    }
+    staged = running.deploy(more, promote=False)
+    assert staged.state == "ready", staged.error
+    assert running.strategies(staged)["c"] == "in_place"
+    assert running.strategies(staged)["c_counts"] in ("none", "reuse")
+    running.post("c", [row(3, n=9), row(4)])
+    assert running.ask("SELECT id, n FROM c ORDER BY id", "staging") == [(1, 5), (2, 5), (3, 9), (4, 5)]
+    with pytest.raises(InvalidQuery):
+        running.ask("SELECT n FROM c")
+    assert len(running.ask("SELECT * FROM c")[0]) == 2
+    # A row that only the old version accepts: the versions part, and each stays right.
+    running.post("c", [row(5, n="many"), row(6, n=1)])
+    assert running.ask("SELECT count() FROM c") == [(6,)]
+    assert running.ask("SELECT count() FROM c", "staging") == [(5,)]
+    assert answer(running, "c") == [("7", 6)]
+    assert answer(running, "c", "staging") == [("7", 5)]
+    assert running.ask("SELECT count() FROM c_quarantine") == [(0,)]
+    assert running.ask("SELECT count() FROM c_quarantine", "staging") == [(1,)]
+    running.promote()
+    running.post("c", [row(7, n="more"), row(8, n=2)])
+    assert answer(running, "c") == [("7", 6)]
+    assert answer(running, "c", "previous") == [("7", 8)]
+    running.pipeline.retire(None)
+    running.post("c", [row(9)])
+    assert answer(running, "c") == [("7", 7)]
+
+
+def test_a_failing_cast_fails_the_deployment_and_leaves_live_alone(running: Running) -> None:
+    running.deploy(project("d"))
+    running.post("d", [row(1, "7"), row(2, "words")])
+    text = (
+        LANDING.format(more="").replace("`code` String", "`code` UInt16")
+        + "\nFORWARD_QUERY >\n    SELECT * REPLACE (toUInt16(code) AS code)\n"
+    )
+    view = VIEW.format(source="d", target="d_counts").replace("SELECT code,", "SELECT toString(code) AS code,")
+    failed = running.deploy({"datasources/d.datasource": text, "pipes/d_view.pipe": view})
+    assert failed.state == "failed"
+    assert failed.error is not None
+    assert "words" in str(failed.error["error"])
+    assert answer(running, "d") == [("7", 1), ("words", 1)]
+    assert running.pipeline.discard(str(failed.id)).state == "discarded"
+
+
+def test_a_type_change_without_forward_query_is_refused_with_one_that_would_do(running: Running) -> None:
+    running.deploy(project("e"))
+    with pytest.raises(InvalidProject) as raised:
+        running.deploy({"datasources/e.datasource": LANDING.format(more="").replace("`code` String", "`code` UInt16")})
+    told = " ".join(str(problem) for problem in raised.value.problems)
+    assert "datasources/e.datasource:" in told
+    assert "FORWARD_QUERY" in told
+
+
+def test_nothing_to_deploy(running: Running) -> None:
+    running.deploy(project("f"))
+    again = running.pipeline.deploy(running.files, DeployOptions(False, True, False, None))
+    assert again.id == 0
+    assert again.plan["changes"] == []
+
+
+def test_removing_is_destructive_and_can_be_rolled_back(running: Running) -> None:
+    running.deploy(project("g"))
+    running.post("g", [row(1)])
+    gone: dict[str, str | None] = dict.fromkeys(project("g"))
+    with pytest.raises(InvalidProject) as raised:
+        running.deploy(gone)
+    assert "--allow-destructive-operations" in str(raised.value.problems)
+    assert running.deploy(gone, destructive=True).state == "live"
+    with pytest.raises(InvalidQuery):
+        running.ask("SELECT * FROM g")
+    running.rollback()
+    running.post("g", [row(2)])
+    assert answer(running, "g") == [("7", 2)]
+
+
+def test_a_plan_that_live_left_behind_is_not_promoted(running: Running) -> None:
+    running.deploy(project("h"))
+    staged = running.deploy(
+        {
+            "datasources/h.datasource": LANDING.format(more="").replace(
+                "ENGINE_SORTING_KEY id", "ENGINE_SORTING_KEY code"
+            )
+        },
+        promote=False,
+    )
+    assert staged.state == "ready"
+    assert running.strategies(staged)["h"] == "in_place"
+    running.deploy(project("i"))
+    with pytest.raises(Conflict):
+        running.pipeline.promote(str(staged.id))
+    running.pipeline.discard(str(staged.id))
+
+
+def test_users_mistakes_are_told(running: Running) -> None:
+    running.deploy(project("j"))
+    with pytest.raises(NotFound) as raised:
+        running.pipeline.append("jj", b"{}", None)
+    assert raised.value.hint == "did you mean `j`?"
+    with pytest.raises(InvalidRequest):
+        running.pipeline.append("j", b"no json\nat all", None)
+    with pytest.raises(NotFound):
+        running.pipeline.endpoint("j_answr", {}, "live")
+    with pytest.raises(InvalidQuery) as wrong:
+        running.ask("SELECT cde FROM j")
+    assert "code" in str(wrong.value.problems[0])
