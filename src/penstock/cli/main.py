@@ -17,7 +17,7 @@ import typer
 from typer.main import get_command
 
 from penstock import __version__
-from penstock.cli.problems import DONE, FAILED, WRONG_USAGE, WrongUsage, exit_code, report, wants_json
+from penstock.cli.problems import DONE, FAILED, WRONG_USAGE, WrongUsage, exit_code, report, report_json, wants_json
 from penstock.cli.session import OutputOption, ProjectOption, TokenOption, UrlOption, common_options
 from penstock.errors import PenstockError
 
@@ -56,18 +56,16 @@ def app() -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; every error ends here."""
-    as_json = wants_json(arguments)
+    show = report_json if wants_json(arguments) else report
     try:
-        code = get_command(build(arguments)).main(
-            list(arguments) or ["--help"], prog_name="penstock", standalone_mode=False
-        )
+        code = get_command(build(arguments)).main(list(arguments), prog_name="penstock", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except PenstockError as error:
-        report(error, as_json)
+        show(error)
         return exit_code(error)
     except USAGE_ERROR as error:
-        report(_usage(error), as_json)
+        show(_usage(error))
         return WRONG_USAGE
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
@@ -76,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as fault:  # a fault of ours is told in a line
-        report(PenstockError(f"penstock made a mistake: {type(fault).__name__}: {fault}"), as_json)
+        show(PenstockError(f"penstock made a mistake: {type(fault).__name__}: {fault}"))
         return FAILED
 
 
@@ -86,6 +84,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
         help="Change a running Spark data pipeline without stopping it.",
         add_completion=False,
         rich_markup_mode=None,
+        invoke_without_command=True,
         callback=_root,
     )
     for command in COMMANDS:
@@ -114,12 +113,11 @@ def _root(
     url: UrlOption = None,
     token: TokenOption = None,
     project: ProjectOption = None,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
     context.obj = common_options(output, url, token, project)
-    if version:
-        typer.echo(f"penstock {__version__}")
-        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        typer.echo(f"penstock {__version__}" if version else context.get_help())
 
 
 def _usage(error: Exception) -> WrongUsage:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.cli.show import errors_console, print_json
-from penstock.errors import Location, NoServer, PenstockError, Problem, Unavailable
+from penstock.errors import Level, Location, NoServer, PenstockError, Problem, Unavailable
 
 DONE, FAILED, WRONG_USAGE, NO_SERVER = 0, 1, 2, 3
 
@@ -41,13 +41,17 @@ def exit_code(error: PenstockError) -> int:
     return FAILED
 
 
-def report(error: PenstockError, as_json: object) -> None:
-    """Show an error."""
-    if as_json:
-        print_json(error.as_json())
-        return
+def report_json(error: PenstockError) -> None:
+    """Show an error to a program."""
+    print_json(error.as_json())
+
+
+def report(error: PenstockError) -> None:
+    """Show an error to people."""
     console = errors_console()
-    console.print(f"[red bold]error:[/] {_escaped(error.message)}")
+    warned = bool(error.problems) and all(problem.level == "warning" for problem in error.problems)
+    title = "[yellow bold]note:[/]" if warned else "[red bold]error:[/]"
+    console.print(f"{title} {_escaped(error.message)}")
     for problem in error.problems:
         _report_problem(problem, error)
     if error.hint and not any(problem.hint == error.hint for problem in error.problems):
@@ -74,14 +78,15 @@ def _report_problem(problem: Problem, error: PenstockError) -> None:
 def _problem(document: Mapping[str, Any]) -> Problem:
     file = document.get("file")
     location = Location(file, document.get("line") or 1, document.get("column") or 1) if file else None
-    level = "warning" if document.get("level") == "warning" else "error"
+    level: Level = "warning" if document.get("level") == "warning" else "error"
     return Problem(str(document.get("code")), str(document.get("message")), location, document.get("hint"), level)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
     """Whether the command line asks for JSON, also where it is too wrong to be parsed."""
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
-    return any(pair == ("--output", "json") or pair[0] == "--output=json" for pair in pairs)
+    following = [*arguments, ""][1:]
+    given = zip(arguments, following, strict=True)
+    return any(pair == ("--output", "json") or pair[0] == "--output=json" for pair in given)
 
 
 def decoded(text: str) -> Mapping[str, Any]:

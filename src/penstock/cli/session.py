@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, Optional, ParamSpec
+from typing import Annotated, Any, Concatenate, ParamSpec, cast
 
 import typer
 
@@ -32,10 +32,10 @@ class Form(str, Enum):
     json = "json"
 
 
-OutputOption = Annotated[Optional[Form], typer.Option("--output", help="text, or one JSON document.")]  # noqa: UP045
-UrlOption = Annotated[Optional[str], typer.Option("--url", help="The server's address.", envvar="PENSTOCK_URL")]  # noqa: UP045
-TokenOption = Annotated[Optional[str], typer.Option("--token", help="The token.", envvar="PENSTOCK_TOKEN")]  # noqa: UP045
-ProjectOption = Annotated[Optional[Path], typer.Option("--project", help="The project's folder.")]  # noqa: UP045
+OutputOption = Annotated[Form | None, typer.Option("--output", help="text, or one JSON document.")]
+UrlOption = Annotated[str | None, typer.Option("--url", help="The server's address.", envvar="PENSTOCK_URL")]
+TokenOption = Annotated[str | None, typer.Option("--token", help="The token.", envvar="PENSTOCK_TOKEN")]
+ProjectOption = Annotated[Path | None, typer.Option("--project", help="The project's folder.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def command(function: Callable[Concatenate[Session, P], None]) -> Callable[..., 
         common = Common(**{each.name: given.pop(each.name) for each in fields(Common)})
         before = context.find_root().obj
         session = Session(common.over(before if isinstance(before, Common) else Common()))
-        function(session, **given)  # type: ignore[call-arg]
+        cast(Callable[..., None], function)(session, **given)
 
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
     shared = inspect.signature(common_options, eval_str=True).parameters.values()
@@ -100,7 +100,7 @@ def command(function: Callable[Concatenate[Session, P], None]) -> Callable[..., 
     # Typer reads the signature; the wrapped function's would hide the common options.
     run.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in (context, *parameters)}
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     return run
 
 

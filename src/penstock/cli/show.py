@@ -72,7 +72,7 @@ def _width(page: int) -> int | None:
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for position, title in enumerate(titles):
         values = [row[position] for row in rows]
         numeric = bool(values) and all(isinstance(value, (int, float)) or value is None for value in values)

@@ -18,6 +18,7 @@ from penstock.deploy.states import UNFINISHED, only
 from penstock.deploy.stepcodec import step_from_json
 from penstock.errors import Failed, PenstockError, Problem
 from penstock.faults import reached
+from penstock.flow.copy import is_complete
 from penstock.flow.lag import behind
 from penstock.flow.work import PRIORITY
 from penstock.lake import tables
@@ -210,9 +211,29 @@ def _catch_up(core: Core, id: int) -> None:
             raise Stopped
         _raise_failure(core, deployment)
         if core.scheduler.wait(partial(_caught_up, core, deployment.manifest, heads), timeout=1.0):
-            return
+            return _cut_quarantines(core, deployment)
         if core.scheduler.stopping:
             raise Stopped
+
+
+def _cut_quarantines(core: Core, deployment: Deployment) -> None:
+    """A copied table takes over at the batch that its copy ended with: what was rejected up to there
+    was rejected by the version before."""
+    cuts = {}
+    for copy in deployment.manifest.copies:
+        line = core.registry.snapshots(copy.table).line
+        ended = next((each.progress for each in line if _copied(each.progress.get(copy.id))), {})
+        for landing in deployment.manifest.landings:
+            at = ended.get(landing.id)
+            if landing.table == copy.table and at is not None and isinstance(at.cursor, Batches):
+                cuts[f"{landing.stream}__quarantine"] = last_seq(at.cursor.number)
+    if cuts:
+        core.deployments.set_manifest(deployment.id, activate(deployment.manifest, cuts))
+        core.assign()
+
+
+def _copied(at: Progress | None) -> bool:
+    return at is not None and is_complete(at.cursor)
 
 
 def _caught_up(core: Core, manifest: Manifest, heads: Mapping[str, int]) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.faults import reached
-from penstock.flow.history import next_slice
 from penstock.flow.registry import Registry
 from penstock.lake.commit import append
+from penstock.lake.history import next_slice
 from penstock.lake.names import quoted
 from penstock.lake.read import Latest, Part, Slice, relation
 from penstock.lake.session import Lake

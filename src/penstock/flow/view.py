@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.faults import reached
-from penstock.flow.history import next_slice
 from penstock.flow.registry import Registry
 from penstock.lake.commit import append
+from penstock.lake.history import next_slice
 from penstock.lake.names import quoted
 from penstock.lake.read import Appended, Latest, Part, Slice, relation
 from penstock.lake.session import Lake

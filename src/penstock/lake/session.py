@@ -44,6 +44,8 @@ SPARK_CONF = {
     "spark.cleaner.periodicGC.interval": "5min",
     "spark.log.level": "ERROR",
 }
+# A local Spark listens to nobody but its own processes.
+LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
 
 
@@ -93,6 +95,8 @@ def _start(settings: Settings, home: Path) -> SparkSession:
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'tmp'} -XX:+UseG1GC",
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     }
+    if settings.spark.master.startswith("local"):
+        conf |= LOOPBACK
     conf |= {f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in _iceberg(settings, home).items()}
     for key, value in (conf | dict(settings.spark.conf)).items():
         builder = builder.config(key, value)

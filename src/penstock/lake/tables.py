@@ -68,8 +68,14 @@ def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
 
 
 def drop_field(lake: Lake, table: str, field: str) -> None:
-    """Drop a physical column that nobody binds any more."""
-    if field in _columns(lake, table):
+    """Drop a physical column that nobody binds any more. One that a partition or sorting key, also
+    a former one, is made of stays: Iceberg's files and metadata refer to it."""
+    found = load(lake, table)
+    if found is None or field not in found.schema().column_names:
+        return
+    metadata = found.metadata
+    keys = [part.source_id for key in (*metadata.partition_specs, *metadata.sort_orders) for part in key.fields]
+    if found.schema().find_field(field).field_id not in keys:
         lake.spark.sql(f"ALTER TABLE {qualified(table)} DROP COLUMN {quoted(field)}")
 
 

@@ -72,7 +72,8 @@ def stay(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice: 
 def move(context: Context, way: Transition, feeding: Feeding, choice: Choice) -> Outcome:
     """A new table, filled by the forward query or by the views from the beginning."""
     run, source = way.run, way.new
-    forward = choice.strategy == "forward"
+    # A forward that was refused for want of a query is built all the same: what reads it is planned on.
+    forward = choice.strategy == "forward" and not choice.refused
     place = new_place(context, source)
     lands = landing(place, run.landing.stream, context.compiled, "placed" if forward else "beginning")
     copied = _copy(way, place, feeding) if forward else None
@@ -148,7 +149,8 @@ def _grown(live: Table, fit: Fit, columns: Iterable[BoundColumn], laid: Layout) 
     for column in columns:
         used |= {column.physical} | (names(column.before.expression) if column.before else frozenset())
         types[column.physical] = Field(column.physical, column.type)
-    return Table(live.id, tuple(field for name, field in types.items() if name in used), laid.partition, laid.sort, live.lands)
+    fields = tuple(field for name, field in types.items() if name in used)
+    return Table(live.id, fields, laid.partition, laid.sort, live.lands)
 
 
 def _live_columns(run: Running, columns: Iterable[BoundColumn]) -> tuple[BoundColumn, ...]:

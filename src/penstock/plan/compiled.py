@@ -117,6 +117,7 @@ def _without_cycle(compiled: Compiled) -> Compiled:
     cycle = compiled.graph.cycle()
     if not cycle:
         return compiled
-    pipe = next((pipe for pipe in compiled.project.pipes if pipe.name in cycle and kind_of(pipe) == "materialized"), None)
-    problem = Problem("cycle", f"{' → '.join(cycle)}: a materialized view feeds what it reads", pipe.location if pipe else None)
+    views = (pipe for pipe in compiled.project.pipes if pipe.name in cycle and kind_of(pipe) == "materialized")
+    place = next((pipe.location for pipe in views), None)
+    problem = Problem("cycle", f"{' → '.join(cycle)}: a materialized view feeds what it reads", place)
     return Compiled(compiled.project, failed=frozenset(compiled.views), problems=(*compiled.problems, problem))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from penstock.errors import Problem
+from penstock.errors import Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.plan.build import create, move, stay, views_into
 from penstock.plan.context import Context, Outcome
@@ -42,7 +42,7 @@ def _existing(context: Context, run: Running, source: DataSource) -> Outcome:
     feeding = _feeding(context, run, way, fitted)
     projects = (context.live.project, context.project)
     choice = choose(Case(way, fitted, feeding, context.changes_of(source.name), context.price(source.name), projects))
-    problems = (*_refusals(way, fitted, feeding, choice), *_losses(context, run, fitted, feeding))
+    problems = (*_refusals(way, fitted, feeding, choice), *_losses(context, way, fitted, _lost_views(feeding, choice)))
     outcome = _build(context, way, fitted, feeding, choice)
     return replace(outcome, problems=(*outcome.problems, *problems))
 
@@ -58,9 +58,6 @@ def _feeding(context: Context, run: Running, way: Transition, fitted: Fit) -> Fe
 def _build(context: Context, way: Transition, fitted: Fit, feeding: Feeding, choice: Choice) -> Outcome:
     match choice.strategy:
         case "forward" | "recompute":
-            return move(context, way, feeding, choice)
-        case _ if fitted.blocked:
-            # Refused: the columns of the new version, so that what reads them is planned on.
             return move(context, way, feeding, choice)
         case _:
             return stay(context, way, fitted, feeding, choice)
@@ -79,31 +76,33 @@ def _refusals(way: Transition, fitted: Fit, feeding: Feeding, choice: Choice) ->
         before = each.before.type if each.before else None
         yield Problem(
             "needs-forward-query",
-            f"column `{each.column.name}` of `{way.new.name}` goes from {before} to {each.column.type}, which does not hold"
-            " every value: a FORWARD_QUERY has to say what becomes of the rows there are",
+            f"column `{each.column.name}` of `{way.new.name}` goes from {before} to {each.column.type}, which does not"
+            " hold every value: a FORWARD_QUERY has to say what becomes of the rows there are",
             each.column.location,
             hint,
         )
 
 
-def _losses(context: Context, run: Running, fitted: Fit, feeding: Feeding) -> Iterator[Problem]:
+def _lost_views(feeding: Feeding, choice: Choice) -> tuple[str, ...]:
+    """Pipes that feed the data source no longer and whose rows are not kept either."""
+    return tuple(view.pipe for view in feeding.removed) if choice.strategy == "recompute" else ()
+
+
+def _losses(context: Context, way: Transition, fitted: Fit, pipes: tuple[str, ...]) -> Iterator[Problem]:
     """What cannot be had back once the deployment before is retired."""
     if context.options.allow_destructive:
         return
-    name = fitted.source.name
-    rows = counted(run.size.rows if run.size else None)
+    name, rows = way.new.name, counted(way.run.size.rows if way.run.size else None)
     for column in fitted.match.dropped:
-        yield destructive(f"column `{column.name}` of `{name}` is dropped: {rows} lose its value", fitted.source)
-    for view in feeding.removed:
-        yield destructive(
-            f"`{view.pipe}` feeds `{name}` no longer: what it made of the {rows} of `{name}` goes", fitted.source
-        )
+        yield destructive(f"column `{column.name}` of `{name}` is dropped: {rows} lose its value", way.new.location)
+    for pipe in pipes:
+        yield destructive(f"`{pipe}` feeds `{name}` no longer: what it made of {rows} goes", way.new.location)
 
 
-def destructive(message: str, source: DataSource) -> Problem:
+def destructive(message: str, location: Location) -> Problem:
     """A change that loses data and was not allowed to."""
     hint = "`--allow-destructive-operations` does it; it can be rolled back until the version before is retired"
-    return Problem("destructive-change", message, source.location, hint)
+    return Problem("destructive-change", message, location, hint)
 
 
 def _engine_problems(source: DataSource) -> Iterator[Problem]:

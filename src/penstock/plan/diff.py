@@ -13,9 +13,26 @@ from penstock.model.engine import Engine
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.plan.changes import (
-    Change, ColumnAdded, ColumnDefaultChanged, ColumnDropped, ColumnPathChanged, ColumnRenamed, ColumnsReordered,
-    ColumnTypeChanged, EndpointChanged, EngineChanged, Kind, MetadataChanged, PartitionKeyChanged, ResourceAdded,
-    ResourceRemoved, ResourceRenamed, SettingsChanged, SortingKeyChanged, TtlChanged, ViewChanged,
+    Change,
+    ColumnAdded,
+    ColumnDefaultChanged,
+    ColumnDropped,
+    ColumnPathChanged,
+    ColumnRenamed,
+    ColumnsReordered,
+    ColumnTypeChanged,
+    EndpointChanged,
+    EngineChanged,
+    Kind,
+    MetadataChanged,
+    PartitionKeyChanged,
+    ResourceAdded,
+    ResourceRemoved,
+    ResourceRenamed,
+    SettingsChanged,
+    SortingKeyChanged,
+    TtlChanged,
+    ViewChanged,
 )  # fmt: skip
 from penstock.plan.forward import read_forward
 from penstock.plan.matching import Match, former_names, match_columns
@@ -137,7 +154,7 @@ def _pipe(old: Pipe, new: Pipe) -> Iterator[Change]:
         "description": (old.description, new.description),
         "tags": (old.tags, new.tags),
         "tokens": (old.tokens, new.tokens),
-        "nodes": tuple([node.description for node in pipe.nodes] for pipe in (old, new)),
+        "node descriptions": tuple([node.description for node in pipe.nodes] for pipe in (old, new)),
     }
     what = tuple(name for name, (before, after) in parts.items() if before != after)
     if what:

@@ -1,7 +1,7 @@
 """The next version of a data source in the table that live uses: which physical column each column
 reads, and what it is for rows from before.
 
-In: the running data source, its next version and the step's forward query. Out: `Fit`. Called by
+In: the running data source, its next version and its forward query. Out: `Fit`. Called by
 `datasource`. Invariant: no physical column that live reads is written differently, and no row is
 moved; a column that cannot be had so is `Blocked`.
 """
@@ -20,7 +20,7 @@ from penstock.plan.identifiers import names, quoted, substitute
 from penstock.plan.matching import Match, match_columns
 from penstock.plan.normal import same_sql
 from penstock.plan.running import Running, settled
-from penstock.plan.sharing import promotes, share, without_null
+from penstock.plan.sharing import promotes, share, takes_rows, without_null
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_types import spark_type, zero
 from penstock.sql.transpile import cast_sql
@@ -112,18 +112,26 @@ def _continued(way: Transition, column: Column, origin: Column, placed: Mapping[
     live = way.run.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     bound = replace(settled(live), name=column.name, type=column.type)
-    same_rule = same_sql(origin.default, column.default) and way.run.source.path_of(origin) == way.new.path_of(column)
+    same_rule = _same_rule(way, column, origin)
     if same_rule and column.type == origin.type:
         return _Placed(column, bound)
     said = way.forward.column(column.name) if way.forward else None
     if said is not None and not keeps_values(said, origin, column.type):
-        return Blocked(column, origin, f"FORWARD_QUERY computes `{column.name}`", lossy=False)
+        return Blocked(column, origin, _retyped(column, origin), lossy=False)
     value = _converted(way, column, origin, placed)
     if value is None:
-        return Blocked(column, origin, f"`{column.name}` goes from {origin.type} to {column.type}", lossy=True)
+        return Blocked(column, origin, _retyped(column, origin), lossy=True)
     if same_rule and share(origin, column):
         return _Placed(column, bound)
     return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _same_rule(way: Transition, column: Column, origin: Column) -> bool:
+    """Whether both versions fill the column in the same way from an ingested row, if there are any."""
+    old, new = way.run.source, way.new
+    if not takes_rows(old) and not takes_rows(new):
+        return True
+    return same_sql(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
 
 
 def _converted(way: Transition, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> str | None:
@@ -162,8 +170,14 @@ def _said(way: Transition, column: Column, said: ForwardColumn) -> _Placed | Blo
     live = way.run.binding.column(said.renames) if said.renames else None
     value = cast_sql(before_cut(settled(live)), copied.type, column.type) if copied and live else None
     if value is None:
-        return Blocked(column, None, f"FORWARD_QUERY computes `{column.name}`{_from(said.uses)}", lossy=False)
+        return Blocked(column, None, f"`{column.name}` computed{_from(said.uses)}", lossy=False)
     return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _retyped(column: Column, origin: Column) -> str:
+    if column.type == origin.type:
+        return f"`{column.name}` computed anew"
+    return f"`{column.name}` {origin.type} → {column.type}"
 
 
 def _from(uses: Iterable[str]) -> str:

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import (
-    Accepts, Binding, BoundColumn, Field, Landing, LandingColumn, Source, Starts, Table, View,
+    Accepts,
+    Binding,
+    BoundColumn,
+    Field,
+    Landing,
+    LandingColumn,
+    Source,
+    Starts,
+    Table,
+    View,
 )  # fmt: skip
 from penstock.model.types import Array, DateTime64, String
 from penstock.plan.compiled import Compiled, reads_of
@@ -23,10 +32,11 @@ from penstock.sql import query
 from penstock.sql.query import Read
 
 QUARANTINE = (
-    Field("version", String()), Field("inserted_at", DateTime64(6)), Field("raw", String()), Field("problems", Array(String())),
-)  # fmt: skip
-RECEIVED = "`_received_at`"
-"""While rows are landed, the time at which their batch was received."""
+    Field("version", String()),
+    Field("inserted_at", DateTime64(6)),
+    Field("raw", String()),
+    Field("problems", Array(String())),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +55,11 @@ class Place:
 def landing(place: Place, stream: str, compiled: Compiled, starts: Starts) -> Landing:
     """The flow of raw batches into a table. Its version says which rows it takes, and how."""
     physical = place.physical
+    stored = {name: quoted(to) for name, to in physical.items()}
     columns = []
     for column in place.source.columns:
         default = compiled.default(place.source, column)
-        written = substitute(default, {name: quoted(to) for name, to in physical.items()}) if default is not None else None
+        written = substitute(default, stored) if default is not None else None
         path = place.source.path_of(column)
         columns.append(LandingColumn(column.name, physical[column.name], column.type, path, written))
     return Landing(stream, place.table, _version(place.table, columns), tuple(columns), starts)
@@ -57,8 +68,8 @@ def landing(place: Place, stream: str, compiled: Compiled, starts: Starts) -> La
 def _version(table: str, columns: list[LandingColumn]) -> str:
     """The table is part of it: two tables of one stream quarantine into one table, and a binding
     shows what its own table rejected."""
-    content = sorted([each.name, each.physical, str(each.type), each.path or "", each.default or ""] for each in columns)
-    return hashlib.sha256(json.dumps([table, content]).encode()).hexdigest()[:12]
+    content = {each.name: (each.physical, str(each.type), each.path, each.default) for each in columns}
+    return hashlib.sha256(json.dumps([table, content], sort_keys=True).encode()).hexdigest()[:12]
 
 
 def view(compiled: query.View, place: Place, bindings: Mapping[str, Binding], starts: Starts) -> View:
@@ -66,7 +77,8 @@ def view(compiled: query.View, place: Place, bindings: Mapping[str, Binding], st
     trigger, *others = (_source(read, bindings[read.datasource]) for read in reads_of(compiled))
     fields = tuple(column.physical for column in place.columns)
     id = f"{compiled.pipe}.{compiled.node}"
-    return View(id, compiled.pipe, compiled.node, place.table, compiled.query.sql, trigger, fields, tuple(others), starts)
+    sql = compiled.query.sql
+    return View(id, compiled.pipe, compiled.node, place.table, sql, trigger, fields, tuple(others), starts)
 
 
 def _source(read: Read, binding: Binding) -> Source:

@@ -47,7 +47,8 @@ def read_forward(old: DataSource, new: DataSource) -> Forward | None:
     try:
         return Forward(compile_forward(new.forward_query, old.columns, new.columns))
     except InvalidQuery as error:
-        return Forward(problems=error.problems or (Problem(error.code, error.message, new.forward_query.location, error.hint),))
+        whole = Problem(error.code, error.message, new.forward_query.location, error.hint)
+        return Forward(problems=error.problems or (whole,))
 
 
 def is_constant(column: ForwardColumn) -> bool:

@@ -34,6 +34,11 @@ def names(sql: str) -> frozenset[str]:
     return frozenset(token.text for token in _columns(sql))
 
 
+def output_names(sql: str) -> tuple[str, ...]:
+    """The names of the columns of a SELECT, in order."""
+    return tuple(sqlglot.parse_one(sql, dialect="spark").named_selects)
+
+
 def tokens(sql: str) -> Iterator[tuple[str, bool]]:
     """The text of each token, and whether it is an identifier."""
     for token in sqlglot.tokenize(sql, dialect="spark"):

@@ -107,6 +107,6 @@ def _left_out(key: _Key, expression: str) -> Problem:
         "key-not-used",
         f"`{expression}` in {key.directive} is not used to lay out files",
         key.location,
-        "results do not depend on it; columns and toDate, toStartOfHour, toStartOfMonth, toYYYYMM, toYear of one are used",
+        "results do not depend on it; a column, and toDate, toStartOfHour, toYYYYMM or toYear of one are used",
         "warning",
     )

@@ -37,18 +37,25 @@ class Running:
 def running(live: Live, name: str) -> Running | None:
     """The data source of that name as it runs; None if live has none."""
     manifest, source = live.manifest, live.project.datasource(name)
-    binding, quarantined, landing = manifest.binding(name), manifest.binding(f"{name}_quarantine"), manifest.landing(name)
-    table = manifest.table(binding.table) if binding else None
-    quarantine = manifest.table(quarantined.table) if quarantined else None
-    if source is None or binding is None or quarantined is None or landing is None or table is None or quarantine is None:
+    binding, quarantined = manifest.binding(name), manifest.binding(f"{name}_quarantine")
+    landing = manifest.landing(name)
+    if source is None or binding is None or quarantined is None or landing is None:
+        return None
+    table, quarantine = manifest.table(binding.table), manifest.table(quarantined.table)
+    if table is None or quarantine is None:
         return None
     return Running(
-        source, table, binding, landing, quarantine, quarantined,
-        tuple(view for view in manifest.views if view.table == table.id),
-        tuple(copy for copy in manifest.copies if copy.table == table.id),
-        live.sizes.get(table.id),
-        frozenset(field.name for field in table.fields) | frozenset(live.columns.get(table.id, ())),
-    )  # fmt: skip
+        source=source,
+        table=table,
+        binding=binding,
+        landing=landing,
+        quarantine=quarantine,
+        quarantined=quarantined,
+        views=tuple(view for view in manifest.views if view.table == table.id),
+        copies=tuple(copy for copy in manifest.copies if copy.table == table.id),
+        size=live.sizes.get(table.id),
+        taken=frozenset(field.name for field in table.fields) | frozenset(live.columns.get(table.id, ())),
+    )
 
 
 def settled(column: BoundColumn) -> BoundColumn:

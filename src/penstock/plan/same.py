@@ -8,12 +8,12 @@ compared with the physical names in the place of the logical ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.model.manifest import BoundColumn, Source, View
+from penstock.model.manifest import Source, View
 from penstock.model.types import LowCardinality, Type
-from penstock.plan.identifiers import tokens
+from penstock.plan.identifiers import output_names, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,36 +72,37 @@ def _content(view: View) -> tuple[object, ...]:
     """What a view does, without the names it uses and without where it starts. Which rows its
     sources accept is not part of it: that is the landing versions' matter."""
     sources = (view.trigger, *view.others)
-    stand_ins = _stand_ins(sources)
-    sql = tuple(stand_ins.get(text, text) if named else text for text, named in _placed(view.sql, sources))
-    return view.table, view.fields, sql, tuple(sorted(map(_read, sources), key=repr))
-
-
-def _placed(sql: str, sources: Iterable[Source]) -> Iterable[tuple[str, bool]]:
-    """The tokens of a view's SQL; a placeholder counts as a name."""
+    meanings = _meanings(view, sources)
     placeholders = {source.placeholder for source in sources}
-    return ((text, named or text in placeholders) for text, named in tokens(sql))
+    sql = tuple(
+        meanings.get(text, text) if named or text in placeholders else text for text, named in tokens(view.sql)
+    )
+    return view.table, view.fields, sql, frozenset(map(_read, sources))
 
 
-def _stand_ins(sources: Iterable[Source]) -> Mapping[str, str]:
-    """Physical names for the logical ones that mean one thing in the whole view."""
-    found: dict[str, set[str]] = {}
+def _meanings(view: View, sources: Sequence[Source]) -> Mapping[str, str]:
+    """All that a name of the SQL stands for, in physical names. Two names of one view never stand
+    for the same, so SQL that is equal in these terms does the same."""
+    found: dict[str, list[str]] = {}
     for source in sources:
-        role = source.placeholder.removesuffix(f"{source.binding.name}__")
-        found.setdefault(source.placeholder, set()).add(f"table {role} {source.binding.table}")
-        found.setdefault(source.binding.name, set()).add(f"source {source.binding.table}")
+        table = source.binding.table
+        found.setdefault(source.placeholder, []).append(f"read {_role(source)} {table}")
+        found.setdefault(source.binding.name, []).append(f"source {table}")
         for column in source.binding.columns:
-            found.setdefault(column.name, set()).add(f"column {column.physical}")
-    return {name: next(iter(meanings)) for name, meanings in found.items() if len(meanings) == 1}
+            found.setdefault(column.name, []).append(f"column {table} {column.physical}")
+    for name, physical in zip(output_names(view.sql), view.fields, strict=False):
+        found.setdefault(name, []).append(f"target {physical}")
+    return {name: " and ".join(sorted(set(meanings))) for name, meanings in found.items()}
 
 
 def _read(source: Source) -> tuple[object, ...]:
-    role = source.placeholder.removesuffix(f"{source.binding.name}__")
-    return role, source.binding.table, frozenset(map(_column, source.binding.columns))
+    columns = frozenset((_values(each.type), each.physical, each.before) for each in source.binding.columns)
+    return _role(source), source.binding.table, columns
 
 
-def _column(column: BoundColumn) -> tuple[object, ...]:
-    return _values(column.type), column.physical, column.before
+def _role(source: Source) -> str:
+    """`__new_` for the trigger, `__all_` for a table that is read as it is."""
+    return source.placeholder.removesuffix(f"{source.binding.name}__")
 
 
 def _values(of: Type) -> Type:

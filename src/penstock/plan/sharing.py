@@ -9,9 +9,19 @@ from __future__ import annotations
 
 import re
 
-from penstock.model.datasource import Column
+from penstock.model.datasource import Column, DataSource
 from penstock.model.types import (
-    AggregateFunction, Date, Decimal, Enum, Float, Int, LowCardinality, Nullable, SimpleAggregateFunction, Type, bare,
+    AggregateFunction,
+    Date,
+    Decimal,
+    Enum,
+    Float,
+    Int,
+    LowCardinality,
+    Nullable,
+    SimpleAggregateFunction,
+    Type,
+    bare,
     nullable,
 )  # fmt: skip
 from penstock.sql.spark_types import spark_type
@@ -28,6 +38,12 @@ def share(before: Column, after: Column) -> bool:
         return False
     have, want = spark_type(before.type), spark_type(after.type)
     return (have == want or promotes(have, want)) and _holds(bare(before.type), bare(after.type))
+
+
+def takes_rows(source: DataSource) -> bool:
+    """Whether any ingested row can be accepted: a state cannot be ingested, and it cannot be absent."""
+    needed = (column for column in source.columns if column.default is None and source.path_of(column) is not None)
+    return not any(isinstance(bare(column.type), AggregateFunction) for column in needed)
 
 
 def _holds(before: Type, after: Type) -> bool:

@@ -17,7 +17,7 @@ from penstock.plan.diff import same_query
 from penstock.plan.fit import Fit, Transition
 from penstock.plan.same import Feeding
 from penstock.plan.values import NOTHING, Rejected, Size, Strategy
-from penstock.plan.wording import counted, listed, told
+from penstock.plan.wording import listed, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def forward_compiles(self) -> bool:
-        return self.step.forward is not None and not self.step.forward.problems
+        return self.way.forward is not None and not self.way.forward.problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,10 @@ def _choose_landed(case: Case) -> Choice:
     if not case.fit.blocked:
         return _stay(case)
     if not case.forward_compiles:
-        return Choice("in_place", _blocked(case), refused=True)
-    size = case.way.run.size
-    return Choice("forward", _blocked(case), size, (Rejected("in_place", 0, 0, _no_place(case)),))
+        return Choice("forward", f"{_blocked(case)}: needs a FORWARD_QUERY", case.way.run.size, refused=True)
+    names = listed(f"`{each.column.name}`" for each in case.fit.blocked)
+    in_place = Rejected("in_place", 0, 0, f"the values of {names} have to be computed from the rows there are")
+    return Choice("forward", f"{_blocked(case)} by FORWARD_QUERY", case.way.run.size, (in_place,))
 
 
 def _choose_fed(case: Case) -> Choice:
@@ -88,7 +89,7 @@ def _stay(case: Case) -> Choice:
     changes = [change for change in case.changes if not isinstance(change, MetadataChanged)]
     if not changes:
         what = listed(told(change) for change in case.changes)
-        return Choice("none", f"{what}: no data is concerned" if what else "unchanged")
+        return Choice("none", f"{what}: no data moves" if what else "unchanged")
     dearer: Strategy = "recompute" if case.fed else "forward"
     price = case.price if case.fed else case.way.run.size
     rejected = Rejected(dearer, *_split(price), "not needed: the table's metadata is enough")
@@ -99,60 +100,59 @@ def _no_forward(case: Case) -> str | None:
     """Why a target's history cannot come by its forward query; None if it can."""
     name = case.way.new.name
     if case.way.forward is None:
-        left_over = case.way.new.forward_query is not None
-        return f"the FORWARD_QUERY of `{name}` is the one of an earlier step" if left_over else f"`{name}` has no FORWARD_QUERY"
+        if case.way.new.forward_query is not None:
+            return f"the FORWARD_QUERY of `{name}` is the one of an earlier step"
+        return f"`{name}` has no FORWARD_QUERY"
     if case.way.forward.problems:
         return "its FORWARD_QUERY does not compile"
     for view, live in case.feeding.pairs:
         if live is not None and live.trigger.binding.table != view.trigger.binding.table:
-            return f"the rows of `{view.trigger.binding.name}` move to a new table, where live's place in it says nothing"
+            return f"`{view.trigger.binding.name}` gets a new table, where no flow can go on from live's place"
     return None
 
 
 def causes(case: Case) -> str:
     """Why a target's rows cannot stay as they are."""
-    found = [_cause(case, view, live) for view, live in case.feeding.replaced]
+    found = [cause for view, live in case.feeding.replaced for cause in _causes(case, view, live)]
     found += [f"`{view.pipe}` feeds it no longer" for view in case.feeding.removed]
     return listed(found) if found else _blocked(case)
 
 
-def _cause(case: Case, view: View, live: View | None) -> str:
+def _causes(case: Case, view: View, live: View | None) -> list[str]:
     if live is None:
-        return f"`{view.pipe}` feeds it now"
+        return [f"`{view.pipe}` feeds it now"]
     was = {source.binding.name: source.binding for source in (live.trigger, *live.others)}
     sources = (view.trigger, *view.others)
-    for source in sources:
-        before = was.get(source.binding.name)
-        if before is not None and before.table != source.binding.table:
-            return f"its source `{source.binding.name}` gets a new table"
-    before_pipe, after_pipe = (project.pipe(view.pipe) for project in case.projects)
-    if before_pipe is None or after_pipe is None or not same_query(before_pipe, after_pipe):
-        return f"the query of `{view.pipe}` changed"
-    for source in sources:
-        column = _changed_column(source, was)
-        if column is not None:
-            return f"column `{column}` of its source `{source.binding.name}` changed"
-    if case.fit.blocked:
-        return _blocked(case)
-    changes = [told(change) for change in case.changes if not isinstance(change, MetadataChanged)]
-    return listed(changes) if changes else f"what the query of `{view.pipe}` reads changed"
+    found = [f"its source `{source.binding.name}` gets a new table" for source in sources if _is_replaced(source, was)]
+    if _query_changed(case, view):
+        found.append(f"the query of `{view.pipe}` changed")
+    if found:
+        return found
+    columns = [(source.binding.name, column) for source in sources for column in _changed_columns(source, was)]
+    if columns:
+        return [f"column `{column}` of its source `{name}` changed" for name, column in columns]
+    own = [told(change) for change in case.changes if not isinstance(change, MetadataChanged)]
+    return own or [f"what the query of `{view.pipe}` reads changed"]
 
 
-def _changed_column(source: Source, was: Mapping[str, Binding]) -> str | None:
+def _is_replaced(source: Source, was: Mapping[str, Binding]) -> bool:
+    before = was.get(source.binding.name)
+    return before is not None and before.table != source.binding.table
+
+
+def _query_changed(case: Case, view: View) -> bool:
+    before, after = (project.pipe(view.pipe) for project in case.projects)
+    return before is None or after is None or not same_query(before, after)
+
+
+def _changed_columns(source: Source, was: Mapping[str, Binding]) -> list[str]:
     before = was.get(source.binding.name)
     known = before.columns if before is not None else ()
-    return next((column.name for column in source.binding.columns if column not in known), None)
+    return [column.name for column in source.binding.columns if column not in known]
 
 
 def _blocked(case: Case) -> str:
     return listed(each.reason for each in case.fit.blocked)
-
-
-def _no_place(case: Case) -> str:
-    lossy = [f"`{each.column.name}`" for each in case.fit.blocked if each.lossy]
-    if lossy:
-        return f"{listed(lossy)}: the new type does not hold every value of the old one"
-    return f"the values have to be computed for {counted(case.way.run.size.rows if case.way.run.size else None)}"
 
 
 def _split(size: Size | None) -> tuple[int | None, int | None]:

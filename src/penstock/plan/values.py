@@ -85,7 +85,7 @@ class Plan:
     changes: tuple[Change, ...] = ()
     resources: tuple[ResourcePlan, ...] = ()
     steps: tuple[Step, ...] = ()
-    manifest: Manifest = Manifest()
+    manifest: Manifest = field(default_factory=Manifest)
     problems: tuple[Problem, ...] = ()
 
     @property

@@ -88,4 +88,5 @@ async def _serve(host: Host, call: Call, request: Request) -> Response:
 
 async def _refuse_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException), "it is registered for no other"
-    return refuse(from_http(error, request.url.path), request.url.path)
+    path = request.url.path
+    return refuse(from_http(error, path, [call.path for call in CALLS]), path)

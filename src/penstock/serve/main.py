@@ -19,7 +19,7 @@ from pathlib import Path
 import orjson
 
 from penstock.deploy.owner import Record, own
-from penstock.errors import Conflict, InvalidProject, PenstockError
+from penstock.errors import Conflict, InvalidProject, PenstockError, Problem
 from penstock.model.settings import Settings
 from penstock.parse.load import load_folder
 from penstock.parse.settings import SETTINGS_FILE
@@ -97,7 +97,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _say_waiting(owner: Record | None) -> None:
     who = f"server {owner.server.id} at {owner.url}" if owner else "another server"
-    _say(Conflict(f"{who} owns this project; waiting until it ends", hint="`--no-wait` does not wait"))
+    message = f"{who} owns this project; waiting until it ends"
+    _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 
 def _say(error: PenstockError) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from penstock.errors import NotFound, Overloaded, PenstockError, Unauthorized, Unavailable
+from penstock.errors import NotFound, Overloaded, PenstockError, Unauthorized, Unavailable, did_you_mean
 
 log = logging.getLogger("penstock.serve")
 
@@ -49,10 +49,10 @@ def refuse(error: PenstockError, path: str) -> Response:
     )
 
 
-def from_http(error: HTTPException, path: str) -> PenstockError:
-    """What Starlette refuses, in our words."""
+def from_http(error: HTTPException, path: str, known: Iterable[str]) -> PenstockError:
+    """What Starlette refuses, in our words. `known` are the addresses that there are."""
     if error.status_code == 404:
-        return NotFound(f"there is nothing at {path}", hint="docs/http-api.md lists the calls")
+        return NotFound(f"there is nothing at {path}", hint=did_you_mean(path, known))
     if error.status_code == 405:
         return WrongMethod(f"{path} does not take this method")
     return Unacceptable(str(error.detail))

@@ -108,7 +108,7 @@ class MemoryPipeline:
             for each in loaded.project.datasources
         )
         now = datetime.now(timezone.utc)
-        plan: dict[str, object] = {"resources": [], "rows_moved": 0, "bytes_moved": 0, "problems": []}
+        plan: dict[str, object] = {"changes": [], "resources": [], "rows_moved": 0, "bytes_moved": 0, "problems": []}
         plan["allowed"] = options.allow_destructive
         base = self._live[-1] if self._live else None
         number = 0 if options.check else len(self._deployments) + 1
@@ -148,7 +148,8 @@ class MemoryPipeline:
 
     def events(self, number: int) -> Iterator[Event]:
         found = self.deployment(str(number))
-        progress = {"table": "flights", "rows": 5, "of": 10, "bytes": 100, "rate": 2.5, "done": False}
+        progress: dict[str, object] = {"table": "flights__d1", "name": "flights", "flow": "copy.flights__d1", "rows": 5}
+        progress |= {"of": 10, "bytes": 100, "rate": 2.5, "done": False}
         return iter([Event("progress", time.time(), progress), Event("state", time.time(), {"state": found.state})])
 
     def status(self) -> dict[str, object]:

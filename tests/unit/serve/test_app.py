@@ -56,6 +56,10 @@ def test_unknown_addresses_and_methods_have_the_same_shape(
     assert set(answer.json()) == SHAPE
 
 
+def test_the_nearest_address_is_named(client: TestClient) -> None:
+    assert client.get("/v0/dataources").json()["problems"][0]["hint"] == "did you mean `/v0/datasources`?"
+
+
 def test_a_fault_of_ours_is_logged_and_not_shown(
     client: TestClient, pipeline: MemoryPipeline, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

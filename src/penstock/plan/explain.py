@@ -1,0 +1,139 @@
+"""A plan as text for people and as JSON for programs.
+
+In: `Plan`. Out: str, dict. Called by deploy, cli and the golden tests. Invariant: both say the same;
+the JSON is the shape of the interface contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from typing_extensions import assert_never
+
+from penstock.model.manifest import Transform
+from penstock.plan import steps as s
+from penstock.plan.values import Plan, ResourcePlan
+from penstock.plan.wording import columns_of, kind_of_change, told
+
+
+def plan_to_json(plan: Plan) -> dict[str, object]:
+    """The JSON of a plan (reference: interface contract)."""
+    return {
+        "changes": [
+            {
+                "resource": change.resource,
+                "kind": getattr(change, "kind", "datasource"),
+                "change": kind_of_change(change),
+                "columns": list(columns_of(change)),
+                "message": told(change),
+            }
+            for change in plan.changes
+        ],
+        "steps": [
+            {"step": type(step).__name__, "table": table_of(step), "message": told_step(step)} for step in plan.steps
+        ],
+        "resources": [_resource_to_json(resource) for resource in plan.resources],
+        "rows_moved": plan.rows_moved,
+        "bytes_moved": plan.bytes_moved,
+        "problems": [problem.as_json() for problem in plan.problems],
+    }
+
+
+def _resource_to_json(resource: ResourcePlan) -> dict[str, object]:
+    return {
+        "name": resource.name,
+        "kind": resource.kind,
+        "strategy": resource.strategy,
+        "reason": resource.reason,
+        "rows": resource.rows,
+        "bytes": resource.bytes,
+        "rejected": [
+            {"strategy": each.strategy, "rows": each.rows, "bytes": each.bytes, "reason": each.reason}
+            for each in resource.rejected
+        ],
+    }
+
+
+def explain(plan: Plan) -> str:
+    """The plan as text: what changes, what is done with each resource and why, the steps."""
+    blocks = [
+        _block("Changes", [f"{change.resource}: {told(change)}" for change in plan.changes] or ["none"]),
+        _block("Resources", list(_resources(plan.resources))),
+        _block("Steps", [f"{number}. {told_step(step)}" for number, step in enumerate(plan.steps, 1)] or ["none"]),
+        _block("Problems", [f"{problem.level}: {problem}" for problem in plan.problems]) if plan.problems else "",
+        f"Moves {_rows(plan.rows_moved)} rows, {_bytes(plan.bytes_moved)}.",
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _block(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)])
+
+
+def _resources(resources: Sequence[ResourcePlan]) -> Iterator[str]:
+    head = ("resource", "strategy", "rows", "size", "reason")
+    body = ((each.name, each.strategy, _rows(each.rows), _bytes(each.bytes), each.reason) for each in resources)
+    table = [head, *body]
+    widths = [max(len(row[column]) for row in table) for column in range(4)]
+    rejected = [(), *(each.rejected for each in resources)]
+    for row, dearer in zip(table, rejected, strict=True):
+        name, strategy, rows, size, reason = row
+        yield (
+            f"{name:<{widths[0]}}  {strategy:<{widths[1]}}  {rows:>{widths[2]}}  {size:>{widths[3]}}  {reason}"
+        ).rstrip()
+        for each in dearer:
+            yield f"  not {each.strategy} ({_rows(each.rows)} rows): {each.reason}"
+
+
+def table_of(step: s.Step) -> str | None:
+    """The table a step works on."""
+    match step:
+        case s.CreateTable(table):
+            return table.id
+        case s.Activate() | s.CatchUp():
+            return None
+        case _:
+            return step.table
+
+
+def told_step(step: s.Step) -> str:
+    """What a step does, in words."""
+    match step:
+        case s.CreateTable(table):
+            return f"create table {table.id} ({len(table.fields)} columns)"
+        case s.AddFields(table, fields):
+            return f"add to {table}: {', '.join(f'{field.name} {field.type}' for field in fields)}"
+        case s.WidenField(table, field, to):
+            return f"widen {table}.{field} to {to}"
+        case s.SetSort(table, sort, _):
+            return f"sort {table} by {_transforms(sort)}"
+        case s.SetPartition(table, partition, _):
+            return f"partition {table} by {_transforms(partition)}"
+        case s.PlaceCursors(table):
+            return f"start the views into {table} at what arrives from now on"
+        case s.Activate():
+            return "start the flows"
+        case s.CatchUp():
+            return "wait until every flow has caught up"
+        case _:
+            assert_never(step)
+
+
+def _transforms(transforms: Sequence[Transform]) -> str:
+    parts = (each.column if each.kind == "identity" else f"{each.kind}({each.column})" for each in transforms)
+    return ", ".join(parts) or "nothing"
+
+
+def _rows(rows: int | None) -> str:
+    return "?" if rows is None else f"{rows:,}"
+
+
+def _bytes(size: int | None) -> str:
+    if size is None:
+        return "?"
+    amount, unit = float(size), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"

@@ -1,0 +1,83 @@
+"""One row of the table of aggregate functions: how a state is made, merged, read and stored.
+
+In: nothing. Out: `Aggregate`, `Input`. Called by the tables of aggregates and by `combinators`.
+Invariant: `finish(merge(state(part) of all parts))` is `finish(state(all))`, and `empty` changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.value_types import value_type
+
+Kind = Literal["any", "number"]
+Types = tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The arguments of one call: Spark SQL already cast to what the row's `inputs` says. `over` is
+    the text of the window, if any, that follows each Spark aggregate."""
+
+    args: tuple[str, ...]
+    types: Types
+    parameters: tuple[float, ...] = ()
+    over: str = ""
+
+    @property
+    def all_given(self) -> str:
+        """The condition that no argument is NULL."""
+        return " AND ".join(f"{arg} IS NOT NULL" for arg in self.args)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state as SQL, to be merged or read."""
+
+    sql: str
+    types: Types
+    parameters: tuple[float, ...] = ()
+    over: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`plain` is a cheaper form of finish(state(…)) where there is one. `result_spark` is the Spark
+    type that `finish` and `plain` give. `exact` is False where ClickHouse's own result is approximate
+    and ours may differ from it."""
+
+    name: str
+    arity: tuple[int, int]
+    result: Callable[[Types], Type]
+    result_spark: Callable[[Types], str]
+    storage: Callable[[Types], str]
+    state: Callable[[Input], str]
+    merge: Callable[[State], str]
+    finish: Callable[[State], str]
+    empty: Callable[[Types], str]
+    inputs: Callable[[Types], tuple[str, ...]]
+    plain: Callable[[Input], str] | None = None
+    takes: Kind = "any"
+    parameters: tuple[int, int] = (0, 0)
+    exact: bool = True
+    has_state: bool = True
+
+
+def value_inputs(types: Types) -> tuple[str, ...]:
+    """Every argument as it is stored."""
+    return tuple(value_type(bare(of)) for of in types)
+
+
+def double_inputs(types: Types) -> tuple[str, ...]:
+    """Every argument as a double."""
+    return ("DOUBLE",) * len(types)
+
+
+def nullable_like(of: Type, types: Types) -> Type:
+    """`of`, Nullable where any argument is."""
+    wraps = any(map(nullable, types)) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable))
+    return t.Nullable(of) if wraps else of

@@ -1,0 +1,207 @@
+"""Aggregates that count, add and average: count, sum, avg, min, max, any, deviations.
+
+In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: over no rows they give
+what ClickHouse gives: 0, the zero value or NaN; NULL where the argument is Nullable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    Input,
+    State,
+    Types,
+    double_inputs,
+    nullable_like,
+    value_inputs,
+)
+from penstock.sql.value_types import value_type, value_zero
+
+UINT64 = t.Int(64, signed=False)
+NAN = "double('NaN')"
+
+
+def or_default(sql: str, types: Types, default: str) -> str:
+    """`default` in place of NULL, unless an argument is Nullable and NULL is the answer."""
+    return sql if any(map(nullable, types)) else f"coalesce({sql}, {default})"
+
+
+def _count(call: Input) -> str:
+    return f"count({call.args[0] if call.args else 1}){call.over}"
+
+
+COUNT = Aggregate(
+    name="count",
+    arity=(0, 1),
+    result=lambda types: UINT64,
+    result_spark=lambda types: "BIGINT",
+    storage=lambda types: "BIGINT",
+    state=_count,
+    merge=lambda state: f"coalesce(sum({state.sql}){state.over}, 0L)",
+    finish=lambda state: f"coalesce({state.sql}, 0L)",
+    empty=lambda types: "0L",
+    inputs=lambda types: tuple("STRING" if bare(of) == t.Tuple(()) else value_type(of) for of in types),
+    plain=_count,
+)
+
+
+def sum_type(types: Types) -> Type:
+    """ClickHouse's type of a sum, without Nullable."""
+    match bare(types[0]):
+        case t.Int(_, signed):
+            return t.Int(64, signed)
+        case t.Decimal(_, scale):
+            return t.Decimal(38, scale)
+        case t.Bool():
+            return UINT64
+        case _:
+            return t.Float(64)
+
+
+def sum_storage(types: Types) -> str:
+    """The Spark type a sum is kept in."""
+    match bare(types[0]):
+        case t.Int(64, False):
+            return "DECIMAL(38,0)"
+        case t.Int() | t.Bool():
+            return "BIGINT"
+        case _:
+            return value_type(sum_type(types))
+
+
+def _sum_inputs(types: Types) -> tuple[str, ...]:
+    of = bare(types[0])
+    return ("DOUBLE",) if isinstance(of, t.Float) else ("INT",) if of == t.Bool() else (value_type(of),)
+
+
+def _sum(call: Input) -> str:
+    total = f"sum({call.args[0]}){call.over}"
+    storage = sum_storage(call.types)
+    return f"CAST({total} AS {storage})" if storage.startswith("DECIMAL") else total
+
+
+SUM = Aggregate(
+    name="sum",
+    arity=(1, 1),
+    result=lambda types: nullable_like(sum_type(types), types),
+    result_spark=sum_storage,
+    storage=sum_storage,
+    state=_sum,
+    merge=lambda state: _sum(Input((state.sql,), state.types, over=state.over)),
+    finish=lambda state: or_default(state.sql, state.types, f"CAST(0 AS {sum_storage(state.types)})"),
+    empty=lambda types: f"CAST({'NULL' if nullable(types[0]) else 0} AS {sum_storage(types)})",
+    inputs=_sum_inputs,
+    takes="number",
+)
+
+
+def _avg_sum(types: Types) -> str:
+    """Sums of 64-bit integers and decimals are kept exactly, so the order of merges does not show."""
+    match bare(types[0]):
+        case t.Int(64):
+            return "DECIMAL(38,0)"
+        case t.Decimal(_, scale):
+            return f"DECIMAL(38,{scale})"
+        case _:
+            return "DOUBLE"
+
+
+def _avg_state(call: Input) -> str:
+    total = f"CAST(coalesce(sum({call.args[0]}){call.over}, 0) AS {_avg_sum(call.types)})"
+    return f"named_struct('sum', {total}, 'count', count({call.args[0]}){call.over})"
+
+
+def _avg_merge(state: State) -> str:
+    total = f"CAST(coalesce(sum({state.sql}.`sum`){state.over}, 0) AS {_avg_sum(state.types)})"
+    return f"named_struct('sum', {total}, 'count', coalesce(sum({state.sql}.`count`){state.over}, 0L))"
+
+
+def _avg_finish(state: State) -> str:
+    none = "CAST(NULL AS DOUBLE)" if nullable(state.types[0]) else NAN
+    whole, count = f"({state.sql}).`sum`", f"({state.sql}).`count`"
+    return f"if({count} = 0L OR {count} IS NULL, {none}, CAST({whole} AS DOUBLE) / {count})"
+
+
+AVG = Aggregate(
+    name="avg",
+    arity=(1, 1),
+    result=lambda types: nullable_like(t.Float(64), types),
+    result_spark=lambda types: "DOUBLE",
+    storage=lambda types: f"STRUCT<`sum`: {_avg_sum(types)}, `count`: BIGINT>",
+    state=_avg_state,
+    merge=_avg_merge,
+    finish=_avg_finish,
+    empty=lambda types: f"named_struct('sum', CAST(0 AS {_avg_sum(types)}), 'count', 0L)",
+    inputs=lambda types: (_avg_sum(types) if _avg_sum(types) == "DOUBLE" else value_type(bare(types[0])),),
+    takes="number",
+)
+
+
+def _pick(name: str, spark: str) -> Aggregate:
+    """An aggregate whose state is one of the values."""
+
+    def choose(sql: str, over: str) -> str:
+        return spark.format(sql) + over
+
+    return Aggregate(
+        name=name,
+        arity=(1, 1),
+        result=lambda types: types[0],
+        result_spark=lambda types: value_type(types[0]),
+        storage=lambda types: value_type(types[0]),
+        state=lambda call: choose(call.args[0], call.over),
+        merge=lambda state: choose(state.sql, state.over),
+        finish=lambda state: or_default(state.sql, state.types, value_zero(bare(state.types[0]))),
+        empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
+        inputs=value_inputs,
+    )
+
+
+PICKS = (
+    _pick("min", "min({0})"),
+    _pick("max", "max({0})"),
+    _pick("any", "first({0}, true)"),
+    _pick("anyLast", "last({0}, true)"),
+)
+
+
+def _statistic(name: str, spark: str, arity: int = 1) -> Aggregate:
+    """A statistic that is not kept as a state."""
+
+    def compute(call: Input) -> str:
+        return or_default(f"{spark}({', '.join(call.args)}){call.over}", call.types, NAN)
+
+    def no_state(_: object) -> str:
+        raise AssertionError(f"{name} has no state")
+
+    no_storage: Callable[[Types], str] = no_state
+    return Aggregate(
+        name=name,
+        arity=(arity, arity),
+        result=lambda types: nullable_like(t.Float(64), types),
+        result_spark=lambda types: "DOUBLE",
+        storage=no_storage,
+        state=no_state,
+        merge=no_state,
+        finish=no_state,
+        empty=no_storage,
+        inputs=double_inputs,
+        plain=compute,
+        takes="number",
+        has_state=False,
+    )
+
+
+STATISTICS = (
+    _statistic("stddevPop", "stddev_pop"),
+    _statistic("stddevSamp", "stddev_samp"),
+    _statistic("varPop", "var_pop"),
+    _statistic("varSamp", "var_samp"),
+    _statistic("covarPop", "covar_pop", 2),
+    _statistic("covarSamp", "covar_samp", 2),
+    _statistic("corr", "corr", 2),
+)

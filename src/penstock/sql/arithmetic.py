@@ -1,0 +1,103 @@
+"""+ - * / % DIV of numbers, dates and intervals.
+
+In: binary nodes or two values. Out: `Typed`. Called through HANDLERS and by functions (plus, intDiv …).
+Invariant: operands are cast to the result's Spark type first, so nothing overflows below 64 bits; an
+overflow there is an error in Spark, not a wrapped number.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.sql.dates import shift
+from penstock.sql.let import let
+from penstock.sql.supertypes import arithmetic
+from penstock.sql.translator import Translator
+from penstock.sql.typed import Typed, as_spark, is_null, null_if_any, typed
+from penstock.sql.value_types import value_type
+
+OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "intDiv"}
+_TIMES = (t.Date, t.DateTime, t.DateTime64)
+
+
+def binary(tr: Translator, node: exp.Expr) -> Typed:
+    left, right = tr.translate(node.this), tr.translate(node.expression)
+    return combine(tr, node, OPERATORS[type(node)], (left, right))
+
+
+def combine(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
+    """Two values under an operator. Raises Refused where ClickHouse has no such operation."""
+    left, right = pair
+    moved = _time_arithmetic(operator, left, right)
+    if moved is not None:
+        return moved
+    if is_null(left) or is_null(right):
+        return Typed("NULL", left.type if is_null(left) else right.type, "VOID")
+    of = arithmetic(operator, left.bare, right.bare)
+    if of is None:
+        message = f"`{operator}` is not defined for {left.type} and {right.type}"
+        raise tr.refused(node, "wrong-argument-type", message, "cast one of them")
+    return typed(_formula(operator, left, right, of), null_if_any(of, pair))
+
+
+def _formula(operator: str, left: Typed, right: Typed, of: t.Type) -> str:
+    spark = value_type(of)
+    if operator == "/":
+        return divide(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"), right)
+    if operator in ("intDiv", "%") and isinstance(of, t.Int):
+        wide = _common_integer(left, right)
+        sign = "DIV" if operator == "intDiv" else "%"
+        return f"CAST(({as_spark(left, wide)} {sign} {as_spark(right, wide)}) AS {spark})"
+    if operator == "%":
+        return let(as_spark(right, "DOUBLE"), lambda d: f"if({d} = 0, double('NaN'), {as_spark(left, 'DOUBLE')} % {d})")
+    if isinstance(of, t.Decimal):
+        return f"CAST(({_exact(left)} {operator} {_exact(right)}) AS {spark})"
+    result = f"({as_spark(left, spark)} {operator} {as_spark(right, spark)})"
+    return f"CAST({result} AS {spark})" if spark.startswith("DECIMAL") else result
+
+
+def _common_integer(left: Typed, right: Typed) -> str:
+    wide = {left.spark, right.spark}
+    return next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in wide), "INT")
+
+
+def _exact(value: Typed) -> str:
+    return as_spark(value, "DECIMAL(20,0)") if isinstance(value.bare, t.Int) else value.sql
+
+
+def divide(left: str, right: str, divisor: Typed) -> str:
+    """Floating division as IEEE has it: infinity or NaN where the divisor is 0."""
+    if isinstance(divisor.constant, (int, float)) and divisor.constant != 0:
+        return f"({left} / {right})"
+
+    def safe(a: str, b: str) -> str:
+        return f"if({b} = 0, {a} * double('Infinity'), {a} / {b})"
+
+    return let(left, lambda a: let(right, lambda b: safe(a, b)))
+
+
+def _time_arithmetic(operator: str, left: Typed, right: Typed) -> Typed | None:
+    if operator not in "+-":
+        return None
+    if left.unit and operator == "+" and isinstance(right.bare, _TIMES):
+        return _time_arithmetic("+", right, left)
+    if not isinstance(left.bare, _TIMES):
+        return _time_arithmetic("+", right, left) if operator == "+" and isinstance(right.bare, _TIMES) else None
+    if isinstance(right.bare, _TIMES):
+        return _difference(left, right) if operator == "-" else None
+    if right.unit:
+        return shift(left, right, right.unit, 1 if operator == "+" else -1)
+    if isinstance(right.bare, t.Int):
+        return shift(left, right, "DAY" if isinstance(left.bare, t.Date) else "SECOND", 1 if operator == "+" else -1)
+    return None
+
+
+def _difference(left: Typed, right: Typed) -> Typed | None:
+    """Days between dates, seconds between times: Int32."""
+    of = null_if_any(t.Int(32), [left, right])
+    if isinstance(left.bare, t.Date) and isinstance(right.bare, t.Date):
+        return Typed(f"datediff({left.sql}, {right.sql})", of, "INT")
+    if isinstance(left.bare, t.DateTime) and isinstance(right.bare, t.DateTime):
+        return Typed(f"CAST(unix_seconds({left.sql}) - unix_seconds({right.sql}) AS INT)", of, "INT")
+    return None

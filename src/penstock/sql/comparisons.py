@@ -1,0 +1,168 @@
+"""= <> < > LIKE BETWEEN IN IS NULL and the logical operators.
+
+In: comparison nodes or values. Out: a Spark boolean that is ClickHouse's UInt8. Called through
+HANDLERS. Invariant: NaN equals nothing and is not greater than anything, unlike Spark's own order; a
+text literal beside a date, time, UUID or enum is one.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.constants import adapt
+from penstock.sql.supertypes import supertype
+from penstock.sql.translator import Translator
+from penstock.sql.typed import NULL, Typed, as_spark, boolean, condition, is_null, null_if_any
+from penstock.sql.value_types import value_type
+
+OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+_NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
+
+
+def comparison(tr: Translator, node: exp.Expr) -> Typed:
+    pair = (tr.translate(node.this), tr.translate(node.expression))
+    return compare(tr, node, OPERATORS[type(node)], pair)
+
+
+def null_safe(tr: Translator, node: exp.Expr) -> Typed:
+    left, right = comparable(tr, node, tr.translate(node.this), tr.translate(node.expression))
+    return Typed(f"({left} <=> {right})", t.Int(8, signed=False), "BOOLEAN")
+
+
+def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
+    """Two values compared. Raises Refused where they have no common type."""
+    left, right = adapt(tr, node, *pair)
+    if is_null(left) or is_null(right):
+        return Typed("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
+    a, b = comparable(tr, node, left, right)
+    sql = f"({a} {operator} {b})"
+    tests = [f"isnan({s})" for s in _may_be_nan(operator, (left, a), (right, b))]
+    if tests and operator == "<>":
+        sql = f"({sql} OR {' OR '.join(tests)})"
+    elif tests:
+        sql = f"({sql} AND NOT {' AND NOT '.join(tests)})"
+    return boolean(sql, left, right)
+
+
+def _may_be_nan(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]) -> list[str]:
+    """The sides that must not be NaN for Spark's answer to be ClickHouse's."""
+    sides = {"<": (right,), "<=": (left, right), ">": (left,), ">=": (left, right), "=": (left,), "<>": (left,)}
+    if operator in ("=", "<>") and (left[0].constant is not None or right[0].constant is not None):
+        return []
+    if operator in ("<=", ">=") and right[0].constant is not None:
+        return [left[1]] if operator == ">=" and isinstance(left[0].bare, t.Float) else []
+    found = [(side, sql) for side, sql in sides[operator] if side.constant is None]
+    return [sql for side, sql in found if isinstance(side.bare, t.Float)]
+
+
+def comparable(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:
+    """The two values as one Spark type. Raises Refused."""
+    if left.spark == right.spark and type(left.bare) is type(right.bare):
+        return left.sql, right.sql
+    if isinstance(left.bare, _NUMBERS) and isinstance(right.bare, _NUMBERS):
+        spark = _number_spark(left, right)
+        return as_spark(left, spark), as_spark(right, spark)
+    of = supertype((left.type, right.type))
+    if of is None:
+        message = f"{left.type} and {right.type} cannot be compared"
+        raise tr.refused(node, "no-common-type", message, "cast one of them")
+    spark = value_type(of)
+    return as_spark(left, spark), as_spark(right, spark)
+
+
+def _number_spark(left: Typed, right: Typed) -> str:
+    if isinstance(left.bare, t.Float) or isinstance(right.bare, t.Float):
+        return "DOUBLE"
+    for spark in (left.spark, right.spark):
+        if spark.startswith("DECIMAL"):
+            return f"DECIMAL(38,{max(_scale(left.bare), _scale(right.bare))})"
+    return "BIGINT" if "BIGINT" in (left.spark, right.spark) else "INT"
+
+
+def _scale(of: Type) -> int:
+    return of.scale if isinstance(of, t.Decimal) else 0
+
+
+def conjunction(tr: Translator, node: exp.Expr) -> Typed:
+    left, right = tr.translate(node.this), tr.translate(node.expression)
+    return connect(tr, node, "AND" if isinstance(node, exp.And) else "OR", [left, right])
+
+
+def connect(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> Typed:
+    """Values joined by AND or OR."""
+    for value in values:
+        if not isinstance(value.bare, _NUMBERS) and not is_null(value):
+            raise tr.refused(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
+    return boolean(f"({f' {word} '.join(map(condition, values))})", *values)
+
+
+def negation(tr: Translator, node: exp.Expr) -> Typed:
+    value = tr.translate(node.this)
+    connect(tr, node, "NOT", [value])
+    return boolean(f"(NOT {condition(value)})", value)
+
+
+def is_test(tr: Translator, node: exp.Expr) -> Typed:
+    """`x IS NULL`; the operand after IS can only be NULL."""
+    value = tr.translate(node.this)
+    if not isinstance(node.expression, exp.Null):
+        raise tr.refused(node, "unsupported-syntax", "only IS NULL and IS NOT NULL are supported")
+    return Typed(f"({value.sql} IS NULL)", t.Int(8, signed=False), "BOOLEAN")
+
+
+def between(tr: Translator, node: exp.Expr) -> Typed:
+    value = tr.translate(node.this)
+    low = compare(tr, node, ">=", (value, tr.translate(node.args["low"])))
+    high = compare(tr, node, "<=", (value, tr.translate(node.args["high"])))
+    return boolean(f"({low.sql} AND {high.sql})", low, high)
+
+
+def like(tr: Translator, node: exp.Expr) -> Typed:
+    value, pattern = tr.translate(node.this), tr.translate(node.expression)
+    return like_of(tr, node, (value, pattern), "ILIKE" if isinstance(node, exp.ILike) else "LIKE")
+
+
+def like_of(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str) -> Typed:
+    """LIKE: `%` and `_` as in SQL, a backslash escapes, in both."""
+    for value in pair:
+        if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
+            raise tr.refused(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
+    return boolean(f"({pair[0].sql} {word} {pair[1].sql})", *pair)
+
+
+def case(tr: Translator, node: exp.Expr) -> Typed:
+    """CASE with or without an operand."""
+    from_operand = [exp.EQ(this=node.this, expression=each.this) for each in node.args["ifs"]] if node.this else []
+    tests = from_operand or [each.this for each in node.args["ifs"]]
+    values = [tr.translate(each.args["true"]) for each in node.args["ifs"]]
+    last = tr.translate(node.args["default"]) if node.args.get("default") is not None else NULL
+    return choose(tr, node, [tr.translate(test) for test in tests], [*values, last])
+
+
+def ternary(tr: Translator, node: exp.Expr) -> Typed:
+    values = [tr.translate(node.args["true"]), tr.translate(node.args["false"])]
+    return choose(tr, node, [tr.translate(node.this)], values)
+
+
+def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Typed]) -> Typed:
+    """The first value whose test is true, else the last; all of their supertype."""
+    of = supertype([value.type for value in values])
+    if of is None:
+        types = ", ".join(dict.fromkeys(str(value.type) for value in values))
+        raise tr.refused(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
+    spark = value_type(of)
+    shown = [f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values]
+    connect(tr, node, "if", tests)
+    if len(tests) == 1:
+        return Typed(f"if({condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
+    branches = " ".join(f"WHEN {condition(test)} THEN {sql}" for test, sql in zip(tests, shown, strict=False))
+    return Typed(f"CASE {branches} ELSE {shown[-1]} END", of, spark)
+
+
+def any_null(of: Type, *values: Typed) -> Type:
+    """Nullable where a value is."""
+    return null_if_any(of, list(values))

@@ -1,0 +1,75 @@
+"""Text literals beside dates, times, UUIDs and enums become literals of that type.
+
+In: two values that are compared. Out: the same, the literal converted. Called by comparisons.
+Invariant: a text that is no value of the type is refused, as in ClickHouse.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.dates import from_wall_clock, zone_of
+from penstock.sql.translator import Translator
+from penstock.sql.typed import Typed, integer, typed
+from penstock.sql.value_types import text_literal
+
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
+
+
+def adapt(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]:
+    """The pair with a text literal read as the other side's type. Raises Refused."""
+    if isinstance(left.constant, str) and not isinstance(right.constant, str):
+        return constant_as(tr, node, left, right.type), right
+    if isinstance(right.constant, str) and not isinstance(left.constant, str):
+        return left, constant_as(tr, node, right, left.type)
+    return left, right
+
+
+def constant_as(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typed:
+    """A text literal as a literal of another type, where ClickHouse reads it so."""
+    from_text = _READERS.get(type(t.bare(of)))
+    if from_text is None or not isinstance(value.constant, str):
+        return value
+    try:
+        return from_text(value.constant, t.bare(of))
+    except ValueError:
+        message = f"{value.sql} is not a value of {t.bare(of)}"
+        raise tr.refused(node, "invalid-literal", message) from None
+
+
+def _date(text: str, of: Type) -> Typed:
+    return typed(f"DATE'{date.fromisoformat(text.strip()[:10]).isoformat()}'", t.Date())
+
+
+def _moment(text: str, of: Type) -> Typed:
+    if not _MOMENT.fullmatch(text.strip()):
+        raise ValueError(text)
+    moment = datetime.fromisoformat(text.strip())
+    sql = f"TIMESTAMP'{moment.isoformat(sep=' ')}'"
+    return typed(from_wall_clock(sql, zone_of(of)), of)
+
+
+def _uuid(text: str, of: Type) -> Typed:
+    return typed(f"'{uuid.UUID(text)}'", t.UUID())
+
+
+def _enum(text: str, of: Type) -> Typed:
+    if not isinstance(of, t.Enum) or text not in dict(of.values):
+        raise ValueError(text)
+    return typed(text_literal(text), of)
+
+
+def _integer(text: str, of: Type) -> Typed:
+    return integer(int(text))
+
+
+_READERS: Mapping[type[Type], Callable[[str, Type], Typed]] = {
+    t.Date: _date, t.DateTime: _moment, t.DateTime64: _moment, t.UUID: _uuid, t.Enum: _enum, t.Int: _integer,
+}  # fmt: skip

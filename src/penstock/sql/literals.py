@@ -1,0 +1,122 @@
+"""Literals: numbers, texts, NULL, booleans, arrays, tuples, intervals.
+
+In: literal nodes. Out: `Typed`, with the constant where there is one. Called through HANDLERS.
+Invariant: a number has the least type that holds it, as in ClickHouse.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.supertypes import supertype
+from penstock.sql.translator import Translator
+from penstock.sql.typed import NOTHING, NULL, Typed, as_spark, integer, is_null, text, typed
+from penstock.sql.value_types import value_type
+
+UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "MILLISECOND", "MICROSECOND")
+
+
+def literal(tr: Translator, node: exp.Expr) -> Typed:
+    if node.args.get("is_string"):
+        return text(node.name)
+    try:
+        return integer(int(node.name))
+    except ValueError:
+        return floating(float(node.name))
+
+
+def floating(value: float) -> Typed:
+    """A double literal; infinity and NaN have no literal of their own in Spark."""
+    written = repr(value)
+    sql = f"double('{written}')" if "n" in written else f"{written}D"
+    return Typed(sql, t.Float(64), "DOUBLE", value)
+
+
+def hexadecimal(tr: Translator, node: exp.Expr) -> Typed:
+    return integer(int(node.name, 16))
+
+
+def boolean_literal(tr: Translator, node: exp.Expr) -> Typed:
+    return Typed("true" if node.this else "false", t.Bool(), "BOOLEAN", bool(node.this))
+
+
+def null(tr: Translator, node: exp.Expr) -> Typed:
+    return NULL
+
+
+def negative(tr: Translator, node: exp.Expr) -> Typed:
+    value = tr.translate(node.this)
+    match value.constant, value.bare:
+        case (bool(), _):
+            pass
+        case (int(number), _):
+            return integer(-number)
+        case (float(number), _):
+            return floating(-number)
+        case (_, t.Float(_) | t.Decimal()):
+            return Typed(f"(- {value.sql})", value.type, value.spark)
+        case (_, t.Int(bits, signed)):
+            plain = t.Int(bits if signed else min(64, bits * 2))
+            of: Type = t.Nullable(plain) if value.nullable else plain
+            return Typed(f"(- {as_spark(value, value_type(of))})", of, value_type(of))
+    raise tr.refused(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
+
+
+def array(tr: Translator, node: exp.Expr) -> Typed:
+    return array_of(tr, node, tr.all(node.expressions))
+
+
+def array_of(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
+    """An array of values of one supertype."""
+    if not values:
+        return Typed("array()", t.Array(NOTHING), "ARRAY<VOID>")
+    of = common(tr, node, values)
+    return typed(f"array({', '.join(widen_all(values, of))})", t.Array(of))
+
+
+def tuple_of(tr: Translator, node: exp.Expr) -> Typed:
+    return make_tuple(tr.all(node.expressions))
+
+
+def make_tuple(values: list[Typed]) -> Typed:
+    fields: tuple[tuple[str | None, Type], ...] = tuple((None, value.type) for value in values)
+    parts = (f"'_{place}', {as_spark(value, value_type(value.type))}" for place, value in enumerate(values, 1))
+    return typed(f"named_struct({', '.join(parts)})", t.Tuple(fields))
+
+
+def paren(tr: Translator, node: exp.Expr) -> Typed:
+    return tr.translate(node.this)
+
+
+def alias(tr: Translator, node: exp.Expr) -> Typed:
+    return tr.translate(node.this)
+
+
+def interval(tr: Translator, node: exp.Expr) -> Typed:
+    """A number with a unit; what it means is for the operator beside it."""
+    unit = node.args["unit"].name.upper().removesuffix("S") if node.args.get("unit") else ""
+    if unit not in UNITS:
+        raise tr.refused(node, "unsupported-syntax", f"unknown interval unit `{unit}`", "SECOND … YEAR")
+    value = tr.translate(node.this)
+    if isinstance(value.constant, str) and value.constant.lstrip("-").isdigit():
+        value = integer(int(value.constant))
+    if not isinstance(value.bare, t.Int):
+        raise tr.refused(node, "wrong-argument-type", f"INTERVAL needs an integer, this is {value.type}")
+    return Typed(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit)
+
+
+def common(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:
+    """The supertype of values. Raises Refused where there is none."""
+    of = supertype([value.type for value in values])
+    if of is None:
+        types = ", ".join(dict.fromkeys(str(value.type) for value in values))
+        raise tr.refused(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
+    return of
+
+
+def widen_all(values: list[Typed], of: Type) -> list[str]:
+    """Values as the Spark type of their supertype."""
+    spark = value_type(of)
+    return [f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values]

@@ -1,0 +1,74 @@
+"""The names an expression may use, and what it used.
+
+In: relations made by `passes.sources`. Out: `Relation`, `Scope`, `Trace`. Called by the translator and
+the passes. Invariant: a name resolves as in ClickHouse: lambda parameter, alias, then column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from penstock.sql.typed import Typed
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One table of a FROM. `columns` are by ClickHouse's name; `hidden` are not part of `*` (the
+    right side's columns of a USING). `placeholder` is set for a data source."""
+
+    name: str
+    columns: Mapping[str, Typed]
+    placeholder: str | None = None
+    hidden: frozenset[str] = frozenset()
+
+    def with_columns(self, columns: Mapping[str, Typed]) -> Relation:
+        return replace(self, columns=columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one SELECT can name. `aliases` are its select list's and its WITH's expressions."""
+
+    relations: tuple[Relation, ...] = ()
+    aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
+    windows: Mapping[str, exp.Window] = field(default_factory=dict)
+
+    def relation(self, name: str) -> Relation | None:
+        return next((each for each in self.relations if each.name == name), None)
+
+    def find(self, column: str) -> Relation | None:
+        """The left-most relation that has the column."""
+        return next((each for each in self.relations if column in each.columns), None)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(name for relation in self.relations for name in relation.columns)
+
+
+@dataclass(slots=True)
+class Uses:
+    """The columns of each placeholder that were named so far, and its data source."""
+
+    datasources: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, set[str]] = field(default_factory=dict)
+
+    def table(self, placeholder: str, datasource: str) -> None:
+        self.datasources[placeholder] = datasource
+        self.columns.setdefault(placeholder, set())
+
+    def column(self, placeholder: str, name: str) -> None:
+        self.columns[placeholder].add(name)
+
+
+@dataclass(slots=True)
+class Trace:
+    """What the translation of an expression met: columns outside of aggregates that are no grouping
+    key, aggregates, windows, and the arrays that `arrayJoin` spreads (SQL → name)."""
+
+    free: list[exp.Expr] = field(default_factory=list)
+    aggregates: int = 0
+    windows: int = 0
+    spread: dict[str, str] = field(default_factory=dict)

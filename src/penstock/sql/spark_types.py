@@ -1,0 +1,49 @@
+"""How a column of any type is stored in Spark and Iceberg, and its default value.
+
+In: a `Type`. Out: Spark DDL and Spark SQL. Called by plan, lake and flow. Invariant: the same type
+is always stored the same way; a state's storage comes from its function's row of the table.
+"""
+
+from __future__ import annotations
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.aggregates.aggregate import Aggregate
+from penstock.sql.aggregates.table import aggregate_named, aggregate_names
+from penstock.sql.value_types import value_type, value_zero
+
+
+class UnknownState(ValueError):
+    """A state type whose function is not in the table. `hint` names the nearest that is."""
+
+    def __init__(self, of: t.AggregateFunction):
+        super().__init__(f"the state type {of} is not supported")
+        self.hint = did_you_mean(of.function, aggregate_names())
+
+
+def spark_type(of: Type) -> str:
+    """The Spark type in which a column of this type is stored. Raises UnknownState."""
+    if isinstance(of, t.AggregateFunction):
+        return state_row(of).storage(state_arguments(of))
+    return value_type(of)
+
+
+def zero(of: Type) -> str:
+    """ClickHouse's default value of the type: NULL if Nullable; for a state, that of no rows."""
+    if isinstance(of, t.AggregateFunction):
+        return state_row(of).empty(state_arguments(of))
+    return value_zero(of)
+
+
+def state_row(of: t.AggregateFunction) -> Aggregate:
+    """The row of a state's function. Raises UnknownState."""
+    row = aggregate_named(of.function.removesuffix("If"))
+    if row is None or not row.has_state or row.arity[0] > len(state_arguments(of)):
+        raise UnknownState(of)
+    return row
+
+
+def state_arguments(of: t.AggregateFunction) -> tuple[Type, ...]:
+    """The types of the values in a state: a condition of -If is not kept."""
+    return of.arguments[:-1] if of.function.endswith("If") else of.arguments

@@ -1,0 +1,74 @@
+"""One expression of ClickHouse's tree to Spark SQL with its type: the recursion, and who does what.
+
+In: a sqlglot node and a `Scope`. Out: `Typed`. Called by the passes, view and forward. Invariant: a
+node that no handler knows is refused with its place; nothing is passed through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from sqlglot import exp
+
+from penstock.model.datasource import Text
+from penstock.sql.problems import Refused, refused
+from penstock.sql.scope import Scope, Trace, Uses
+from penstock.sql.typed import Typed
+
+Place: TypeAlias = Literal["select", "filter", "aggregate", "window"]
+"""Where an expression stands: aggregates and windows are allowed in `select` only; `filter` is WHERE,
+`aggregate` and `window` the arguments of one."""
+
+Columns: TypeAlias = tuple[tuple[str, Typed], ...]
+CompileSubquery: TypeAlias = Callable[[exp.Query], tuple[str, Columns]]
+Handler: TypeAlias = Callable[["Translator", exp.Expr], Typed]
+
+
+@dataclass(frozen=True, slots=True)
+class Translator:
+    """`keys` are the SQL texts of the grouping keys; `locals` the parameters of lambdas around;
+    `resolving` the aliases whose expression is being translated."""
+
+    text: Text
+    scope: Scope
+    uses: Uses
+    handlers: Mapping[type[exp.Expr], Handler]
+    subquery: CompileSubquery
+    trace: Trace = field(default_factory=Trace)
+    place: Place = "select"
+    keys: frozenset[str] = frozenset()
+    locals: Mapping[str, Typed] = field(default_factory=dict)
+    resolving: frozenset[str] = frozenset()
+
+    def translate(self, node: exp.Expr) -> Typed:
+        """The node as Spark SQL. Raises Refused."""
+        handler = self.handlers.get(type(node))
+        if handler is None:
+            shown = node.sql(dialect="clickhouse").replace("@", "")
+            raise self.refused(node, "unsupported-syntax", f"`{shown}` is not supported")
+        mark = len(self.trace.free)
+        value = handler(self, node)
+        if value.sql in self.keys:
+            del self.trace.free[mark:]
+        return value
+
+    def all(self, nodes: list[exp.Expr]) -> list[Typed]:
+        return [self.translate(node) for node in nodes]
+
+    def at(self, place: Place) -> Translator:
+        return replace(self, place=place)
+
+    def tracing(self) -> Translator:
+        """The same with an empty trace (what arrays are spread is kept for the whole SELECT)."""
+        return replace(self, trace=Trace(spread=self.trace.spread))
+
+    def with_scope(self, scope: Scope) -> Translator:
+        return replace(self, scope=scope)
+
+    def with_locals(self, names: Mapping[str, Typed]) -> Translator:
+        return replace(self, locals={**self.locals, **names})
+
+    def refused(self, node: exp.Expr, code: str, message: str, hint: str | None = None) -> Refused:
+        return refused(self.text, node, code, message, hint)

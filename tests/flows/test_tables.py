@@ -1,0 +1,120 @@
+"""Physical tables: what is made, changed in place, cloned and dropped, each time twice (a restart
+runs a step again)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from penstock.lake import tables
+from penstock.lake.commit import append
+from penstock.lake.history import next_slice
+from penstock.lake.names import qualified
+from penstock.lake.session import Lake
+from penstock.lake.snapshots import Progress, read_snapshots
+from penstock.model.cursor import Batches, Tail
+from penstock.model.manifest import Field, Table, Transform
+from penstock.model.types import Decimal, Int, String
+
+numbers = itertools.count(1)
+
+
+@pytest.fixture
+def table(lake: Lake) -> str:
+    id = f"tables__x{next(numbers)}"
+    made = Table(
+        id, (Field("a", Int(32)), Field("b", String())), (Transform("identity", "b"),), (Transform("identity", "a"),)
+    )
+    for _ in range(2):
+        tables.create_table(lake, made)
+    return id
+
+
+def put(lake: Lake, table: str, values: list[int], batch: int) -> None:
+    rows = ", ".join(f"({value}, 'x', CAST({value} AS BIGINT))" for value in values)
+    frame = lake.spark.sql(f"SELECT * FROM VALUES {rows} AS t(a, b, _seq)")
+    append(frame, table, {"f": Progress(Batches(batch), {"s": batch})})
+
+
+def test_rows_and_progress_are_one_commit(lake: Lake, table: str) -> None:
+    put(lake, table, [1, 2], 1)
+    put(lake, table, [3], 2)
+    known = read_snapshots(lake, table)
+    assert [(each.appends, each.added) for each in known.line] == [(True, 2), (True, 1)]
+    assert known.progress == {"f": Progress(Batches(2), {"s": 2})}
+    assert known.at(known.line[0].id) == {"f": Progress(Batches(1), {"s": 1})}
+    assert known.rows == 3
+
+
+def test_progress_is_found_behind_maintenance(lake: Lake, table: str) -> None:
+    put(lake, table, [1], 1)
+    put(lake, table, [2], 2)
+    lake.spark.sql(
+        f"CALL lake.system.rewrite_data_files(table => 'penstock.{table}', options => map('min-input-files', '2'))"
+    )
+    known = read_snapshots(lake, table)
+    assert not known.line[-1].appends
+    assert known.progress == {"f": Progress(Batches(2), {"s": 2})}
+
+
+def test_changes_in_place(lake: Lake, table: str) -> None:
+    put(lake, table, [1], 1)
+    for _ in range(2):
+        tables.add_fields(lake, table, [Field("c", Decimal(10, 2)), Field("d", String())])
+        tables.widen_field(lake, table, Field("a", Int(64)))
+        tables.widen_field(lake, table, Field("c", Decimal(12, 2)))
+        tables.set_sort(lake, table, [Transform("identity", "c")])
+        tables.set_partition(lake, table, [Transform("identity", "a")])
+    columns = {field.name: field.dataType.simpleString() for field in lake.spark.table(qualified(table)).schema}
+    assert columns == {"a": "bigint", "b": "string", "_seq": "bigint", "c": "decimal(12,2)", "d": "string"}
+    put(lake, table, [2**31], 2)
+    found = tables.load(lake, table)
+    assert found is not None
+    assert [str(field.name) for field in found.spec().fields] == ["a"]
+    for _ in range(2):
+        tables.drop_field(lake, table, "d")
+        tables.drop_field(lake, table, "c")
+    assert set(lake.spark.table(qualified(table)).columns) == {"a", "b", "_seq", "c"}, "c is in the sorting key"
+    assert sorted(row.a for row in lake.spark.table(qualified(table)).collect()) == [1, 2**31]
+
+
+def test_a_clone_goes_its_own_way(lake: Lake, table: str) -> None:
+    put(lake, table, [1, 2], 1)
+    clone = f"{table}f1"
+    for _ in range(2):
+        tables.clone_table(lake, table, clone)
+    assert read_snapshots(lake, clone) == read_snapshots(lake, table)
+    put(lake, clone, [3], 2)
+    for number in range(8):
+        put(lake, table, [10 + number], 2 + number)
+    tables.drop_table(lake, table)
+    assert sorted(row.a for row in lake.spark.table(qualified(clone)).collect()) == [1, 2, 3]
+    tables.drop_table(lake, clone)
+    assert clone not in tables.list_tables(lake)
+
+
+@pytest.mark.parametrize("most_rows", [1, 3, 100])
+def test_slices_hold_each_row_once(lake: Lake, table: str, most_rows: int) -> None:
+    for batch, values in enumerate([[1, 2], [3], [4, 5, 6], [7]], 1):
+        put(lake, table, values, batch)
+    snapshot = read_snapshots(lake, table).line[-1].id
+    put(lake, table, [8], 5)
+    after, seen = -1, []
+    while True:
+        piece = next_slice(lake, table, snapshot, after, most_rows)
+        rows = lake.spark.sql(
+            f"SELECT a FROM {qualified(table)} VERSION AS OF {snapshot} WHERE _seq > {after} AND _seq <= {piece.upto}"
+        )
+        seen += [row.a for row in rows.collect()]
+        after = piece.upto
+        if piece.last:
+            break
+    assert sorted(seen) == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_table_without_snapshot(lake: Lake, table: str) -> None:
+    assert read_snapshots(lake, table).current is None
+    assert read_snapshots(lake, "no_such_table").current is None
+    append(lake.spark.table(qualified(table)).limit(0), table, {"v": Progress(Tail(-1))})
+    assert read_snapshots(lake, table).progress == {"v": Progress(Tail(-1))}

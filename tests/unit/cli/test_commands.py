@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.model.deployment import Deployment
+from unit.cli.conftest import Run
+from unit.serve.memory import MemoryPipeline
+
+Json = Callable[..., tuple[int, Any]]
+
+
+def test_deploy_and_what_follows(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
+    code, out, _ = penstock("deploy", "--name", "first")
+    assert (code, "deployment 1 (first) is live" in out) == (0, True)
+    assert "flights: 5 of 10 rows, 100 B, 2 rows/s, 2 s left" in out
+    code, out, _ = penstock("deploy", "--no-promote")
+    assert (code, "deployment 2 is ready; `penstock deployment promote` makes it live" in out) == (0, True)
+    assert penstock_json("deployment", "promote")[1]["state"] == "live"
+    assert penstock_json("deployment", "rollback")[1]["id"] == 1
+    assert [each["id"] for each in penstock_json("deployment", "ls")[1]["deployments"]] == [2, 1]
+    assert penstock_json("deployment", "show", "first")[1]["plan"]["rows_moved"] == 0
+    assert "first" in penstock("deployment", "ls")[1]
+    assert "rows moved: 0" in penstock("deployment", "show")[1]
+    assert penstock("deployment", "retire", "1")[0] == 1
+
+
+def test_deploy_sends_the_whole_project(penstock_json: Json, pipeline: MemoryPipeline) -> None:
+    code, made = penstock_json("deploy", "--no-wait", "--allow-destructive-operations")
+    assert code == 0
+    assert made["files"] == ["datasources/flights.datasource", "penstock.toml", "top.pipe"]
+    assert made["plan"]["allowed"] is True
+
+
+def test_a_check_does_nothing(penstock: Run, pipeline: MemoryPipeline) -> None:
+    code, out, _ = penstock("deploy", "--check")
+    assert (code, "checked; nothing was done" in out) == (0, True)
+    assert pipeline.deployments() == ()
+
+
+def test_problems_have_their_place(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline, project: Path) -> None:
+    (project / "wrong.datasource").write_text("SCHEMA >\n    a UInt7\n")
+    code, out, err = penstock("deploy")
+    assert (code, out) == (1, "")
+    assert "wrong.datasource:2:7: " in err
+    code, document = penstock_json("deploy")
+    assert (code, document["problems"][0]["line"]) == (1, 2)
+
+
+def test_a_failing_deployment_is_1_with_its_error(
+    penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = pipeline.deployment
+
+    def failed(ref: str) -> Deployment:
+        error = {"error": "`x` is no UInt32", "code": "cast-failed", "problems": []}
+        found = made(ref)
+        return replace(found, state="failed", error=error)
+
+    monkeypatch.setattr(pipeline, "deployment", failed)
+    code, _, err = penstock("deploy", "--no-promote")
+    assert (code, "`x` is no UInt32" in err) == (1, True)
+
+
+def test_queries(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
+    code, out, _ = penstock("sql", "SELECT 1 AS a, 'x[red]' AS b, NULL AS c", "--deployment", "staging")
+    assert code == 0
+    assert "x[red]" in out
+    assert "1 row in 0.01 s" in out
+    assert pipeline.asked[-1][1] == "staging"
+    assert penstock_json("sql", "SELECT 'é' AS a")[1]["data"] == [{"a": "é"}]
+    assert penstock("sql", "SELEC")[0] == 1
+    code, answer = penstock_json("endpoint", "data", "top", "--param", "a=b=c", "--param", "d=")
+    assert json.loads(answer["data"][0]["parameters"]) == {"a": "b=c", "d": ""}
+    assert "did you mean `top`?" in penstock("endpoint", "data", "topp")[2]
+
+
+def test_long_values_are_not_cut(penstock: Run, pipeline: MemoryPipeline) -> None:
+    assert "x" * 3000 in penstock("sql", f"SELECT '{'x' * 3000}' AS a")[1]
+
+
+def test_what_there_is(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
+    penstock("deploy")
+    assert "flights" in penstock("datasource", "ls")[1]
+    assert penstock_json("datasource", "show", "flights")[1]["columns"] == [{"name": "a", "type": "UInt8"}]
+    assert "UInt8" in penstock("datasource", "show", "flights")[1]
+    assert "The top" in penstock("endpoint", "ls")[1]
+    code, out, _ = penstock("status")
+    assert (code, "deployment 1: live" in out, "2 batches behind `flights`" in out) == (0, True, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "rows"),
+    [
+        ("rows.ndjson", b'{"a": 1}\n{"a": 2}', 2),
+        ("rows.json", b'[{"a": 1},\n {"a": 2}, {"a": 3}]', 3),
+        ("big.ndjson", b'{"a": "%s"}\n' % (b"x" * 1000) * 20_000, 20_000),
+    ],
+)
+def test_append_a_file(
+    penstock_json: Json, pipeline: MemoryPipeline, tmp_path: Path, name: str, content: bytes, rows: int
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    code, told = penstock_json("datasource", "append", "flights", "--file", str(tmp_path / name))
+    assert (code, told) == (0, {"successful_rows": rows, "quarantined_rows": 0})
+    assert len(pipeline.rows["flights"]) == rows
+    assert len(pipeline.keys) == (3 if rows > 1000 else 1)
+
+
+def test_append_says_what_does_not_fit(penstock: Run, pipeline: MemoryPipeline, tmp_path: Path) -> None:
+    (tmp_path / "rows.ndjson").write_bytes(b'{"a": 1}\nnonsense\n')
+    code, out, _ = penstock("datasource", "append", "flights", "--file", str(tmp_path / "rows.ndjson"))
+    assert (code, "1 rows do not fit" in out, "flights_quarantine" in out) == (0, True, True)
+    assert penstock("datasource", "append", "flights", "--file", "nowhere")[0] == 1
+    assert penstock("datasource", "append", "flihts", "--file", str(tmp_path / "rows.ndjson"))[0] == 1
+
+
+def test_tokens(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
+    code, made = penstock_json("token", "create", "ci", "--scope", "read", "--scope", "append")
+    assert (code, made["scopes"]) == (0, ["read", "append"])
+    assert penstock("sql", "SELECT 1", "--token", made["token"])[0] == 0
+    assert penstock("--token", made["token"], "deployment", "ls")[0] == 1
+    assert "read, append" in penstock("token", "ls")[1]
+    assert penstock("token", "rm", "ci")[0] == 0
+    assert penstock("sql", "SELECT 1", "--token", made["token"])[0] == 1
+
+
+def test_options_may_stand_before_the_command_and_the_nearer_one_wins(penstock: Run, pipeline: MemoryPipeline) -> None:
+    assert penstock("--url", "http://127.0.0.1:9", "status")[0] == 3
+    code, out, _ = penstock("--output", "json", "status")
+    assert (code, "url" in json.loads(out)) == (0, True)
+    assert penstock("--output", "json", "status", "--output", "text")[1].startswith("penstock ")

@@ -1,0 +1,42 @@
+"""Steps in the journal are read back as they were written."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.deploy.stepcodec import step_from_json, step_to_json
+from penstock.model.manifest import Field, Table, Transform
+from penstock.model.types import Array, Int, Nullable
+from penstock.plan.steps import (
+    ORDER,
+    Activate,
+    AddFields,
+    CatchUp,
+    CreateTable,
+    PlaceCursors,
+    SetPartition,
+    SetSort,
+    Step,
+    WidenField,
+)  # fmt: skip
+
+DAY = (Transform("days", "x"),)
+STEPS: list[Step] = [
+    CreateTable(Table("a", (Field("x", Array(Nullable(Int(32)))),), DAY, (), lands=True)),
+    AddFields("a", (Field("y", Int(8, signed=False)),)),
+    WidenField("a", "x", Int(64)),
+    SetSort("a", DAY, ()),
+    SetPartition("a", (), DAY),
+    PlaceCursors("a"),
+    Activate(),
+    CatchUp(),
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+def test_round_trip(step: Step) -> None:
+    assert step_from_json(step_to_json(step)) == step
+
+
+def test_every_kind_is_tried() -> None:
+    assert {type(step) for step in STEPS} == set(ORDER)

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import Conflict, InvalidProject
+from penstock.serve.main import _listen, _settings, main
+
+
+def test_a_wrong_penstock_toml_keeps_the_server_from_starting_and_wrong_datafiles_do_not(tmp_path: Path) -> None:
+    (tmp_path / "wrong.datasource").write_text("SCHEMA")
+    (tmp_path / "penstock.toml").write_text("[server]\nport = 7000\n")
+    assert _settings(tmp_path).server.port == 7000
+    (tmp_path / "penstock.toml").write_text("[server]\nprot = 7000\n")
+    with pytest.raises(InvalidProject) as caught:
+        _settings(tmp_path)
+    assert [str(problem.location) for problem in caught.value.problems] == ["penstock.toml:2:1"]
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(Conflict, match="cannot listen"):
+            _listen("127.0.0.1", taken.getsockname()[1])
+
+
+def test_what_ends_the_start_is_one_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["main", "--project", str(tmp_path / "nowhere")])
+    assert main() == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert json.loads(err)["code"] == "not-found"
