@@ -28,6 +28,9 @@ PURPOSES = {"demo": True, "test": True, "dev": False}
 BEAT = 10.0
 """Seconds between two lines that say that the work goes on."""
 
+PIP_STEPS = re.compile(r"Downloading .* MB|Building wheel|Installing collected")
+"""The lines of pip that say what takes long."""
+
 NOTHING = re.compile(r"(?!)")
 """Matches no line."""
 
@@ -70,7 +73,7 @@ def install(purpose: str) -> None:
         make_venv()
     say(f"Installing Penstock and what `make {purpose}` needs (the first time Spark is fetched, some 400 MB)")
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-    run([*pip, "--editable", f"{ROOT}[{purpose}]"], shown=re.compile(r"Downloading .* MB|Building wheel|Installing collected"))
+    run([*pip, "--editable", f"{ROOT}[{purpose}]"], shown=PIP_STEPS)
 
 
 def make_venv() -> None:

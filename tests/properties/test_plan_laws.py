@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from projects import Draft, drafts, edits
 
 from penstock.graph import Graph
 from penstock.model.manifest import SEQ, Copy, Landing, Manifest, Source, View, activate, last_seq
@@ -12,6 +13,7 @@ from penstock.model.project import Project
 from penstock.parse.load import load_files
 from penstock.plan.identifiers import names
 from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
+from projects import Draft, drafts, edits
 
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Chain = list[tuple[Project, Plan, Manifest]]
@@ -44,7 +46,8 @@ def activated(manifest: Manifest, live: Manifest, cut: int) -> Manifest:
     """What the executor does: a table that gets a further landing version is cut."""
     known = {(landing.table, landing.version) for landing in live.landings}
     tables = {landing.table for landing in live.landings}
-    cuts = {each.table: cut for each in manifest.landings if each.table in tables and (each.table, each.version) not in known}
+    further = [each for each in manifest.landings if each.table in tables and (each.table, each.version) not in known]
+    cuts = {each.table: cut for each in further}
     streams = {f"{each.stream}__quarantine": cuts[each.table] for each in manifest.landings if each.table in cuts}
     return activate(manifest, cuts | streams)
 
@@ -123,7 +126,7 @@ def test_live_is_not_disturbed(versions: list[Draft]) -> None:
     """A flow into a table of live is live's own, or a further landing version of the same stream
     that writes a column that live writes only as live does."""
     chain = deployed(versions)
-    for (_, _, live), (_, _, after) in zip(chain, chain[1:], strict=False):
+    for (_, _, live), (_, _, after) in pairwise(chain):
         tables = {table.id for table in live.tables}
         for flow in after.flows:
             if flow.table not in tables:
@@ -162,7 +165,7 @@ def test_values_of_a_dropped_column_do_not_come_back(versions: list[Draft]) -> N
 @given(histories())
 def test_what_is_not_touched_stays(versions: list[Draft]) -> None:
     chain = deployed(versions)
-    for (_, _, live), (_, plan, after) in zip(chain, chain[1:], strict=False):
+    for (_, _, live), (_, plan, after) in pairwise(chain):
         for resource in plan.resources:
             if resource.strategy == "none" and live.binding(resource.name):
                 assert after.binding(resource.name) == live.binding(resource.name)
@@ -178,7 +181,7 @@ def test_an_order_has_each_name_after_what_it_reads(reads: dict[str, set[str]]) 
     cycle = graph.cycle()
     if cycle:
         assert cycle[0] == cycle[-1]
-        assert all(before in graph.reads[after] for before, after in zip(cycle, cycle[1:], strict=False))
+        assert all(before in graph.reads[after] for before, after in pairwise(cycle))
         return
     order = graph.order()
     assert sorted(order) == sorted(graph.reads)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+COUNTS = ("rows", "bytes", "rows moved")
 WIDTH_OF_PAGES = 120
 WIDTH_OF_ANSWERS = 100_000
 
@@ -36,7 +37,7 @@ def print_json(document: object) -> None:
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A list of things."""
-    console().print(_table(titles, rows))
+    console().print(_table(titles, rows, COUNTS))
 
 
 def print_answer(answer: Mapping[str, Any]) -> None:
@@ -44,7 +45,7 @@ def print_answer(answer: Mapping[str, Any]) -> None:
     names = [column["name"] for column in answer["meta"]]
     rows = [[row[name] for name in names] for row in answer["data"]]
     page = Console(width=_width(WIDTH_OF_ANSWERS), highlight=False)
-    page.print(_table(names, rows))
+    page.print(_table(names, rows, ()))
     seconds = answer["statistics"]["elapsed"]
     page.print(f"{len(rows):,} row{'s' if len(rows) != 1 else ''} in {seconds:.2f} s", style="dim")
 
@@ -71,12 +72,13 @@ def _width(page: int) -> int | None:
     return None if sys.stdout.isatty() or "COLUMNS" in os.environ else page
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+def _table(titles: Sequence[str], rows: Sequence[Sequence[object]], counts: Collection[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for position, title in enumerate(titles):
         values = [row[position] for row in rows]
         numeric = bool(values) and all(isinstance(value, (int, float)) or value is None for value in values)
-        table.add_column(Text(title), justify="right" if numeric else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if numeric or title in counts else "left"
+        table.add_column(Text(title), justify=side, overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row))
     return table

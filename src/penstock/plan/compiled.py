@@ -18,7 +18,7 @@ from penstock.model.project import Project
 from penstock.model.types import nullable
 from penstock.plan.diff import kind_of
 from penstock.sql.query import Read, View
-from penstock.sql.spark_types import spark_type, zero
+from penstock.sql.spark_types import UnknownState, spark_type, zero
 from penstock.sql.transpile import cast_sql, compile_expression, compile_pipe, compile_view
 
 
@@ -54,6 +54,19 @@ class Compiled:
         for pipe, view in self.views.items():
             arrows.setdefault(view.target, set()).add(pipe)
         return Graph.of(arrows)
+
+
+def unstored(project: Project) -> tuple[Problem, ...]:
+    """The columns of types that no table can hold."""
+    problems = []
+    for source in project.datasources:
+        for column in source.columns:
+            try:
+                spark_type(column.type)
+            except UnknownState as error:
+                message = f"column `{column.name}` of `{source.name}`: {error}"
+                problems.append(Problem("unsupported-type", message, column.location, error.hint))
+    return tuple(problems)
 
 
 def compile_project(project: Project) -> Compiled:

@@ -18,6 +18,7 @@ from penstock.plan.fit import Fit, Transition, fit
 from penstock.plan.flows import Place
 from penstock.plan.forward import read_forward
 from penstock.plan.hints import forward_hint
+from penstock.plan.normal import normal
 from penstock.plan.running import Running
 from penstock.plan.same import Feeding, compare
 from penstock.plan.strategy import Case, Choice, choose
@@ -33,7 +34,8 @@ def plan_datasource(context: Context, name: str) -> Outcome:
     assert source is not None, "asked for data sources of the project only"
     run = context.running(name)
     outcome = create(context, source) if run is None else _existing(context, run, source)
-    return replace(outcome, problems=(*_engine_problems(source), *outcome.problems))
+    problems = (*_engine_problems(source), *_ttl_problems(run, source), *outcome.problems)
+    return replace(outcome, problems=problems)
 
 
 def _existing(context: Context, run: Running, source: DataSource) -> Outcome:
@@ -103,6 +105,18 @@ def destructive(message: str, location: Location) -> Problem:
     """A change that loses data and was not allowed to."""
     hint = "`--allow-destructive-operations` does it; it can be rolled back until the version before is retired"
     return Problem("destructive-change", message, location, hint)
+
+
+def _ttl_problems(run: Running | None, source: DataSource) -> Iterator[Problem]:
+    """Told once, when the TTL is new."""
+    before = run.source.engine.ttl if run else None
+    if source.engine.ttl and normal(source.engine.ttl) != normal(before or ""):
+        yield Problem(
+            "unsupported-ttl",
+            f"ENGINE_TTL of `{source.name}` is kept, but deletes no rows in this version",
+            source.engine.location("ENGINE_TTL") or source.location,
+            level="warning",
+        )
 
 
 def _engine_problems(source: DataSource) -> Iterator[Problem]:

@@ -27,7 +27,7 @@ from penstock.model.manifest import (
 )  # fmt: skip
 from penstock.model.types import Array, DateTime64, String
 from penstock.plan.compiled import Compiled, reads_of
-from penstock.plan.identifiers import quoted, substitute
+from penstock.plan.identifiers import quoted, replace_calls, substitute
 from penstock.sql import query
 from penstock.sql.query import Read
 
@@ -37,6 +37,10 @@ QUARANTINE = (
     Field("raw", String()),
     Field("problems", Array(String())),
 )
+
+RECEIVED = {"current_timestamp": "`_received_at`", "current_date": "CAST(`_received_at` AS DATE)"}
+"""While rows are landed, the time is that at which their batch was received: landing the batch again,
+into another table or after a crash, gives the same rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ def landing(place: Place, stream: str, compiled: Compiled, starts: Starts) -> La
     columns = []
     for column in place.source.columns:
         default = compiled.default(place.source, column)
-        written = substitute(default, stored) if default is not None else None
+        written = replace_calls(substitute(default, stored), RECEIVED) if default is not None else None
         path = place.source.path_of(column)
         columns.append(LandingColumn(column.name, physical[column.name], column.type, path, written))
     return Landing(stream, place.table, _version(place.table, columns), tuple(columns), starts)

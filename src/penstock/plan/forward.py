@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.types import Type
-from penstock.plan.identifiers import quoted
+from penstock.plan.identifiers import tree_of
 from penstock.plan.normal import same_sql
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_types import spark_type
@@ -53,8 +52,8 @@ def read_forward(old: DataSource, new: DataSource) -> Forward | None:
 
 def is_constant(column: ForwardColumn) -> bool:
     """Whether the value is the same for every row and whenever it is asked for."""
-    tree = sqlglot.parse_one(column.sql, dialect="spark")
-    return not column.uses and all(isinstance(node, _CONSTANT) for node in tree.walk())
+    tree = tree_of(column.sql)
+    return tree is not None and not column.uses and all(isinstance(node, _CONSTANT) for node in tree.walk())
 
 
 _CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Neg, exp.Paren)
@@ -62,7 +61,7 @@ _CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.Dat
 
 def is_null(column: ForwardColumn) -> bool:
     """Whether the value is NULL for every row."""
-    tree = sqlglot.parse_one(column.sql, dialect="spark")
+    tree = tree_of(column.sql)
     while isinstance(tree, (exp.Cast, exp.TryCast, exp.Paren)):
         tree = tree.this
     return isinstance(tree, exp.Null)
@@ -71,15 +70,15 @@ def is_null(column: ForwardColumn) -> bool:
 def keeps_values(column: ForwardColumn, before: Column, after: Type) -> bool:
     """Whether the query gives the values of `before` as they are, but for casts to the types of the
     two columns: no more than what changing the type in place does."""
-    tree: exp.Expr = sqlglot.parse_one(column.sql, dialect="spark")
-    allowed = {_type_key(before.type), _type_key(after)}
+    tree = tree_of(column.sql)
+    allowed = {_normal_type(before.type), _normal_type(after)}
     while isinstance(tree, (exp.Cast, exp.TryCast, exp.Paren)):
         if not isinstance(tree, exp.Paren) and tree.to.sql(dialect="spark") not in allowed:
             return False
         tree = tree.this
-    return isinstance(tree, exp.Column) and quoted(tree.name) == quoted(before.name)
+    return isinstance(tree, exp.Column) and tree.name == before.name
 
 
-def _type_key(of: Type) -> str:
-    cast = sqlglot.parse_one(f"CAST(x AS {spark_type(of)})", dialect="spark")
-    return str(cast.args["to"].sql(dialect="spark"))
+def _normal_type(of: Type) -> str:
+    """A Spark type as sqlglot writes it."""
+    return str(exp.DataType.build(spark_type(of), dialect="spark").sql(dialect="spark"))

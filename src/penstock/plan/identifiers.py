@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 
@@ -29,23 +31,36 @@ def substitute(sql: str, values: Mapping[str, str]) -> str:
     return "".join(parts) + sql[end:]
 
 
+def replace_calls(sql: str, values: Mapping[str, str]) -> str:
+    """The SQL with each call without arguments of a function (in lower case) replaced by SQL."""
+    parts: list[str] = []
+    end = 0
+    tokens = sqlglot.tokenize(sql, dialect="spark")
+    for token, opened, closed in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        name = "" if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) else token.text.lower()
+        if name in values and (opened.text, closed.text) == ("(", ")"):
+            parts += [sql[end : token.start], values[name]]
+            end = closed.end + 1
+    return "".join(parts) + sql[end:]
+
+
 def names(sql: str) -> frozenset[str]:
     """The identifiers in the SQL."""
     return frozenset(token.text for token in _columns(sql))
 
 
+def tree_of(sql: str) -> exp.Expr | None:
+    """The syntax tree of Spark SQL; None where the parser does not know the form."""
+    try:
+        return sqlglot.parse_one(sql, dialect="spark")
+    except SqlglotError:
+        return None
+
+
 def output_names(sql: str) -> tuple[str, ...]:
     """The names of the columns of a SELECT, in order."""
-    return tuple(sqlglot.parse_one(sql, dialect="spark").named_selects)
-
-
-def tokens(sql: str) -> Iterator[tuple[str, bool]]:
-    """The text of each token, and whether it is an identifier."""
-    for token in sqlglot.tokenize(sql, dialect="spark"):
-        if token.token_type == TokenType.STRING:
-            yield repr(token.text), False
-        else:
-            yield token.text, token.token_type == TokenType.IDENTIFIER
+    tree = tree_of(sql)
+    return tuple(tree.named_selects) if isinstance(tree, exp.Query) else ()
 
 
 def _columns(sql: str) -> Iterator[Token]:

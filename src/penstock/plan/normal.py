@@ -20,11 +20,13 @@ from penstock.model.pipe import Dialect
 @functools.lru_cache(maxsize=4096)
 def normal(sql: str, dialect: Dialect = "clickhouse") -> str:
     """The normal form of a query, of an expression or of a select list."""
-    try:
-        trees = sqlglot.parse(sql, dialect=dialect)
-    except SqlglotError:
-        return " ".join(sql.split())
-    return ";".join(_text(tree, dialect) for tree in trees if tree is not None)
+    for form in (sql, f"SELECT {sql}"):
+        try:
+            trees = sqlglot.parse(form, dialect=dialect)
+        except SqlglotError:
+            continue
+        return ";".join(_text(tree, dialect) for tree in trees if tree is not None)
+    return " ".join(sql.split())
 
 
 def _text(tree: exp.Expr, dialect: Dialect) -> str:

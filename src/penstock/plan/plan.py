@@ -13,7 +13,7 @@ from penstock.errors import Location, Problem
 from penstock.model.manifest import Manifest
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.plan.compiled import compile_project
+from penstock.plan.compiled import compile_project, unstored
 from penstock.plan.context import Context, Outcome
 from penstock.plan.datasource import plan_datasource
 from penstock.plan.diff import diff, kind_of
@@ -29,6 +29,9 @@ __all__ = ["Live", "Plan", "PlanOptions", "Rejected", "ResourcePlan", "Size", "m
 def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan:
     """What to do so that `project` runs where `live` does. All problems are in the plan; an error
     among them leaves it without steps and manifest."""
+    unheld = unstored(project)
+    if unheld:
+        return Plan(problems=unheld)
     context = _plan_datasources(_context(live or Live(Project(), Manifest(), {}), project, options))
     outcomes = [outcome for _, outcome in sorted(context.done.items())]
     problems = [*context.compiled.problems, *removal_problems(context)]

@@ -8,12 +8,12 @@ compared with the physical names in the place of the logical ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from penstock.model.manifest import Source, View
 from penstock.model.types import LowCardinality, Type
-from penstock.plan.identifiers import output_names, tokens
+from penstock.plan.viewsql import physical_sql, role
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,9 @@ class Feeding:
 
     @property
     def shared(self) -> tuple[View, ...]:
-        """Live's flows that go on as they are."""
-        return tuple(live for _, live in self.kept)
+        """Live's flows that go on: by their id they keep their place. Each reads through the binding
+        of the next version, which may see other rows than live's."""
+        return tuple(replace(view, id=live.id, starts=live.starts) for view, live in self.kept)
 
     @property
     def replaced(self) -> tuple[tuple[View, View | None], ...]:
@@ -72,37 +73,12 @@ def _content(view: View) -> tuple[object, ...]:
     """What a view does, without the names it uses and without where it starts. Which rows its
     sources accept is not part of it: that is the landing versions' matter."""
     sources = (view.trigger, *view.others)
-    meanings = _meanings(view, sources)
-    placeholders = {source.placeholder for source in sources}
-    sql = tuple(
-        meanings.get(text, text) if named or text in placeholders else text for text, named in tokens(view.sql)
-    )
-    return view.table, view.fields, sql, frozenset(map(_read, sources))
-
-
-def _meanings(view: View, sources: Sequence[Source]) -> Mapping[str, str]:
-    """All that a name of the SQL stands for, in physical names. Two names of one view never stand
-    for the same, so SQL that is equal in these terms does the same."""
-    found: dict[str, list[str]] = {}
-    for source in sources:
-        table = source.binding.table
-        found.setdefault(source.placeholder, []).append(f"read {_role(source)} {table}")
-        found.setdefault(source.binding.name, []).append(f"source {table}")
-        for column in source.binding.columns:
-            found.setdefault(column.name, []).append(f"column {table} {column.physical}")
-    for name, physical in zip(output_names(view.sql), view.fields, strict=False):
-        found.setdefault(name, []).append(f"target {physical}")
-    return {name: " and ".join(sorted(set(meanings))) for name, meanings in found.items()}
+    return view.table, view.fields, physical_sql(view), frozenset(map(_read, sources))
 
 
 def _read(source: Source) -> tuple[object, ...]:
     columns = frozenset((_values(each.type), each.physical, each.before) for each in source.binding.columns)
-    return _role(source), source.binding.table, columns
-
-
-def _role(source: Source) -> str:
-    """`__new_` for the trigger, `__all_` for a table that is read as it is."""
-    return source.placeholder.removesuffix(f"{source.binding.name}__")
+    return role(source), source.binding.table, columns
 
 
 def _values(of: Type) -> Type:

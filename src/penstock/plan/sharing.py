@@ -30,7 +30,8 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 
 
 def share(before: Column, after: Column) -> bool:
-    """Whether the values that both versions write are the same, given the same JSON path and DEFAULT."""
+    """Whether the values that both versions write are the same, given the same JSON path and DEFAULT
+    and types of which the second holds the first."""
     if nullable(before.type) and not nullable(after.type):
         return False
     # An explicit null is the DEFAULT for a column without NULL, and NULL for one with.

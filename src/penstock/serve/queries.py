@@ -46,9 +46,11 @@ async def sql(host: Host, request: Request) -> Response:
 
 async def _timed(host: Host, kind: str, call: Callable[[], Answer]) -> Answer:
     began = time.monotonic()
-    code = "ok"
+    code = "internal"
     try:
-        return await in_lane(host.lanes.queries, call)
+        answer = await in_lane(host.lanes.queries, call)
+        code = "ok"
+        return answer
     except PenstockError as error:
         code = error.code
         raise

@@ -27,7 +27,7 @@ class Move:
     """A deployment goes to state `to`, if its state is one of `of`."""
 
     deployment: int
-    of: Collection[State]
+    of: tuple[State, ...]
     to: State
 
 
@@ -87,7 +87,7 @@ class Deployments:
     ) -> Deployment:
         """Change the state. Raises NotFound, Conflict if the state is not among `of`."""
         with self._database.write() as connection:
-            apply_move(connection, Move(number, of, to), error)
+            apply_move(connection, Move(number, tuple(of), to), error)
             return _get(connection, number)
 
     def activate(self, number: int, manifest: Manifest) -> Deployment:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from unit.cli.conftest import Run
 
 SERVER = """
@@ -98,7 +99,8 @@ def test_in_the_foreground_it_passes_signals_on(
         while not (project / ".penstock" / "server.json").exists():
             time.sleep(0.05)
         time.sleep(0.5)
-        signal.raise_signal(signal.SIGINT)
+        # To the thread that waits, as the kernel does with a signal from outside.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()

@@ -74,15 +74,19 @@ def test_a_fault_of_ours_is_logged_and_not_shown(
     assert "secret detail" in caplog.text
 
 
-def test_status_and_metrics(client: TestClient) -> None:
+def test_status_and_metrics(client: TestClient, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     client.post("/v0/events?name=flights", content=b'{"a":1}\nx\n')
     client.get("/v0/sql?q=SELECT+1")
     client.get("/v0/sql?q=SELEC")
+    with monkeypatch.context() as broken:
+        broken.setattr(pipeline, "sql", None)
+        assert client.get("/v0/sql?q=SELECT+1").status_code == 500
     assert client.get("/v0/status").json()["streams"] == {"flights": 2}
     lines = client.get("/metrics").text.splitlines()
     assert 'penstock_appended_rows_total{datasource="flights"} 1.0' in lines
     assert 'penstock_quarantined_rows_total{datasource="flights"} 1.0' in lines
     assert 'penstock_queries_total{code="invalid-query",kind="sql"} 1.0' in lines
+    assert 'penstock_queries_total{code="internal",kind="sql"} 1.0' in lines
     assert 'penstock_batches{stream="flights"} 2.0' in lines
 
 

@@ -72,3 +72,15 @@ def test_one_that_does_not_exist_is_not_found(database: Database) -> None:
         deployments.move(7, "live", of=["ready"])
     with pytest.raises(NotFound):
         deployments.set_manifest(7, MANIFEST)
+
+
+def test_an_activation_changes_manifest_and_state_together(database: Database) -> None:
+    deployments = Deployments(database)
+    create(deployments)
+    changed = Manifest(tables=(Table("b", ()),))
+    with pytest.raises(Conflict):
+        deployments.activate(1, changed)
+    assert deployments.get(1).manifest == MANIFEST
+    deployments.move(1, "preparing", of=["planned"])
+    activated = deployments.activate(1, changed)
+    assert (activated.state, activated.manifest) == ("backfilling", changed)

@@ -1,0 +1,100 @@
+"""Conversions to texts and what is kept as text: String, FixedString, UUID, Enum, JSON, IP addresses.
+
+In: a value and a type. Out: `Conversion`. Called by conversions. Invariant: numbers and times are
+written as ClickHouse writes them (1 for 1.0, no trailing zeros of decimals).
+"""
+
+from __future__ import annotations
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.conversion import Conversion
+from penstock.sql.dates import wall_clock
+from penstock.sql.let import let
+from penstock.sql.typed import Typed, as_spark
+from penstock.sql.value_types import text_literal
+
+_UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+_BYTE = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_IPV4 = f"^{_BYTE}([.]{_BYTE}){{3}}$"
+_IPV6 = "^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*$"
+_TEXTS = (t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6)
+
+
+def to_text(value: Typed, want: Type, accurate: bool) -> Conversion | None:
+    if isinstance(want, t.Enum):
+        return _to_enum(value, want)
+    shown = as_text(value)
+    if shown is None:
+        return None
+    match want:
+        case t.String():
+            return Conversion(shown)
+        case t.FixedString(length):
+            padded = f"concat({shown}, repeat(chr(0), {length} - octet_length({shown})))"
+            return Conversion(padded, f"octet_length({shown}) <= {length}")
+        case t.UUID() if isinstance(value.bare, (t.String, t.UUID)):
+            return Conversion(f"lower({shown})", f"{shown} RLIKE '{_UUID}'")
+        case t.IPv4() if isinstance(value.bare, (t.String, t.IPv4)):
+            return Conversion(shown, f"{shown} RLIKE '{_IPV4}'")
+        case t.IPv6() if isinstance(value.bare, (t.String, t.IPv6)):
+            return Conversion(f"lower({shown})", f"{shown} RLIKE '{_IPV6}'")
+        case t.Json() if isinstance(value.bare, (t.String, t.Json)):
+            return Conversion(shown, f"get_json_object({shown}, '$') IS NOT NULL")
+        case _:
+            return None
+
+
+def _to_enum(value: Typed, want: t.Enum) -> Conversion | None:
+    if isinstance(value.bare, t.Int):
+        pairs = ", ".join(f"{number}, {text_literal(name)}" for name, number in want.values)
+        sql = f"map({pairs})[{as_spark(value, 'INT')}]"
+        return Conversion(sql, f"{sql} IS NOT NULL")
+    if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
+        return None
+    names = ", ".join(text_literal(name) for name, _ in want.values)
+    return Conversion(value.sql, f"{value.sql} IN ({names})")
+
+
+def as_text(value: Typed) -> str | None:
+    """A value as ClickHouse writes it; None where that is not supported."""
+    match value.bare:
+        case t.FixedString():
+            return f"rtrim(chr(0), {value.sql})" if value.constant is None else value.sql
+        case of if isinstance(of, _TEXTS):
+            return value.sql
+        case t.Bool():
+            return f"CAST({value.sql} AS STRING)"
+        case t.Int():
+            return f"CAST({as_spark(value, 'INT') if value.spark == 'BOOLEAN' else value.sql} AS STRING)"
+        case t.Date():
+            return f"CAST({value.sql} AS STRING)"
+        case t.DateTime():
+            return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss')"
+        case t.DateTime64(precision, _):
+            fraction = f".{'S' * precision}" if precision else ""
+            return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
+        case t.Decimal(_, scale):
+            shown = f"CAST({value.sql} AS STRING)"
+            return f"regexp_replace({shown}, '[.]?0+$', '')" if scale else shown
+        case t.Float():
+            return let(f"CAST({value.sql} AS STRING)", lambda s: _float_text(value, s))
+        case _:
+            return None
+
+
+def _float_text(value: Typed, shown: str) -> str:
+    """Java writes 1.0E-7 and 1.0E20 where ClickHouse writes 1e-7 and 100000000000000000000."""
+    plain = f"regexp_replace({shown}, '[.]0$', '')"
+    scientific = f"regexp_replace(regexp_replace({shown}, '[.]0E', 'E'), 'E', 'e')"
+    size = f"abs({value.sql})"
+    small, large = (
+        f"regexp_replace(CAST(CAST({value.sql} AS DECIMAL(38,{scale})) AS STRING), '[.]?0+$', '')" for scale in (24, 12)
+    )
+    return (
+        f"CASE WHEN isnan({value.sql}) THEN 'nan' WHEN {shown} LIKE '%Infinity' "
+        f"THEN replace({shown}, 'Infinity', 'inf') WHEN {shown} NOT LIKE '%E%' THEN {plain} "
+        f"WHEN {size} >= 1e-6D AND {size} < 1D THEN {small} "
+        f"WHEN {size} >= 1e15D AND {size} < 1e21D THEN CAST(CAST({value.sql} AS DECIMAL(38,0)) AS STRING) "
+        f"WHEN {size} >= 1D AND {size} < 1e21D THEN {large} ELSE {scientific} END"
+    )

@@ -1,0 +1,98 @@
+"""NULL handling and choice of values: coalesce, ifNull, nullIf, isNull, assumeNotNull, greatest …
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: arguments are
+brought to their supertype first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function, simple
+from penstock.sql.supertypes import supertype
+from penstock.sql.typed import Typed, as_spark, is_null, typed
+from penstock.sql.value_types import value_type, value_zero
+
+
+def common_type(values: Sequence[Typed]) -> Type:
+    """The supertype. Raises BadArguments where there is none."""
+    of = supertype([value.type for value in values])
+    if of is None:
+        types = ", ".join(dict.fromkeys(str(value.type) for value in values))
+        raise BadArguments(f"there is no common type of {types}", "cast one of them")
+    return of
+
+
+def _as(value: Typed, of: Type) -> str:
+    return f"CAST(NULL AS {value_type(of)})" if is_null(value) else as_spark(value, value_type(of))
+
+
+def coalesce(values: Sequence[Typed]) -> Typed:
+    """The first value that is not NULL; what follows one that cannot be NULL is left out."""
+    given = [value for value in values if not is_null(value)]
+    end = next((place for place, value in enumerate(given, 1) if not value.nullable), len(given))
+    given = given[:end]
+    if not given:
+        return values[0]
+    of = common_type(given)
+    result = of if nullable(given[-1].type) or not nullable(of) else bare(of)
+    if len(given) == 1:
+        return typed(_as(given[0], result), result)
+    return typed(f"coalesce({', '.join(_as(value, result) for value in given)})", result)
+
+
+def _null_if(values: Sequence[Typed]) -> Typed:
+    of = common_type(values)
+    a, b = (_as(value, of) for value in values)
+    first = values[0]
+    return Typed(f"if({a} = {b}, NULL, {first.sql})", t.Nullable(first.bare), first.spark)
+
+
+def _assume_not_null(values: Sequence[Typed]) -> Typed:
+    value = values[0]
+    if not value.nullable:
+        return value
+    return typed(f"coalesce({as_spark(value, value_type(value.bare))}, {value_zero(value.bare)})", value.bare)
+
+
+def _extreme(name: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        of = common_type(values)
+        if len(values) == 1:
+            return values[0]
+        shown = [_as(value, of) for value in values]
+        sql = f"{name}({', '.join(shown)})"
+        if not any(value.nullable for value in values):
+            return typed(sql, of)
+        missing = " OR ".join(f"{value} IS NULL" for value in shown)
+        return typed(f"if({missing}, NULL, {sql})", of)
+
+    return Function(name, (1, MANY), ("any",), build)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("coalesce", (1, MANY), ("any",), coalesce, strict=False),
+    Function("ifNull", (2, 2), ("any",), coalesce, strict=False),
+    Function("nullIf", (2, 2), ("any",), _null_if),
+    Function("assumeNotNull", (1, 1), ("any",), _assume_not_null),
+    Function("isNull", (1, 1), ("any",), lambda v: Typed(f"({v[0].sql} IS NULL)", UINT8, "BOOLEAN"), strict=False),
+    Function(
+        "isNotNull", (1, 1), ("any",), lambda v: Typed(f"({v[0].sql} IS NOT NULL)", UINT8, "BOOLEAN"), strict=False
+    ),
+    Function(
+        "isZeroOrNull",
+        (1, 1),
+        ("number",),
+        lambda v: Typed(f"coalesce({as_spark(v[0], 'DOUBLE')} = 0, true)", UINT8, "BOOLEAN"),
+        strict=False,
+    ),
+    _extreme("greatest"),
+    _extreme("least"),
+    simple("isNaN", "float", "isnan({0})", UINT8, "BOOLEAN"),
+    simple("isFinite", "float", "(abs({0}) < double('Infinity') AND NOT isnan({0}))", UINT8, "BOOLEAN"),
+    simple("isInfinite", "float", "(abs({0}) = double('Infinity'))", UINT8, "BOOLEAN"),
+)
+ALIASES = {"max2": "greatest", "min2": "least"}
+ANY_CASE = ("coalesce", "ifNull", "nullIf", "greatest", "least", "max2", "min2", "isNull")

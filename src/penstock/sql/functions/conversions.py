@@ -1,0 +1,141 @@
+"""toT, toTOrZero, toTOrNull, toTOrDefault for every type; toString, reinterpretation of none.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: all go through
+`penstock.sql.conversions`, so CAST and toT never differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.conversions import CAST, Mode, convert
+from penstock.sql.functions.function import BadArguments, Function, simple
+from penstock.sql.typed import Typed
+
+_PLAIN: Mapping[str, Type] = {
+    **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
+    "Float32": t.Float(32),
+    "Float64": t.Float(64),
+    "UUID": t.UUID(),
+    "Date": t.Date(),
+    "Date32": t.Date(wide=True),
+    "Bool": t.Bool(),
+    "String": t.String(),
+    "IPv4": t.IPv4(),
+    "IPv6": t.IPv6(),
+}
+_OR_ZERO, _OR_NULL = Mode("zero"), Mode("null")
+
+
+def _converted(value: Typed, of: Type, mode: Mode) -> Typed:
+    result = convert(value, of, mode)
+    if result is None:
+        raise BadArguments(f"{value.type} cannot be converted to {of}")
+    return result
+
+
+def _of_text(value: Typed) -> None:
+    if not isinstance(value.bare, (t.String, t.FixedString)):
+        raise BadArguments(f"the argument must be a String, this is {value.type}")
+
+
+def _to(name: str, of: Type) -> tuple[Function, ...]:
+    def plain(values: Sequence[Typed]) -> Typed:
+        return _converted(values[0], of, CAST)
+
+    def forgiving(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
+        def build(values: Sequence[Typed]) -> Typed:
+            _of_text(values[0])
+            return _converted(values[0], of, mode)
+
+        return build
+
+    rows = [Function(f"to{name}", (1, 1), ("any",), plain)]
+    if name != "String":
+        rows.append(Function(f"to{name}OrZero", (1, 1), ("string",), forgiving(_OR_ZERO)))
+        rows.append(Function(f"to{name}OrNull", (1, 1), ("string",), forgiving(_OR_NULL)))
+        rows.append(Function(f"to{name}OrDefault", (1, 2), ("any",), _or_default(of)))
+    return tuple(rows)
+
+
+def _or_default(of: Type) -> Callable[[Sequence[Typed]], Typed]:
+    def build(values: Sequence[Typed]) -> Typed:
+        default = _converted(values[1], of, CAST).sql if len(values) > 1 else None
+        return _converted(values[0], of, Mode("zero", accurate=True, default=default))
+
+    return build
+
+
+def _zone(values: Sequence[Typed], place: int) -> str | None:
+    if len(values) <= place:
+        return values[0].bare.zone if isinstance(values[0].bare, (t.DateTime, t.DateTime64)) else None
+    if not isinstance(values[place].constant, str):
+        raise BadArguments("the time zone must be a text literal")
+    return str(values[place].constant)
+
+
+def _to_datetime(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
+    def build(values: Sequence[Typed]) -> Typed:
+        return _converted(values[0], t.DateTime(_zone(values, 1)), mode)
+
+    return build
+
+
+def _to_datetime64(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
+    def build(values: Sequence[Typed]) -> Typed:
+        precision = values[1].constant if len(values) > 1 else 3
+        if not isinstance(precision, int) or not 0 <= precision <= 6:
+            raise BadArguments("the precision must be a literal from 0 to 6")
+        return _converted(values[0], t.DateTime64(precision, _zone(values, 2)), mode)
+
+    return build
+
+
+def _to_decimal(precision: int, mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
+    def build(values: Sequence[Typed]) -> Typed:
+        scale = values[1].constant
+        if not isinstance(scale, int) or not 0 <= scale <= precision:
+            raise BadArguments(f"the scale must be a literal from 0 to {precision}")
+        return _converted(values[0], t.Decimal(precision, scale), mode)
+
+    return build
+
+
+def _to_fixed(values: Sequence[Typed]) -> Typed:
+    length = values[1].constant
+    if not isinstance(length, int) or length < 1:
+        raise BadArguments("the length must be a literal from 1")
+    return _converted(values[0], t.FixedString(length), CAST)
+
+
+_MODES = {"": CAST, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
+
+FUNCTIONS: tuple[Function, ...] = (
+    *(row for name, of in _PLAIN.items() for row in _to(name, of)),
+    *(Function(f"toDateTime{end}", (1, 2), ("any",), _to_datetime(mode)) for end, mode in _MODES.items()),
+    *(Function(f"toDateTime64{end}", (1, 3), ("any",), _to_datetime64(mode)) for end, mode in _MODES.items()),
+    *(
+        Function(f"toDecimal{size}{end}", (2, 2), ("any",), _to_decimal(precision, mode))
+        for size, precision in ((32, 9), (64, 18), (128, 38))
+        for end, mode in _MODES.items()
+    ),
+    *(
+        Function(f"parseDateTimeBestEffort{end}", (1, 2), ("string",), _to_datetime(mode))
+        for end, mode in _MODES.items()
+        if end
+    ),
+    Function("parseDateTimeBestEffort", (1, 2), ("string",), _to_datetime(CAST)),
+    *(
+        Function(f"parseDateTime64BestEffort{end}", (1, 3), ("string",), _to_datetime64(mode))
+        for end, mode in _MODES.items()
+    ),
+    Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed),
+    simple("toLowCardinality", "any", "{0}", lambda values: values[0].type),
+    simple("toNullable", "any", "{0}", lambda values: t.Nullable(values[0].bare)),
+    simple("materialize", "any", "{0}", lambda values: values[0].type),
+    simple("identity", "any", "{0}", lambda values: values[0].type),
+)
+ALIASES = {"DATE": "toDate", "TIMESTAMP": "toDateTime"}
+ANY_CASE = ("DATE",)

@@ -1,0 +1,87 @@
+"""One row of the table of functions: a name, what it takes, what it gives, how Spark says it.
+
+In: nothing. Out: `Function` and the ways to write its parts. Called by the tables and `calls`.
+Invariant: a row is pure data; the arguments it gets are already of the kinds it asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, Union
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.typed import NOTHING, Typed, null_if_any, typed
+
+Kind = Literal["any", "number", "integer", "float", "string", "time", "date", "array", "map", "constant"]
+Build: TypeAlias = Callable[[Sequence[Typed]], Typed]
+
+UINT8, UINT16, UINT32, UINT64 = (t.Int(bits, signed=False) for bits in (8, 16, 32, 64))
+INT32, INT64 = t.Int(32), t.Int(64)
+FLOAT64 = t.Float(64)
+STRING = t.String()
+
+
+class BadArguments(Exception):
+    """Raised by a row's `build`: what is wrong with the arguments, as a sentence and a hint."""
+
+    def __init__(self, message: str, hint: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`takes` are the kinds of the arguments, the last one repeated. `strict`: a literal NULL argument
+    makes NULL. `any_case`: ClickHouse takes the name in any case."""
+
+    name: str
+    arity: tuple[int, int]
+    takes: tuple[Kind, ...]
+    build: Build
+    exact: bool = True
+    any_case: bool = False
+    strict: bool = True
+
+
+Result: TypeAlias = Union[Type, Callable[[Sequence[Typed]], Type]]
+MANY = 64
+
+
+def simple(name: str, takes: str, template: str, result: Result, spark: str | None = None) -> Function:
+    """A function that is one Spark expression. `takes` are kinds separated by spaces; one in brackets
+    may be left out. `spark` is the Spark type of the template where it is not the result's own."""
+    kinds = [kind.strip("[]") for kind in takes.split()]
+    least = sum(not kind.startswith("[") for kind in takes.split())
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = result(values) if callable(result) else null_if_any(result, list(values))
+        sql = template.format(*(value.sql for value in values))
+        if spark is None:
+            return typed(sql, of)
+        return Typed(sql, of, spark)
+
+    return Function(name, (least, len(kinds)), tuple(kinds), build)  # type: ignore[arg-type]
+
+
+_KINDS: dict[Kind, tuple[type[Type], ...]] = {
+    "number": (t.Int, t.Float, t.Decimal, t.Bool),
+    "integer": (t.Int, t.Bool),
+    "float": (t.Float, t.Int, t.Decimal, t.Bool),
+    "string": (t.String, t.FixedString, t.Enum, t.UUID, t.Json, t.IPv4, t.IPv6),
+    "time": (t.Date, t.DateTime, t.DateTime64),
+    "date": (t.Date, t.DateTime, t.DateTime64),
+    "array": (t.Array,),
+    "map": (t.Map,),
+}
+
+
+def is_kind(value: Typed, kind: Kind) -> bool:
+    """Whether an argument is of a kind; NULL is of every kind."""
+    if kind == "any" or value.bare == NOTHING:
+        return not isinstance(value.bare, t.AggregateFunction)
+    if kind == "constant":
+        return value.constant is not None
+    return isinstance(value.bare, _KINDS[kind])

@@ -1,0 +1,34 @@
+"""Every scalar function there is, by name.
+
+In: the families' rows. Out: `FUNCTIONS`, `function_named`. Called by calls and the docs. Invariant: a
+name stands once; some names are ClickHouse's in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.sql.functions import arrays, conditions, conversions, datetimes, json, maths, operators, strings, urls
+from penstock.sql.functions.function import Function
+
+_FAMILIES = (conversions, conditions, operators, maths, strings, datetimes, arrays, json, urls)
+
+FUNCTIONS: Mapping[str, Function] = {row.name: row for family in _FAMILIES for row in family.FUNCTIONS}
+_ALIASES: Mapping[str, str] = {alias: name for family in _FAMILIES for alias, name in family.ALIASES.items()}
+_ANY_CASE: Mapping[str, str] = {
+    name.lower(): name for family in _FAMILIES for name in family.ANY_CASE
+}
+
+
+def function_named(name: str) -> Function | None:
+    """The row of a name."""
+    exact = _ALIASES.get(name, name)
+    if exact in FUNCTIONS:
+        return FUNCTIONS[exact]
+    spelled = _ANY_CASE.get(name.lower())
+    return FUNCTIONS[_ALIASES.get(spelled, spelled)] if spelled is not None else None
+
+
+def function_names() -> tuple[str, ...]:
+    """Every name, with the aliases."""
+    return (*FUNCTIONS, *_ALIASES)

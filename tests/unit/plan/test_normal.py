@@ -1,0 +1,38 @@
+"""Form is no change; anything else is."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import Location
+from penstock.model.datasource import Text
+from penstock.plan.normal import normal, same_sql
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SELECT a,b FROM t", "select `a`, b  -- both\n from t"),
+        ("toDate(ts) + INTERVAL 90 DAY", "toDate( ts )+interval 90 day"),
+        ("* EXCEPT (a), b + 1 AS c", "* EXCEPT(a), b+1 c"),
+        ("not sql (", "not   sql ("),
+    ],
+)
+def test_form_is_no_change(one: str, other: str) -> None:
+    assert normal(one) == normal(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a + 1", "a + 2"), ("'a'", "'A'"), ("f(a)", "f(A)"), ("a", "'a'"), ("SELECT a AS b", "SELECT a AS c")],
+)
+def test_content_is(one: str, other: str) -> None:
+    assert normal(one) != normal(other)
+
+
+def test_none_is_equal_to_none_only() -> None:
+    text = Text("1", Location("a"))
+    assert same_sql(None, None)
+    assert same_sql(text, Text("1 ", Location("b", 3)))
+    assert not same_sql(text, None)
+    assert not same_sql(None, text)

@@ -1,0 +1,34 @@
+"""Order, upstream and downstream of small graphs."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.graph import Graph
+
+CHAIN = Graph.of({"daily": {"sessions"}, "sessions": {"events"}, "pages": {"events"}, "orders": set()})
+
+
+def test_order_is_by_what_is_read_then_by_name() -> None:
+    assert CHAIN.order() == ("events", "orders", "pages", "sessions", "daily")
+
+
+def test_upstream_and_downstream_are_transitive() -> None:
+    assert CHAIN.upstream("daily") == ("events", "sessions")
+    assert CHAIN.downstream("events") == ("daily", "pages", "sessions")
+    assert CHAIN.readers("events") == ("pages", "sessions")
+
+
+def test_an_unknown_name_has_no_neighbours() -> None:
+    assert CHAIN.upstream("nobody") == CHAIN.downstream("nobody") == ()
+
+
+def test_a_cycle_is_shown_from_its_start_to_its_start() -> None:
+    graph = Graph.of({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+    assert graph.cycle() in (("a", "c", "b", "a"), ("b", "a", "c", "b"), ("c", "b", "a", "c"))
+    with pytest.raises(ValueError, match="cycle"):
+        graph.order()
+
+
+def test_there_is_no_cycle_in_a_chain() -> None:
+    assert CHAIN.cycle() == ()
