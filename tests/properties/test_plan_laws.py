@@ -13,6 +13,7 @@ from penstock.model.project import Project
 from penstock.parse.load import load_files
 from penstock.plan.identifiers import names
 from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
+from penstock.plan.viewsql import physical_sql
 from projects import Draft, drafts, edits
 
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -123,8 +124,8 @@ def physical_columns_are_declared(manifest: Manifest, tables: dict[str, set[str]
 @SLOW
 @given(histories())
 def test_live_is_not_disturbed(versions: list[Draft]) -> None:
-    """A flow into a table of live is live's own, or a further landing version of the same stream
-    that writes a column that live writes only as live does."""
+    """A flow into a table of live does what live's does (reading through its own binding), or is a
+    further landing version of the same stream that writes a column of live's only as live does."""
     chain = deployed(versions)
     for (_, _, live), (_, _, after) in pairwise(chain):
         tables = {table.id for table in live.tables}
@@ -136,8 +137,12 @@ def test_live_is_not_disturbed(versions: list[Draft]) -> None:
                     lives = next(each for each in live.landings if each.table == flow.table)
                     assert flow.stream == lives.stream
                     lands_the_same(lives, flow)
-                case View() | Copy():
-                    assert flow in live.flows
+                case View():
+                    lives_view = next(each for each in live.views if (each.table, each.id) == (flow.table, flow.id))
+                    assert physical_sql(flow) == physical_sql(lives_view)
+                    assert (flow.fields, flow.starts) == (lives_view.fields, lives_view.starts)
+                case Copy():
+                    assert flow in live.copies
 
 
 def lands_the_same(live: Landing, after: Landing) -> None:

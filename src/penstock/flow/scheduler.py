@@ -1,8 +1,8 @@
 """Keep every flow of the running deployments advancing, the live ones first.
 
 In: `Work` items and signs that something arrived. Out: steps, run one at a time a table. Called by
-deploy. Invariant: a failing or slow flow of a deployment that is not live never takes a lane from
-the live ones: those have lanes of their own.
+deploy. Invariant: one lane runs nothing but what live and previous need, so a failing or slow flow of
+another deployment never stops them.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from penstock.flow.stepper import Stepper
 from penstock.flow.view import Diverged
 from penstock.flow.work import Work
 
-LIVE_LANES = 2
-OTHER_LANES = 1
 LONGEST_WAIT = 60.0
 log = logging.getLogger("penstock.flow")
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Threads of one name share the cores with those of another, and take only their priorities."""
+    """A thread that runs steps. Lanes of one name share the cores with those of another. `prefers` are
+    the priorities it takes, the first group before the second."""
 
     name: str
-    priorities: tuple[int, ...]
+    prefers: tuple[tuple[int, ...], ...]
 
 
-LIVE, BACKGROUND = Lane("live", (0, 1)), Lane("background", (2, 3))
+LANES = (Lane("live", ((0, 1),)), Lane("live", ((0, 1), (2, 3))), Lane("background", ((2, 3),)))
+"""One lane never takes anything but what live and previous need, one never anything of theirs, and
+one helps wherever there is something to do, live first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Scheduler:
         self._stopping = False
         self._threads = [
             threading.Thread(target=self._lane, args=(lane,), name=f"flows {number}", daemon=True)
-            for number, lane in enumerate([LIVE] * LIVE_LANES + [BACKGROUND] * OTHER_LANES)
+            for number, lane in enumerate(LANES)
         ]
 
     def start(self) -> None:
@@ -142,13 +143,17 @@ class Scheduler:
 
     def _next(self, lane: Lane) -> Work | None:
         now = time.monotonic()
-        candidates = [
-            work
-            for work in self._work
-            if work.priority in lane.priorities and work.table not in self._busy and self._due(work, now)
-        ]
-        candidates.sort(key=lambda work: self._last.get(work.key, 0.0))
-        return next((work for work in candidates if self._stepper.has_more(work)), None)
+        for priorities in lane.prefers:
+            candidates = [
+                work
+                for work in self._work
+                if work.priority in priorities and work.table not in self._busy and self._due(work, now)
+            ]
+            candidates.sort(key=lambda work: self._last.get(work.key, 0.0))
+            found = next((work for work in candidates if self._stepper.has_more(work)), None)
+            if found is not None:
+                return found
+        return None
 
     def _due(self, work: Work, now: float) -> bool:
         failure = self._failures.get(work.key)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
+from pyiceberg.conversions import from_bytes
+from pyiceberg.types import LongType
 
 from penstock.lake import tables
 from penstock.lake.session import Lake
@@ -48,8 +49,7 @@ def _file_ends(lake: Lake, table: str, snapshot: int) -> list[tuple[int, int]]:
     found = tables.load(lake, table)
     if found is None:
         return []
-    files: pa.Table = found.inspect.files(snapshot_id=snapshot)
-    metrics = files.column("readable_metrics").to_pylist()
-    counts = files.column("record_count").to_pylist()
-    ends = [(metric[SEQ]["upper_bound"], count) for metric, count in zip(metrics, counts, strict=True)]
-    return sorted((end, count) for end, count in ends if end is not None)
+    seq = found.schema().find_field(SEQ)
+    files = [task.file for task in found.scan(snapshot_id=snapshot).plan_files()]
+    ends = [(file.upper_bounds[seq.field_id], file.record_count) for file in files if file.record_count]
+    return sorted((from_bytes(LongType(), end), rows) for end, rows in ends)

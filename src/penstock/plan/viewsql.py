@@ -65,6 +65,8 @@ class _Text:
         text, owner = self.tokens[at].text, self._owner(at)
         if owner is not None:
             return self._column(text, owner)
+        if self._is(at - 1, TokenType.DOT) and self._is(at - 3, TokenType.DOT):
+            return text  # a field of a struct
         if text in self.aliases and (self._is(at + 1, TokenType.DOT) or self._names_source(at)):
             return self._alias(text)
         return f"target {self.targets[text]}" if text in self.targets else text

@@ -18,6 +18,7 @@ from penstock.sql.typed import Typed, as_spark, is_null, null_if_any, typed
 from penstock.sql.value_types import value_type
 
 OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "intDiv"}
+_UINT64 = t.Int(64, signed=False)
 _TIMES = (t.Date, t.DateTime, t.DateTime64)
 
 
@@ -38,7 +39,16 @@ def combine(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
     if of is None:
         message = f"`{operator}` is not defined for {left.type} and {right.type}"
         raise tr.refused(node, "wrong-argument-type", message, "cast one of them")
+    if of == _UINT64 and _stays_small(operator, pair):
+        sql = f"({as_spark(left, 'BIGINT')} {operator} {as_spark(right, 'BIGINT')})"
+        return Typed(sql, null_if_any(of, pair), "BIGINT")
     return typed(_formula(operator, left, right, of), null_if_any(of, pair))
+
+
+def _stays_small(operator: str, pair: tuple[Typed, Typed]) -> bool:
+    """Whether a UInt64 can be kept as a Spark BIGINT: counts and sums are, columns are decimals."""
+    small = all(value.spark in ("INT", "BIGINT") for value in pair)
+    return small and (operator == "+" or operator == "*" and any(value.bare == _UINT64 for value in pair))
 
 
 def _formula(operator: str, left: Typed, right: Typed, of: t.Type) -> str:

@@ -19,6 +19,6 @@ def test_output_names() -> None:
 
 
 def test_calls_are_replaced_and_nothing_else() -> None:
-    sql = "date_trunc('SECOND', current_timestamp()) || 'current_timestamp()' || `current_timestamp` || CURRENT_TIMESTAMP ( )"
+    sql = "f('SECOND', current_timestamp()) || 'current_timestamp()' || `current_timestamp` || CURRENT_TIMESTAMP ( )"
     found = replace_calls(sql, {"current_timestamp": "x"})
-    assert found == "date_trunc('SECOND', x) || 'current_timestamp()' || `current_timestamp` || x"
+    assert found == "f('SECOND', x) || 'current_timestamp()' || `current_timestamp` || x"

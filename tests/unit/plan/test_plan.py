@@ -19,6 +19,7 @@ from penstock.plan.steps import (
     SetSort,
     WidenField,
 )
+from penstock.plan.viewsql import physical_sql
 
 EVENTS = """SCHEMA >
     `ts` DateTime `json:$.ts`,
@@ -128,7 +129,9 @@ def test_added_columns_read_their_default_for_rows_from_before() -> None:
     quarantine = plan.manifest.binding("events_quarantine")
     assert quarantine is not None
     assert quarantine.accepts == binding.accepts
-    assert plan.manifest.views == live.manifest.views
+    (view,), (lives,) = plan.manifest.views, live.manifest.views
+    assert view.trigger.binding.accepts == binding.accepts
+    assert replace(view, trigger=lives.trigger) == lives
 
 
 def test_a_default_over_a_column_that_is_new_too() -> None:
@@ -282,13 +285,15 @@ def test_a_renamed_data_source_keeps_its_stream() -> None:
         "users_mv.pipe": VIEW.replace("FROM events", "FROM hits"),
     }
     plan = step(live, files)
-    assert plan.manifest.flows == live.manifest.flows
+    assert plan.manifest.landings == live.manifest.landings
+    (view,), (lives,) = plan.manifest.views, live.manifest.views
+    assert (view.table, view.id, physical_sql(view)) == (lives.table, lives.id, physical_sql(lives))
     binding, quarantine = plan.manifest.binding("hits"), plan.manifest.binding("hits_quarantine")
     assert binding is not None
     assert quarantine is not None
     assert (binding.table, quarantine.table) == ("events__d1", "events__quarantine")
     renamed = deployed(plan, files, 10)
-    both = step(renamed, {**files, "events.datasource": EVENTS}, "d3")
+    both = step(renamed, {**files, "hits.datasource": EVENTS, "events.datasource": EVENTS}, "d3")
     assert {landing.stream for landing in both.manifest.landings} == {"events", "users", "events__d3"}
 
 
@@ -297,7 +302,9 @@ def test_a_renamed_pipe_keeps_its_flow() -> None:
     files = {**FILES, "counts.pipe": VIEW}
     del files["users_mv.pipe"]
     plan = step(live, files)
-    assert plan.manifest == live.manifest
+    assert plan.manifest.tables == live.manifest.tables
+    (view,) = plan.manifest.views
+    assert (view.table, view.id, view.pipe) == ("users__d1", "users_mv.counted", "counts")
     assert plan.resource("users").strategy == "none"  # type: ignore[union-attr]
 
 

@@ -72,3 +72,10 @@ def test_one_table_read_twice_as_it_is() -> None:
         return physical_sql(View("p.n", "p", "n", "x__d1", sql, Source("__new_t__", bound), ("x",), (other,)))
 
     assert words("`l`.`a`") != words("`r`.`a`")
+
+
+def test_the_fields_of_a_state_are_no_columns() -> None:
+    sql = SQL.replace("count(1)", "sum(`events`.`state`.`hits`)")
+    other = SQL.replace("count(1)", "sum(`events`.`state`.`sum`)").replace("`hits`", "`sum`")
+    names = {"user": "user", "state": "state"}
+    assert physical_sql(view(sql, names)) != physical_sql(view(other, names))

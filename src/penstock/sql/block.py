@@ -1,0 +1,149 @@
+"""One SELECT while the passes work on it, and its Spark SQL when they are done.
+
+In: filled in by the passes, each with `replace`. Out: `Output`. Called by transpile. Invariant: hidden
+columns (`__…`) of an inner SELECT never reach the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.sql.environment import Environment, Output
+from penstock.sql.translator import Translator
+from penstock.sql.typed import Typed
+from penstock.sql.value_types import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """One column of the select list, stars expanded: its name and its node."""
+
+    name: str
+    node: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A translated column. `free` are the columns in it that are neither grouped nor aggregated."""
+
+    name: str
+    value: Typed
+    free: tuple[exp.Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LimitBy:
+    """LIMIT count OFFSET skip BY keys."""
+
+    count: int
+    skip: int
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`group` is None without GROUP BY; `grouped` also where there are only aggregates."""
+
+    environment: Environment
+    tree: exp.Select
+    translator: Translator
+    source: str = ""
+    source_grouped: bool = False
+    selected: tuple[Selected, ...] = ()
+    items: tuple[Item, ...] = ()
+    group: tuple[str, ...] | None = None
+    grouped: bool = False
+    where: tuple[str, ...] = ()
+    having: str = ""
+    qualify: str = ""
+    order: tuple[str, ...] = ()
+    limit_by: LimitBy | None = None
+    limit: str = ""
+
+
+def output_of(block: Block) -> Output:
+    """The finished block."""
+    columns = tuple((item.name, _result(item)) for item in block.items)
+    sql = _with_hidden(block) if block.limit_by or block.qualify else _plain(block)
+    return Output(sql, columns, block.grouped or block.source_grouped)
+
+
+def stored(value: Typed) -> str:
+    """A value as a column has it: a comparison is a number, unless ClickHouse calls it Bool."""
+    if value.spark == "BOOLEAN" and not isinstance(value.bare, t.Bool):
+        return f"CAST({value.sql} AS INT)"
+    return value.sql
+
+
+def _result(item: Item) -> Typed:
+    number = item.value.spark == "BOOLEAN" and not isinstance(item.value.bare, t.Bool)
+    return Typed(quoted(item.name), item.value.type, "INT" if number else item.value.spark)
+
+
+def _plain(block: Block) -> str:
+    distinct = "DISTINCT " if block.tree.args.get("distinct") else ""
+    shown = ", ".join(f"{stored(item.value)} AS {quoted(item.name)}" for item in block.items)
+    order = f" ORDER BY {', '.join(_by_name(block, key) for key in block.order)}" if block.order else ""
+    return f"SELECT {distinct}{shown}{_body(block)}{order}{block.limit}"
+
+
+def _body(block: Block) -> str:
+    """FROM to HAVING."""
+    parts = [f" FROM {block.source}" if block.source else ""]
+    spread = block.translator.trace.spread.items()
+    parts += [f" LATERAL VIEW explode({array}) {quoted(name)} AS `value`" for array, name in spread]
+    if block.where:
+        parts.append(f" WHERE {' AND '.join(block.where)}")
+    if block.group:
+        parts.append(f" GROUP BY {', '.join(block.group)}")
+    if block.having:
+        parts.append(f" HAVING {block.having}")
+    return "".join(parts)
+
+
+def _by_name(block: Block, key: str) -> str:
+    """A sort key by the name of the column that it is, where it is one."""
+    for item in block.items:
+        if key.startswith(f"{item.value.sql} ") and _is_sort(key[len(item.value.sql) :]):
+            same = [other for other in block.items if other.name == item.name]
+            return quoted(item.name) + key[len(item.value.sql) :] if len(same) == 1 else key
+    return key
+
+
+def _is_sort(rest: str) -> bool:
+    return rest.startswith((" ASC NULLS", " DESC NULLS"))
+
+
+def _with_hidden(block: Block) -> str:
+    """LIMIT BY and QUALIFY: computed beside the columns, then filtered on in a SELECT around."""
+    hidden = [f"{stored(item.value)} AS {quoted(item.name)}" for item in block.items]
+    tests = []
+    if block.qualify:
+        hidden.append(f"{block.qualify} AS `__qualify`")
+        tests.append("`__qualify`")
+    if block.limit_by:
+        by = block.limit_by
+        order = ", ".join(block.order) or "CAST(1 AS INT)"
+        hidden.append(f"row_number() OVER (PARTITION BY {', '.join(by.keys)} ORDER BY {order}) AS `__place`")
+        tests.append(f"`__place` > {by.skip} AND `__place` <= {by.skip + by.count}")
+    keys = []
+    for place, key in enumerate(block.order):
+        sql, direction = _split_key(key)
+        hidden.append(f"{sql} AS `__order{place}`")
+        keys.append(f"`__order{place}`{direction}")
+    shown = ", ".join(quoted(item.name) for item in block.items)
+    distinct = "DISTINCT " if block.tree.args.get("distinct") else ""
+    order = f" ORDER BY {', '.join(keys)}" if keys else ""
+    inner = f"SELECT {', '.join(hidden)}{_body(block)}"
+    return f"SELECT {distinct}{shown} FROM ({inner}) WHERE {' AND '.join(tests)}{order}{block.limit}"
+
+
+def _split_key(key: str) -> tuple[str, str]:
+    """A sort key's expression and its direction, which is at its end."""
+    for direction in (" ASC NULLS LAST", " DESC NULLS LAST", " ASC NULLS FIRST", " DESC NULLS FIRST", " ASC", " DESC"):
+        if key.endswith(direction):
+            return key.removesuffix(direction), direction
+    return key, ""

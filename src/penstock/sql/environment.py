@@ -1,0 +1,65 @@
+"""What a SELECT is compiled in: its text, the project, the names it may read, what was read so far.
+
+In: made by transpile. Out: `Environment`, `Output`. Called by the passes. Invariant: `triggers` is true
+only on the way to the left-most table, which is read as what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from penstock.model.datasource import Text
+from penstock.model.pipe import Node, Pipe
+from penstock.model.project import Project
+from penstock.sql.problems import Report
+from penstock.sql.scope import Uses
+from penstock.sql.typed import Typed
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A compiled SELECT. `columns` have the Spark types they really have; `grouped` says that rows
+    of the left-most table are aggregated on the way."""
+
+    sql: str
+    columns: tuple[tuple[str, Typed], ...]
+    grouped: bool = False
+
+
+Compile: TypeAlias = Callable[["Environment", exp.Query], Output]
+
+
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """`WITH name AS (SELECT …)`, with the environment that it sees."""
+
+    query: exp.Query
+    environment: Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """`inside` are the nodes and CTEs being compiled around this SELECT, to see cycles."""
+
+    project: Project
+    text: Text
+    uses: Uses
+    report: Report
+    compile: Compile
+    pipe: Pipe | None = None
+    ctes: Mapping[str, Cte] = field(default_factory=dict)
+    constants: Mapping[str, exp.Expr] = field(default_factory=dict)
+    inside: tuple[str, ...] = ()
+    triggers: bool = False
+
+    def of_node(self, pipe: Pipe, node: Node) -> Environment:
+        """The environment of a node's own SQL."""
+        inside = (*self.inside, f"{pipe.name}.{node.name}")
+        return replace(self, text=node.sql, pipe=pipe, ctes={}, constants={}, inside=inside)
+
+    def not_triggering(self) -> Environment:
+        return replace(self, triggers=False)

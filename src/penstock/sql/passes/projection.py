@@ -1,0 +1,137 @@
+"""Passes: WHERE, GROUP BY, the select list, HAVING and QUALIFY, translated.
+
+In: a block with names resolved. Out: its Spark texts. Called by transpile. Invariant: where rows are
+grouped, every column outside of an aggregate is a grouping key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.sql.block import Block, Item, Selected
+from penstock.sql.comparisons import connect
+from penstock.sql.problems import refused
+from penstock.sql.translator import Translator
+from penstock.sql.tree import call_name
+from penstock.sql.typed import Typed, condition
+
+
+def where(block: Block) -> Block:
+    tests: list[str] = []
+    for key in ("prewhere", "where"):
+        node = block.tree.args.get(key)
+        if node is not None:
+            with block.environment.report.collecting():
+                tests.append(_test(block.translator.at("filter").tracing(), node.this))
+    return replace(block, where=tuple(tests))
+
+
+def _test(tr: Translator, node: exp.Expr) -> str:
+    value = tr.translate(node)
+    connect(tr, node, "a filter", [value])
+    return condition(value)
+
+
+def group(block: Block) -> Block:
+    clause = block.tree.args.get("group")
+    if clause is None:
+        return block
+    if clause.args.get("all"):
+        return _grouped_by_all(block)
+    keys: list[str] = []
+    for node in clause.expressions:
+        for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
+            with block.environment.report.collecting():
+                value = block.translator.at("filter").tracing().translate(at_position(block, part))
+                keys.append(_key(value))
+    return _with_keys(block, keys)
+
+
+def _grouped_by_all(block: Block) -> Block:
+    """GROUP BY ALL: every column of the select list without an aggregate."""
+    keys = []
+    for selected in block.selected:
+        with block.environment.report.collecting():
+            tr = block.translator.tracing()
+            value = tr.translate(selected.node)
+            if not tr.trace.aggregates:
+                keys.append(_key(value))
+    return _with_keys(block, keys)
+
+
+def _with_keys(block: Block, keys: list[str]) -> Block:
+    translator = replace(block.translator, keys=frozenset(keys))
+    return replace(block, group=tuple(dict.fromkeys(keys)), grouped=True, translator=translator)
+
+
+def _key(value: Typed) -> str:
+    """A key's text; a literal must not look like a position."""
+    return f"CAST({value.sql} AS {value.spark})" if value.constant is not None else value.sql
+
+
+def at_position(block: Block, node: exp.Expr) -> exp.Expr:
+    """The select list's column for a literal place, else the node itself."""
+    if not isinstance(node, exp.Literal) or node.args.get("is_string") or not node.name.isdigit():
+        return node
+    place = int(node.name)
+    if not 1 <= place <= len(block.selected):
+        message = f"position {place} is not in the select list of {len(block.selected)} columns"
+        raise refused(block.environment.text, node, "unknown-column", message)
+    return block.selected[place - 1].node
+
+
+def items(block: Block) -> Block:
+    found: list[Item] = []
+    aggregates = 0
+    for selected in block.selected:
+        with block.environment.report.collecting():
+            tr = block.translator.tracing()
+            value = _item(tr, selected)
+            found.append(Item(selected.name, value, tuple(tr.trace.free)))
+            aggregates += tr.trace.aggregates
+    return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0)
+
+
+def _item(tr: Translator, selected: Selected) -> Typed:
+    """A column; inside its own expression its name means the column of that name."""
+    inner = replace(tr, resolving=tr.resolving | {selected.name}) if isinstance(selected.node, exp.Alias) else tr
+    return inner.translate(selected.node)
+
+
+def having(block: Block) -> Block:
+    node = block.tree.args.get("having")
+    if node is None:
+        return block
+    tr = block.translator.tracing()
+    with block.environment.report.collecting():
+        test = _test(tr, node.this)
+        grouped = block.grouped or tr.trace.aggregates > 0
+        block = replace(block, having=test, grouped=grouped)
+        _check_free(block, tr.trace.free)
+    return block
+
+
+def qualify(block: Block) -> Block:
+    node = block.tree.args.get("qualify")
+    if node is None:
+        return block
+    with block.environment.report.collecting():
+        return replace(block, qualify=_test(block.translator.tracing(), node.this))
+    return block
+
+
+def check_grouping(block: Block) -> Block:
+    for item in block.items:
+        with block.environment.report.collecting():
+            _check_free(block, list(item.free))
+    return block
+
+
+def _check_free(block: Block, free: list[exp.Expr]) -> None:
+    if block.grouped and free:
+        node = free[0]
+        name = node.name or call_name(node)
+        message = f"`{name}` is neither grouped by nor aggregated"
+        raise refused(block.environment.text, node, "not-grouped", message, "add it to GROUP BY, or use any(…)")

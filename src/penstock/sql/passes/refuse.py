@@ -1,0 +1,69 @@
+"""Pass: refuse the clauses that Penstock does not support, each at its place.
+
+In: the tree of one SELECT. Out: the block as it was. Called by transpile. Invariant: what is refused
+here never reaches a later pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from penstock.sql.block import Block
+from penstock.sql.problems import refused
+
+_CLAUSES = {
+    "connect": "CONNECT BY", "match": "MATCH_RECOGNIZE", "pivots": "PIVOT", "cluster": "CLUSTER BY", "sort": "SORT BY",
+    "locks": "FOR UPDATE", "sample": "SAMPLE", "into": "INTO", "laterals": "LATERAL", "operation_modifiers": "modifiers",
+}  # fmt: skip
+
+
+def refuse(block: Block) -> Block:
+    for node, clause in _found(block.tree):
+        with block.environment.report.collecting():
+            raise refused(block.environment.text, node, "unsupported-clause", f"{clause} is not supported")
+    return block
+
+
+def _found(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
+    """Every clause of the tree that is not supported, with a node that has its place."""
+    for key, clause in _CLAUSES.items():
+        given = tree.args.get(key)
+        if given:
+            yield _node(given, tree), clause
+    yield from _in_group(tree)
+    yield from _in_limit(tree)
+    for setting in tree.args.get("settings") or []:
+        if setting.name and not setting.this.name.startswith(("max_", "optimize_", "log_")):
+            yield setting, f"the setting {setting.this.name}"
+    distinct = tree.args.get("distinct")
+    if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
+        yield distinct, "DISTINCT ON"
+
+
+def _in_group(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
+    group = tree.args.get("group")
+    if group is None:
+        return
+    if group.args.get("totals"):
+        yield group, "WITH TOTALS"
+    for kind, clause in ((exp.Rollup, "ROLLUP"), (exp.Cube, "CUBE"), (exp.GroupingSets, "GROUPING SETS")):
+        if group.find(kind) is not None:
+            yield group, clause
+
+
+def _in_limit(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
+    limit = tree.args.get("limit")
+    options = limit.args.get("limit_options") if limit is not None else None
+    if options is not None and (options.args.get("with_ties") or options.args.get("percent")):
+        yield limit, "LIMIT … WITH TIES"
+    order = tree.args.get("order")
+    for key in order.expressions if order is not None else []:
+        if key.args.get("with_fill"):
+            yield key, "WITH FILL"
+
+
+def _node(given: object, tree: exp.Select) -> exp.Expr:
+    found = given[0] if isinstance(given, list) else given
+    return found if isinstance(found, exp.Expr) else tree

@@ -1,0 +1,109 @@
+"""Passes: stars become columns, the select list's aliases become names.
+
+In: the select list of one SELECT. Out: `selected` and the scope's aliases. Called by transpile.
+Invariant: after these no star is left, and each column has the name ClickHouse gives it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.errors import did_you_mean
+from penstock.sql.block import Block, Selected
+from penstock.sql.column_names import column_name
+from penstock.sql.problems import refused
+from penstock.sql.scope import Relation
+
+
+def stars(block: Block) -> Block:
+    selected: list[Selected] = []
+    for node in block.tree.expressions:
+        with block.environment.report.collecting():
+            selected += _expanded(block, node)
+    return replace(block, selected=tuple(selected))
+
+
+def aliases(block: Block) -> Block:
+    """Names of the select list and of expressions inside it are seen in the whole SELECT."""
+    scope = block.translator.scope
+    found = dict(scope.aliases)
+    for node in _own_nodes(block.tree):
+        if isinstance(node, exp.Alias):
+            found.setdefault(node.alias, node.this)
+    windows = {each.name: each for each in block.tree.args.get("windows") or []}
+    scope = replace(scope, aliases=found, windows=windows)
+    return replace(block, translator=block.translator.with_scope(scope))
+
+
+def _own_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
+    """The nodes of the SELECT's expressions, not those of SELECTs inside it."""
+    for key in ("expressions", "prewhere", "where", "group", "having", "order"):
+        value = tree.args.get(key)
+        for root in value if isinstance(value, list) else [value] if value is not None else []:
+            yield from root.walk(prune=lambda node: isinstance(node, exp.Query))
+
+
+def _expanded(block: Block, node: exp.Expr) -> list[Selected]:
+    if isinstance(node, exp.Star):
+        return _star(block, node, block.translator.scope.relations)
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        relation = block.translator.scope.relation(node.table)
+        if relation is None:
+            known = [each.name for each in block.translator.scope.relations]
+            message = f"unknown table `{node.table}`"
+            raise refused(block.environment.text, node, "unknown-table", message, did_you_mean(node.table, known))
+        return _star(block, node.this, (relation,))
+    if isinstance(node, exp.Columns):
+        return _matching(block, node)
+    if isinstance(node, exp.Alias):
+        return [Selected(node.alias, node)]
+    return [Selected(column_name(node), node)]
+
+
+def _star(block: Block, star: exp.Star, relations: tuple[Relation, ...]) -> list[Selected]:
+    left_out = [each.name for each in star.args.get("except_") or []]
+    replaced = {each.alias: each.this for each in star.args.get("replace") or []}
+    found = [pair for pair in _columns(relations) if pair[1] not in left_out]
+    known = {name for _, name in _columns(relations)}
+    _check_known(block, star, [*left_out, *replaced], known)
+    return [Selected(name, _node(relation, name, replaced)) for relation, name in found]
+
+
+def _check_known(block: Block, star: exp.Star, names: list[str], known: set[str]) -> None:
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            node = next((each for each in star.find_all(exp.Identifier) if each.name == name), star)
+            raise refused(block.environment.text, node, "unknown-column", f"unknown column `{name}`", hint)
+
+
+def _columns(relations: tuple[Relation, ...]) -> list[tuple[Relation, str]]:
+    """Every column of `*`; a name that an earlier table has is given once more only under its table."""
+    found: list[tuple[Relation, str]] = []
+    seen: set[str] = set()
+    for relation in relations:
+        for name in relation.columns:
+            if name not in relation.hidden and name not in seen and not relation.name.startswith("__array"):
+                found.append((relation, name))
+                seen.add(name)
+    for relation in relations:
+        if relation.name.startswith("__array"):
+            found += [(relation, name) for name in relation.columns if name not in seen]
+    return found
+
+
+def _node(relation: Relation, name: str, replaced: Mapping[str, exp.Expr]) -> exp.Expr:
+    if name in replaced:
+        return replaced[name]
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(relation.name, quoted=True))
+
+
+def _matching(block: Block, node: exp.Columns) -> list[Selected]:
+    """COLUMNS('regular expression')."""
+    pattern = re.compile(node.this.name)
+    relations = block.translator.scope.relations
+    return [Selected(name, _node(relation, name, {})) for relation, name in _columns(relations) if pattern.search(name)]

@@ -1,0 +1,123 @@
+"""One table of a FROM: a data source, a pipe, a node, a CTE, a subquery, numbers(n).
+
+In: the node of the table. Out: its Spark text and its `Relation`. Called by passes.sources. Invariant:
+nodes, pipes and CTEs are written out where they are read, so the left-most one can read what is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from penstock.errors import did_you_mean
+from penstock.model.datasource import DataSource
+from penstock.model.pipe import Node, Pipe
+from penstock.sql.environment import Environment, Output
+from penstock.sql.functions.function import UINT64
+from penstock.sql.problems import refused
+from penstock.sql.scope import Relation
+from penstock.sql.spark_types import spark_type
+from penstock.sql.tree import call_name, call_parts, parse_query
+from penstock.sql.typed import Typed
+from penstock.sql.value_types import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with its alias, as Spark SQL."""
+
+    sql: str
+    relation: Relation
+    grouped: bool = False
+
+
+def table(environment: Environment, node: exp.Expr, place: int) -> Table:
+    """The table. Raises Refused."""
+    if isinstance(node, exp.Final):
+        message = "FINAL is not supported on this engine"
+        raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        return _subquery(environment.compile(environment, node.this), node.alias or f"__t{place}")
+    if not isinstance(node, exp.Table):
+        raise refused(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
+    if node.args.get("sample"):
+        raise refused(environment.text, node, "unsupported-clause", "SAMPLE is not supported")
+    if isinstance(node.this, exp.Anonymous):
+        return _function(environment, node)
+    if node.args.get("db") is not None:
+        name = f"{node.db}.{node.name}"
+        raise refused(environment.text, node, "unknown-table", f"unknown table `{name}`", _hint(environment, node.name))
+    return _named(environment, node, node.alias or node.name)
+
+
+def _hint(environment: Environment, name: str) -> str | None:
+    nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
+    return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
+
+
+def _subquery(output: Output, alias: str) -> Table:
+    columns = {
+        name: Typed(f"{quoted(alias)}.{quoted(name)}", value.type, value.spark) for name, value in output.columns
+    }
+    return Table(f"({output.sql}) AS {quoted(alias)}", Relation(alias, columns), output.grouped)
+
+
+def _named(environment: Environment, node: exp.Table, alias: str) -> Table:
+    """By name: a CTE, a node of this pipe, a pipe, a data source."""
+    name = node.name
+    cte = environment.ctes.get(name)
+    if cte is not None:
+        inner = replace(cte.environment, triggers=environment.triggers)
+        return _subquery(inner.compile(inner, cte.query), alias)
+    found = _node_named(environment, name)
+    if found is not None:
+        return _subquery(_inlined(environment, node, found), alias)
+    source = environment.project.datasource(name)
+    if source is None:
+        hint = _hint(environment, name)
+        raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
+    return _datasource(environment, source, alias)
+
+
+def _node_named(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
+    if environment.pipe is not None:
+        node = next((each for each in environment.pipe.nodes if each.name == name), None)
+        if node is not None:
+            return environment.pipe, node
+    pipe = environment.project.pipe(name)
+    return (pipe, pipe.result) if pipe is not None else None
+
+
+def _inlined(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> Output:
+    pipe, node = found
+    if f"{pipe.name}.{node.name}" in environment.inside:
+        way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
+        raise refused(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
+    inner = environment.of_node(pipe, node)
+    return inner.compile(inner, parse_query(node.sql))
+
+
+def _datasource(environment: Environment, source: DataSource, alias: str) -> Table:
+    placeholder = f"__{'new' if environment.triggers else 'all'}_{source.name}__"
+    environment.uses.table(placeholder, source.name)
+    columns = {
+        column.name: Typed(f"{quoted(alias)}.{quoted(column.name)}", column.type, spark_type(column.type))
+        for column in source.columns
+    }
+    return Table(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder))
+
+
+def _function(environment: Environment, node: exp.Table) -> Table:
+    """numbers(n) and numbers(start, n)."""
+    call = node.this
+    _, arguments = call_parts(call)
+    values = [int(each.name) for each in arguments if isinstance(each, exp.Literal) and each.name.isdigit()]
+    if call_name(call) != "numbers" or len(values) != len(arguments) or not 1 <= len(values) <= 2:
+        message = f"the table function `{call_name(call)}` is not supported"
+        raise refused(environment.text, node, "unknown-table", message, "numbers(n) is, with a literal")
+    start, count = values if len(values) == 2 else (0, values[0])
+    alias = node.alias or "numbers"
+    column = Typed(f"{quoted(alias)}.`number`", UINT64, "BIGINT")
+    sql = f"(SELECT id AS `number` FROM range({start}, {start + count})) AS {quoted(alias)}"
+    return Table(sql, Relation(alias, {"number": column}))

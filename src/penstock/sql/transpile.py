@@ -1,0 +1,151 @@
+"""ClickHouse or Spark SQL to analysed Spark SQL: the calls that other packages use, and the passes.
+
+In: a project and a text. Out: the values of `query`. Called by plan, deploy and serve. Invariant: all
+problems of a text are found before InvalidQuery is raised with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.model.datasource import Text
+from penstock.model.pipe import Dialect, Node, Pipe
+from penstock.model.project import Project
+from penstock.sql.block import Block, output_of
+from penstock.sql.environment import Environment, Output
+from penstock.sql.forward import compile_forward
+from penstock.sql.handlers import HANDLERS
+from penstock.sql.passes.ending import limit, limit_by, order
+from penstock.sql.passes.projection import check_grouping, group, having, items, qualify, where
+from penstock.sql.passes.refuse import refuse
+from penstock.sql.passes.select_list import aliases, stars
+from penstock.sql.passes.sources import sources
+from penstock.sql.passes.with_names import with_names
+from penstock.sql.problems import Refused, Report
+from penstock.sql.query import Query, Read, View
+from penstock.sql.scope import Scope, Uses
+from penstock.sql.single import compile_expression
+from penstock.sql.texts import split_format
+from penstock.sql.translator import Columns, Translator
+from penstock.sql.tree import parse_query
+from penstock.sql.unions import union
+from penstock.sql.views import view_of
+from penstock.sql.widening import cast_sql
+
+__all__ = [
+    "PASSES",
+    "cast_sql",
+    "compile_expression",
+    "compile_forward",
+    "compile_pipe",
+    "compile_sql",
+    "compile_view",
+    "split_format",
+]
+
+PASSES: tuple[Callable[[Block], Block], ...] = (
+    refuse,
+    with_names,
+    sources,
+    stars,
+    aliases,
+    where,
+    group,
+    items,
+    check_grouping,
+    having,
+    qualify,
+    order,
+    limit_by,
+    limit,
+)
+"""What is done to each SELECT, in this order; a SELECT inside is compiled when it is met."""
+
+
+def compile_pipe(project: Project, pipe: Pipe) -> Query:
+    """The SQL of what a pipe gives. Raises InvalidQuery."""
+    environment = _environment(project, pipe.result.sql).of_node(pipe, pipe.result)
+    output = _compiled(environment, f"the pipe `{pipe.name}` cannot be compiled")
+    return _query(project, environment.uses, output)
+
+
+def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
+    """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
+    environment = replace(_environment(project, node.sql).of_node(pipe, node), triggers=True)
+    message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
+    output = _compiled(environment, message)
+    view = view_of(environment, node, output)
+    environment.report.finish(message)
+    query = _query(project, environment.uses, view.output)
+    return View(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
+
+
+def compile_sql(project: Project, text: Text, dialect: Dialect) -> Query:
+    """One SELECT of a user. Raises InvalidQuery."""
+    environment = _environment(project, text)
+    return _query(project, environment.uses, _compiled(environment, "the SQL cannot be compiled"))
+
+
+def _environment(project: Project, text: Text) -> Environment:
+    return Environment(project, text, Uses(), Report(), compile_query)
+
+
+def _compiled(environment: Environment, message: str) -> Output:
+    output = Output("", ())
+    with environment.report.collecting():
+        output = compile_query(environment, parse_query(environment.text))
+    environment.report.finish(message)
+    return output
+
+
+def compile_query(environment: Environment, tree: exp.Query) -> Output:
+    """A SELECT or a UNION of SELECTs. Raises Refused for what ends the compilation."""
+    if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
+        return compile_query(environment, tree.this)
+    if isinstance(tree, exp.SetOperation):
+        return union(environment, tree)
+    if not isinstance(tree, exp.Select):
+        raise Refused(_not_select(environment, tree).problem)
+    block = Block(environment, tree, _translator(environment))
+    for each in PASSES:
+        block = each(block)
+        block = replace(block, translator=replace(block.translator, subquery=_subquery(block.environment)))
+    return output_of(block)
+
+
+def _not_select(environment: Environment, tree: exp.Expr) -> Refused:
+    return _translator(environment).refused(tree, "not-a-query", "only SELECT is allowed here")
+
+
+def _translator(environment: Environment) -> Translator:
+    return Translator(environment.text, Scope(), environment.uses, HANDLERS, _subquery(environment))
+
+
+def _subquery(environment: Environment) -> Callable[[exp.Query], tuple[str, Columns]]:
+    """Compiles a SELECT inside an expression."""
+
+    def compiled(tree: exp.Query) -> tuple[str, Columns]:
+        output = compile_query(environment.not_triggering(), tree)
+        return output.sql, output.columns
+
+    return compiled
+
+
+def _query(project: Project, uses: Uses, output: Output) -> Query:
+    columns = tuple((name, value.type) for name, value in output.columns)
+    return Query(output.sql, _reads(project, uses), columns)
+
+
+def _reads(project: Project, uses: Uses) -> tuple[Read, ...]:
+    """The trigger first, then by placeholder."""
+    reads = []
+    for placeholder in sorted(uses.datasources, key=lambda each: (not each.startswith("__new_"), each)):
+        name = uses.datasources[placeholder]
+        source = project.datasource(name)
+        known = source.column_names if source is not None else ()
+        used = uses.columns[placeholder]
+        reads.append(Read(placeholder, name, tuple(column for column in known if column in used)))
+    return tuple(reads)

@@ -1,0 +1,140 @@
+"""Both engines behind one question: the rows and types of a query.
+
+In: a query. Out: rows as plain values, comparable between engines. Called by the tests. Invariant:
+nothing is rounded; a value of one engine equals the other's or the test fails.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import pandas as pd
+from chdb.session import Session
+from pyspark.sql import SparkSession
+from sample import ROWS, SCHEMA, clickhouse_literal, project
+
+from penstock.errors import Location
+from penstock.model import types as t
+from penstock.model.datasource import Text
+from penstock.model.types import Type, bare
+from penstock.sql.query import Query
+from penstock.sql.spark_types import spark_type
+from penstock.sql.transpile import compile_sql
+
+Rows = list[tuple[object, ...]]
+
+
+@dataclass
+class ClickHouse:
+    session: Session = field(default_factory=Session)
+
+    def __post_init__(self) -> None:
+        self.session.query("CREATE DATABASE IF NOT EXISTS d ENGINE = Atomic")
+        columns = ", ".join(f"`{name}` {of}" for name, of in SCHEMA.items())
+        for name in ("t", "none"):
+            self.session.query(f"CREATE TABLE d.{name} ({columns}) ENGINE = Memory")
+        rows = ", ".join("(" + ", ".join(map(clickhouse_literal, row)) + ")" for row in ROWS)
+        self.session.query(f"INSERT INTO d.t VALUES {rows}")
+
+    def rows(self, sql: str) -> tuple[list[str], list[str], Rows]:
+        settings = "SETTINGS output_format_json_quote_denormals=1, session_timezone='UTC'"
+        self.session.query("USE d")
+        answer = self.session.query(f"{sql} {settings}", "JSONCompact").bytes()
+        document = json.loads(answer)
+        names = [each["name"] for each in document["meta"]]
+        types = [each["type"] for each in document["meta"]]
+        return names, types, [tuple(row) for row in document["data"]]
+
+
+@dataclass
+class Spark:
+    session: SparkSession
+
+    def __post_init__(self) -> None:
+        ddl = ", ".join(f"`{name}` {spark_type(column_type(name))}" for name in SCHEMA)
+        frame = self.session.createDataFrame([_spark_row(row) for row in ROWS], ddl)
+        frame.coalesce(1).createOrReplaceTempView("__all_t__")
+        frame.limit(0).createOrReplaceTempView("__all_none__")
+
+    def compile(self, sql: str) -> Query:
+        return compile_sql(project(), Text(sql, Location("q.sql")), "clickhouse")
+
+    def rows(self, query: Query) -> Rows:
+        found = self.session.sql(query.sql).collect()
+        return [tuple(shown(value, of) for value, (_, of) in zip(row, query.columns, strict=True)) for row in found]
+
+
+def _spark_row(row: tuple[object, ...]) -> tuple[object, ...]:
+    """UInt64 is a decimal in Spark."""
+    of = list(SCHEMA.values())
+    return tuple(Decimal(str(value)) if kind == "UInt64" else value for value, kind in zip(row, of, strict=True))
+
+
+def column_type(name: str) -> Type:
+    column = project().datasources[0].column(name)
+    assert column is not None
+    return column.type
+
+
+def shown(value: object, of: Type) -> object:
+    """A Spark value as ClickHouse's JSON has it."""
+    if value is None:
+        return None
+    match bare(of):
+        case t.Int():
+            assert not isinstance(value, bool), "a number, not a boolean"
+            return int(value)  # type: ignore[call-overload]
+        case t.Decimal():
+            return float(value)  # type: ignore[arg-type]
+        case t.Float(bits):
+            return _float(float(value), bits)  # type: ignore[arg-type]
+        case t.DateTime() | t.DateTime64():
+            return _moment(value, bare(of))
+        case t.Date():
+            return str(value)
+        case t.Array(inner):
+            return [shown(each, inner) for each in value]  # type: ignore[attr-defined]
+        case t.Map(key, item):
+            return {str(shown(k, key)): shown(v, item) for k, v in value.items()}  # type: ignore[attr-defined]
+        case t.Tuple(fields):
+            parts = [shown(each, inner) for each, (_, inner) in zip(value, fields, strict=True)]  # type: ignore[call-overload]
+            return parts
+        case _:
+            return value
+
+
+def _float(value: float, bits: int) -> object:
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def _moment(value: object, of: Type) -> str:
+    zone = getattr(of, "zone", None) or "UTC"
+    moment = pd.Timestamp(value).tz_localize("UTC").tz_convert(zone)
+    text = moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+    precision = of.precision if isinstance(of, t.DateTime64) else 0
+    return text[:19] + (f".{text[20:20 + precision]}" if precision else "")
+
+
+def same(ours: object, theirs: object) -> bool:
+    """Equal values; whole numbers and floats compare by value, Float32 by its shortest text."""
+    if isinstance(ours, float) and isinstance(theirs, (int, float)) and not isinstance(theirs, bool):
+        return ours == float(theirs) or math.isclose(ours, float(theirs), rel_tol=1e-15, abs_tol=0) or _float32(ours, float(theirs))
+    if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(same(ours[key], theirs[key]) for key in ours)
+    if isinstance(theirs, str) and theirs == "-nan":
+        return ours == "nan"
+    return ours == theirs
+
+
+def _float32(a: float, b: float) -> bool:
+    import struct
+    return struct.unpack("f", struct.pack("f", a)) == struct.unpack("f", struct.pack("f", b)) and abs(a) < 1e38 and repr(b).replace("-", "").replace(".", "").strip("0").__len__() <= 9
