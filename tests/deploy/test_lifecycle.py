@@ -178,6 +178,16 @@ def test_removing_is_destructive_and_can_be_rolled_back(running: Running) -> Non
     assert answer(running, "g") == [("7", 2)]
 
 
+def test_a_deleted_data_source_does_not_come_back_with_its_rows(running: Running) -> None:
+    running.deploy(project("k"))
+    running.post("k", [row(1)])
+    running.deploy(dict.fromkeys(project("k")), destructive=True)
+    running.deploy(project("k"))
+    assert answer(running, "k") == []
+    running.post("k", [row(2)])
+    assert answer(running, "k") == [("7", 1)]
+
+
 def test_a_plan_that_live_left_behind_is_not_promoted(running: Running) -> None:
     running.deploy(project("h"))
     staged = running.deploy(

@@ -17,7 +17,7 @@ from penstock.deploy.executor import PROMOTE, Stopped, execute, unfinished
 from penstock.deploy.fork import fork
 from penstock.deploy.options import DeployOptions
 from penstock.deploy.stepcodec import step_to_json
-from penstock.deploy.sweep import sweep
+from penstock.deploy.sweep import OVER, sweep
 from penstock.errors import InvalidProject, PenstockError, Problem
 from penstock.flow.view import Diverged
 from penstock.model.deployment import Deployment
@@ -99,7 +99,8 @@ class Deployer:
     def _plan(self, files: Mapping[str, str], suffix: str, options: DeployOptions) -> Plan:
         loaded = load_files(files)
         _raise_errors(loaded.problems)
-        plan = make_plan(self._live(), loaded.project, PlanOptions(suffix, options.allow_destructive))
+        streams = frozenset(self._core.stepper.heads)
+        plan = make_plan(self._live(), loaded.project, PlanOptions(suffix, options.allow_destructive, streams))
         _raise_errors(plan.problems)
         return plan
 
@@ -111,7 +112,16 @@ class Deployer:
         for table in live.manifest.tables:
             snapshots = self._core.registry.snapshots(table.id)
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes)
-        return Live(load_files(live.files).project, live.manifest, sizes)
+        return Live(load_files(live.files).project, live.manifest, sizes, self._columns())
+
+    def _columns(self) -> dict[str, tuple[str, ...]]:
+        """By table, the physical columns that any deployment which is not over may have made."""
+        columns: dict[str, tuple[str, ...]] = {}
+        for deployment in self._core.deployments.list():
+            if deployment.state not in OVER:
+                for table in deployment.manifest.tables:
+                    columns[table.id] = columns.get(table.id, ()) + tuple(field.name for field in table.fields)
+        return columns
 
     def _save(
         self, files: Mapping[str, str], options: DeployOptions, plan: Plan, told: Mapping[str, object]

@@ -175,8 +175,9 @@ def _new_problems(way: Transition, laid: Layout) -> tuple[Problem, ...]:
 
 
 def _free_stream(context: Context, source: DataSource) -> str:
-    """Raw rows arrive under the name of the data source, unless a renamed one has it still."""
-    used = {flow.stream for flow in context.live.manifest.landings}
+    """Raw rows arrive under the name of the data source, unless a renamed one has it still or a
+    deleted one had it."""
+    used = context.options.streams | {flow.stream for flow in context.live.manifest.landings}
     return source.name if source.name not in used else context.new_table(source)
 
 

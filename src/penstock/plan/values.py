@@ -48,10 +48,12 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """`suffix` ends the names of new physical tables; no other deployment has the same one."""
+    """`suffix` ends the names of new physical tables; no other deployment has the same one. `streams`
+    have batches in the log: a new data source does not take over those of a deleted one."""
 
     suffix: str
     allow_destructive: bool = False
+    streams: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,10 +79,12 @@ def _merge(
     sql = f"if({condition(values[1])}, {values[0].sql}, NULL)" if call.on_condition else values[0].sql
     types = state_arguments(of)
     state = State(sql, types, parameters or tuple(map(float, of.parameters)), over)
-    merged = call.row.merge(state)
     if call.form == "MergeState":
-        return Typed(merged, of, spark_type(of))
-    value = call.row.finish(replace(state, sql=merged))
+        return Typed(call.row.merge(state), of, spark_type(of))
+    if call.row.merged is not None:
+        value = call.row.merged(state)
+    else:
+        value = call.row.finish(replace(state, sql=call.row.merge(state)))
     return Typed(value, call.row.result(types), call.row.result_spark(types))
 
 

@@ -123,7 +123,8 @@ def between(tr: Translator, node: exp.Expr) -> Typed:
 
 def like(tr: Translator, node: exp.Expr) -> Typed:
     value, pattern = tr.translate(node.this), tr.translate(node.expression)
-    return like_of(tr, node, (value, pattern), "ILIKE" if isinstance(node, exp.ILike) else "LIKE")
+    word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
+    return like_of(tr, node, (value, pattern), f"NOT {word}" if node.args.get("negate") else word)
 
 
 def like_of(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str) -> Typed:
@@ -161,8 +162,3 @@ def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Type
         return Typed(f"if({condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
     branches = " ".join(f"WHEN {condition(test)} THEN {sql}" for test, sql in zip(tests, shown, strict=False))
     return Typed(f"CASE {branches} ELSE {shown[-1]} END", of, spark)
-
-
-def any_null(of: Type, *values: Typed) -> Type:
-    """Nullable where a value is."""
-    return null_if_any(of, list(values))

@@ -13,10 +13,12 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.sql.comparisons import comparable, connect
 from penstock.sql.scope import Relation
-from penstock.sql.spark_types import zero
+from penstock.sql.spark_types import spark_type, zero
+from penstock.sql.supertypes import supertype
 from penstock.sql.tables import Table
 from penstock.sql.translator import Translator
-from penstock.sql.typed import Typed, condition
+from penstock.sql.typed import Typed, as_spark, condition, typed
+from penstock.sql.value_types import value_type
 
 _KINDS = {
     (): "INNER JOIN", ("INNER",): "INNER JOIN", ("CROSS",): "CROSS JOIN", ("LEFT",): "LEFT JOIN",
@@ -90,15 +92,19 @@ def _after(kind: str, before: tuple[Relation, ...], right: Relation, using: list
 
 
 def _merged(relation: Relation, right: Relation, using: list[str], kind: str) -> Relation:
-    """The USING columns of the left side, from the right side where the left may miss."""
-    if kind not in ("RIGHT JOIN", "FULL JOIN"):
-        return relation
+    """The USING columns of the left side: of both sides' type, from the side that never misses."""
     columns = dict(relation.columns)
     for name in using:
         if name in columns:
-            own, other = columns[name], right.columns[name]
-            columns[name] = other if kind == "RIGHT JOIN" else replace(own, sql=f"coalesce({own.sql}, {other.sql})")
+            columns[name] = _merged_column(columns[name], right.columns[name], kind)
     return relation.with_columns(columns)
+
+
+def _merged_column(left: Typed, right: Typed, kind: str) -> Typed:
+    of = supertype((left.type, right.type)) or left.type
+    a, b = ((value.sql if value.type == of else as_spark(value, value_type(of))) for value in (left, right))
+    sql = {"RIGHT JOIN": b, "FULL JOIN": f"coalesce({a}, {b})"}.get(kind, a)
+    return typed(sql, of) if left.type != right.type else replace(left, sql=sql)
 
 
 def _zero_filled(relation: Relation, but: list[str]) -> Relation:
@@ -110,4 +116,5 @@ def _zero_if_missing(value: Typed) -> Typed:
     if value.nullable or value.spark == "VOID":
         return value
     default = zero(value.type)
-    return replace(value, sql=f"coalesce({value.sql}, CAST({default} AS {value.spark}))")
+    shown = default if value.spark == spark_type(value.type) else f"CAST({default} AS {value.spark})"
+    return replace(value, sql=f"coalesce({value.sql}, {shown})")

@@ -24,5 +24,6 @@ def sort_keys(value: Typed, node: exp.Expr) -> list[str]:
     direction = "DESC" if descending else "ASC"
     key = f"{value.sql} {direction} NULLS {'FIRST' if nulls_first else 'LAST'}"
     if isinstance(value.bare, t.Float) and value.constant is None and descending != nulls_first:
-        return [f"isnan({value.sql}) {'ASC' if descending else 'DESC'}", key]
+        rank = f"CASE WHEN {value.sql} IS NULL THEN 2 WHEN isnan({value.sql}) THEN 1 ELSE 0 END"
+        return [f"{rank} {'ASC' if descending else 'DESC'}", key]
     return [key]

@@ -50,7 +50,7 @@ SELECT id, avg(f) OVER w AS a, max(u8) OVER w AS b FROM t WINDOW w AS (ORDER BY 
 SELECT lc, sum(u8) AS s, sum(s) OVER () AS all FROM t GROUP BY lc ORDER BY lc;
 SELECT lc, count() AS c FROM t GROUP BY ALL ORDER BY lc;
 SELECT id FROM t QUALIFY row_number() OVER (PARTITION BY lc ORDER BY id) = 1 ORDER BY id;
-SELECT id FROM t PREWHERE u8 > 1 WHERE id < 5 ORDER BY id;
+SELECT id FROM t WHERE u8 > 1 AND id < 5 ORDER BY id;
 SELECT id FROM t WHERE id IN (1, 2, NULL) ORDER BY id;
 SELECT id FROM t WHERE ni IN (5, 7) ORDER BY id;
 SELECT id FROM t WHERE ni NOT IN (5, 7) ORDER BY id;

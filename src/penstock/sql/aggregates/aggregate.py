@@ -46,7 +46,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`plain` is a cheaper form of finish(state(…)) where there is one. `result_spark` is the Spark
+    """`plain` is a cheaper form of finish(state(…)), `merged` of finish(merge(…)), where there is one. `result_spark` is the Spark
     type that `finish` and `plain` give. `exact` is False where ClickHouse's own result is approximate
     and ours may differ from it."""
 
@@ -61,6 +61,7 @@ class Aggregate:
     empty: Callable[[Types], str]
     inputs: Callable[[Types], tuple[str, ...]]
     plain: Callable[[Input], str] | None = None
+    merged: Callable[[State], str] | None = None
     takes: Kind = "any"
     parameters: tuple[int, int] = (0, 0)
     exact: bool = True

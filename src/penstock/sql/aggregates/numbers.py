@@ -43,6 +43,7 @@ COUNT = Aggregate(
     state=_count,
     merge=lambda state: f"coalesce(sum({state.sql}){state.over}, 0L)",
     finish=lambda state: f"coalesce({state.sql}, 0L)",
+    merged=lambda state: f"coalesce(sum({state.sql}){state.over}, 0L)",
     empty=lambda types: "0L",
     inputs=lambda types: tuple("STRING" if bare(of) == t.Tuple(()) else value_type(of) for of in types),
     plain=_count,
@@ -120,10 +121,22 @@ def _avg_merge(state: State) -> str:
     return f"named_struct('sum', {total}, 'count', coalesce(sum({state.sql}.`count`){state.over}, 0L))"
 
 
-def _avg_finish(state: State) -> str:
-    none = "CAST(NULL AS DOUBLE)" if nullable(state.types[0]) else NAN
-    whole, count = f"({state.sql}).`sum`", f"({state.sql}).`count`"
-    return f"if({count} = 0L OR {count} IS NULL, {none}, CAST({whole} AS DOUBLE) / {count})"
+def _ratio(total: str, count: str, types: Types) -> str:
+    none = "CAST(NULL AS DOUBLE)" if nullable(types[0]) else NAN
+    whole = total if _avg_sum(types) == "DOUBLE" else f"CAST({total} AS DOUBLE)"
+    return f"if(coalesce({count}, 0L) = 0L, {none}, {whole} / {count})"
+
+
+def _avg_plain(call: Input) -> str:
+    if _avg_sum(call.types) == "DOUBLE":
+        return or_default(f"avg({call.args[0]}){call.over}", call.types, NAN)
+    count = f"count({call.args[0]}){call.over}"
+    return _ratio(f"sum({call.args[0]}){call.over}", count, call.types)
+
+
+def _avg_merged(state: State) -> str:
+    count = f"sum({state.sql}.`count`){state.over}"
+    return _ratio(f"sum({state.sql}.`sum`){state.over}", count, state.types)
 
 
 AVG = Aggregate(
@@ -134,9 +147,11 @@ AVG = Aggregate(
     storage=lambda types: f"STRUCT<`sum`: {_avg_sum(types)}, `count`: BIGINT>",
     state=_avg_state,
     merge=_avg_merge,
-    finish=_avg_finish,
+    finish=lambda state: _ratio(f"({state.sql}).`sum`", f"({state.sql}).`count`", state.types),
     empty=lambda types: f"named_struct('sum', CAST(0 AS {_avg_sum(types)}), 'count', 0L)",
     inputs=lambda types: (_avg_sum(types) if _avg_sum(types) == "DOUBLE" else value_type(bare(types[0])),),
+    plain=_avg_plain,
+    merged=_avg_merged,
     takes="number",
 )
 

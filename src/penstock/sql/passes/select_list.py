@@ -44,7 +44,7 @@ def _own_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
     for key in ("expressions", "prewhere", "where", "group", "having", "order"):
         value = tree.args.get(key)
         for root in value if isinstance(value, list) else [value] if value is not None else []:
-            yield from root.walk(prune=lambda node: isinstance(node, exp.Query))
+            yield from root.walk(prune=lambda node: isinstance(node, (exp.Query, exp.Star)))
 
 
 def _expanded(block: Block, node: exp.Expr) -> list[Selected]:
@@ -61,7 +61,14 @@ def _expanded(block: Block, node: exp.Expr) -> list[Selected]:
         return _matching(block, node)
     if isinstance(node, exp.Alias):
         return [Selected(node.alias, node)]
-    return [Selected(column_name(node), node)]
+    return [Selected(_column_name(block, node), node)]
+
+
+def _column_name(block: Block, node: exp.Expr) -> str:
+    """A later table's column keeps its table's name where an earlier one has a column of that name."""
+    relation = block.translator.scope.find(node.name) if isinstance(node, exp.Column) and node.table else None
+    clashes = relation is not None and relation.name != node.text("table")
+    return f"{node.text('table')}.{node.name}" if clashes else column_name(node)
 
 
 def _star(block: Block, star: exp.Star, relations: tuple[Relation, ...]) -> list[Selected]:
