@@ -119,13 +119,17 @@ def _moment(value: object, of: Type) -> str:
     moment = pd.Timestamp(value).tz_localize("UTC").tz_convert(zone)
     text = moment.strftime("%Y-%m-%d %H:%M:%S.%f")
     precision = of.precision if isinstance(of, t.DateTime64) else 0
-    return text[:19] + (f".{text[20:20 + precision]}" if precision else "")
+    return text[:19] + (f".{text[20 : 20 + precision]}" if precision else "")
 
 
 def same(ours: object, theirs: object) -> bool:
     """Equal values; whole numbers and floats compare by value, Float32 by its shortest text."""
     if isinstance(ours, float) and isinstance(theirs, (int, float)) and not isinstance(theirs, bool):
-        return ours == float(theirs) or math.isclose(ours, float(theirs), rel_tol=1e-15, abs_tol=0) or _float32(ours, float(theirs))
+        return (
+            ours == float(theirs)
+            or math.isclose(ours, float(theirs), rel_tol=1e-15, abs_tol=0)
+            or _float32(ours, float(theirs))
+        )
     if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
     if isinstance(ours, dict) and isinstance(theirs, dict):
@@ -137,4 +141,9 @@ def same(ours: object, theirs: object) -> bool:
 
 def _float32(a: float, b: float) -> bool:
     import struct
-    return struct.unpack("f", struct.pack("f", a)) == struct.unpack("f", struct.pack("f", b)) and abs(a) < 1e38 and repr(b).replace("-", "").replace(".", "").strip("0").__len__() <= 9
+
+    return (
+        struct.unpack("f", struct.pack("f", a)) == struct.unpack("f", struct.pack("f", b))
+        and abs(a) < 1e38
+        and repr(b).replace("-", "").replace(".", "").strip("0").__len__() <= 9
+    )

@@ -23,6 +23,10 @@ from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn,
 from penstock.model.types import String
 
 
+SMALL = 50_000
+"""Steps of fewer rows run in the session that is tuned for them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Advance:
     """The next step of a view: what it reads, where it will be, rows it reads (about)."""
@@ -53,7 +57,7 @@ def advance(lake: Lake, registry: Registry, view: View, step: Advance) -> int:
     sql = view.sql.replace(view.trigger.placeholder, relation(view.trigger.binding, step.part))
     for other in view.others:
         sql = sql.replace(other.placeholder, relation(other.binding, Latest()))
-    session = lake.spark if isinstance(step.part, Appended) and step.rows < 200_000 else lake.bulk
+    session = lake.spark if isinstance(step.part, Appended) and step.rows < SMALL else lake.bulk
     rows = session.sql(sql).toDF(*view.fields)
     rows = rows.selectExpr(*map(quoted, view.fields), f"CAST({step.seq} AS BIGINT) AS {SEQ}")
     before = registry.snapshots(view.table).rows

@@ -18,9 +18,8 @@ from pyspark.sql import SparkSession
 
 from penstock.lake.java import java_home
 from penstock.lake.names import CATALOG, NAMESPACE
+from penstock.lake.packages import package_conf
 from penstock.model.settings import Settings
-
-PACKAGES = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0", "org.xerial:sqlite-jdbc:3.50.3.0")
 
 # Without the catalog cache a session sees commits of other sessions at once (an expired cache
 # once showed an empty table to a busy session).
@@ -46,6 +45,8 @@ SPARK_CONF = {
 }
 # A local Spark listens to nobody but its own processes.
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+# A small step takes less time than compiling the code for it.
+SMALL_CONF = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
 
 
@@ -80,8 +81,9 @@ def open_lake(settings: Settings, home: Path) -> Lake:
     spark = _start(settings, home)
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
     bulk = spark.newSession()
-    for key, value in BULK_CONF.items():
-        bulk.conf.set(key, value)
+    for session, tuning in ((spark, SMALL_CONF), (bulk, BULK_CONF)):
+        for key, value in tuning.items():
+            session.conf.set(key, value)
     return Lake(spark, bulk, load_catalog(CATALOG, **_pyiceberg(settings, home)))
 
 
@@ -89,12 +91,12 @@ def _start(settings: Settings, home: Path) -> SparkSession:
     builder = SparkSession.builder.master(settings.spark.master)
     conf = SPARK_CONF | {
         "spark.driver.memory": settings.spark.driver_memory,
-        "spark.jars.packages": ",".join(settings.spark.packages or PACKAGES),
         "spark.local.dir": str(home / "tmp"),
         "spark.sql.warehouse.dir": str(home / "spark-warehouse"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'tmp'} -XX:+UseG1GC",
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     }
+    conf |= package_conf(settings.spark)
     if settings.spark.master.startswith("local"):
         conf |= LOOPBACK
     conf |= {f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in _iceberg(settings, home).items()}

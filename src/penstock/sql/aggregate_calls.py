@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import bare
 from penstock.sql.aggregates.aggregate import Input, State
 from penstock.sql.aggregates.combinators import Called
 from penstock.sql.aggregates.table import AGGREGATES, aggregate_named
@@ -20,7 +19,6 @@ from penstock.sql.spark_types import spark_type, state_arguments
 from penstock.sql.translator import Translator
 from penstock.sql.tree import call_name, call_parts
 from penstock.sql.typed import Typed, as_spark, condition, is_null
-from penstock.sql.widening import same_state
 
 _SIMPLE = ("sum", "min", "max", "any", "anyLast")
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
@@ -72,10 +70,11 @@ def _merge(
     if len(values) != 1 + call.on_condition:
         raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes one state")
     of = bare(values[0].type)
-    if not isinstance(of, t.AggregateFunction) or not _merges(call, of):
-        message = f"`{call_name(node)}` needs a state of `{call.row.name}`, this is {values[0].type}"
-        hint = did_you_mean(f"{of.function}Merge", [f"{of.function}Merge"]) if _is_state(of) else None
-        raise tr.refused(node, "wrong-argument-type", message, hint)
+    if not isinstance(of, t.AggregateFunction):
+        raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a state, this is {values[0].type}")
+    if not _merges(call, of):
+        message = f"`{call_name(node)}` needs a state of `{call.row.name}`, this is {of}"
+        raise tr.refused(node, "wrong-argument-type", message, f"did you mean `{of.function}Merge`?")
     sql = f"if({condition(values[1])}, {values[0].sql}, NULL)" if call.on_condition else values[0].sql
     types = state_arguments(of)
     state = State(sql, types, parameters or tuple(map(float, of.parameters)), over)
@@ -86,10 +85,6 @@ def _merge(
     else:
         value = call.row.finish(replace(state, sql=call.row.merge(state)))
     return Typed(value, call.row.result(types), call.row.result_spark(types))
-
-
-def _is_state(of: Type) -> bool:
-    return isinstance(of, t.AggregateFunction)
 
 
 def _merges(call: Called, of: t.AggregateFunction) -> bool:
@@ -115,7 +110,7 @@ def _fresh(
         args[0] = f"DISTINCT {args[0]}"
     given = Input(tuple(args), types, parameters, over)
     if call.form == "State":
-        return _state(tr, node, call, given, bool(tests))
+        return _state(tr, node, call, given)
     return _value(tr, node, call, given)
 
 
@@ -154,11 +149,11 @@ def _check(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed
             raise tr.refused(node, "wrong-argument-type", f"`{name}` needs {needed}, this is {value.type}")
 
 
-def _state(tr: Translator, node: exp.Anonymous, call: Called, given: Input, conditional: bool) -> Typed:
+def _state(tr: Translator, node: exp.Anonymous, call: Called, given: Input) -> Typed:
     if not call.row.has_state:
         raise tr.refused(node, "unsupported-state", f"states of `{call.row.name}` are not supported")
     name = (call_name(node) or "").removesuffix("State")
-    inner = name.removesuffix("If").removesuffix("State") if conditional else name
+    inner = name.removesuffix("If").removesuffix("State") if call.on_condition else name
     of = t.AggregateFunction(inner, given.types, tuple(f"{value:g}" for value in given.parameters))
     return Typed(call.row.state(given), of, spark_type(of))
 
@@ -187,8 +182,3 @@ def finalize(tr: Translator, node: exp.Anonymous, value: Typed) -> Typed:
     types = state_arguments(of)
     sql = row.finish(State(value.sql, types, tuple(map(float, of.parameters))))
     return Typed(sql, row.result(types), row.result_spark(types))
-
-
-def states_agree(have: Type, want: Type) -> bool:
-    """Whether a state may be stored as another."""
-    return same_state(have, want)

@@ -17,7 +17,14 @@ from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed, as_spark, is_null, null_if_any, typed
 from penstock.sql.value_types import value_type
 
-OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "intDiv"}
+OPERATORS: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.IntDiv: "intDiv",
+}
 _UINT64 = t.Int(64, signed=False)
 _TIMES = (t.Date, t.DateTime, t.DateTime64)
 
@@ -42,13 +49,23 @@ def combine(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
     if of == _UINT64 and _stays_small(operator, pair):
         sql = f"({as_spark(left, 'BIGINT')} {operator} {as_spark(right, 'BIGINT')})"
         return Typed(sql, null_if_any(of, pair), "BIGINT")
-    return typed(_formula(operator, left, right, of), null_if_any(of, pair))
+    result = null_if_any(of, pair)
+    if isinstance(of, t.Decimal):
+        return _decimal(operator, pair, of, result)
+    return typed(_formula(operator, left, right, of), result)
+
+
+def _decimal(operator: str, pair: tuple[Typed, Typed], of: t.Decimal, result: t.Type) -> Typed:
+    """Computed with all the digits that ClickHouse's integer behind the type has."""
+    digits = next(size for size in (9, 18, 38) if of.precision <= size)
+    spark = f"DECIMAL({digits},{of.scale})"
+    return Typed(f"CAST(({_exact(pair[0])} {operator} {_exact(pair[1])}) AS {spark})", result, spark)
 
 
 def _stays_small(operator: str, pair: tuple[Typed, Typed]) -> bool:
     """Whether a UInt64 can be kept as a Spark BIGINT: counts and sums are, columns are decimals."""
     small = all(value.spark in ("INT", "BIGINT") for value in pair)
-    return small and (operator == "+" or operator == "*" and any(value.bare == _UINT64 for value in pair))
+    return small and (operator == "+" or (operator == "*" and any(value.bare == _UINT64 for value in pair)))
 
 
 def _formula(operator: str, left: Typed, right: Typed, of: t.Type) -> str:
@@ -61,8 +78,6 @@ def _formula(operator: str, left: Typed, right: Typed, of: t.Type) -> str:
         return f"CAST(({as_spark(left, wide)} {sign} {as_spark(right, wide)}) AS {spark})"
     if operator == "%":
         return let(as_spark(right, "DOUBLE"), lambda d: f"if({d} = 0, double('NaN'), {as_spark(left, 'DOUBLE')} % {d})")
-    if isinstance(of, t.Decimal):
-        return f"CAST(({_exact(left)} {operator} {_exact(right)}) AS {spark})"
     result = f"({as_spark(left, spark)} {operator} {as_spark(right, spark)})"
     return f"CAST({result} AS {spark})" if spark.startswith("DECIMAL") else result
 

@@ -5,8 +5,11 @@ In: a node. Out: a name. Called by passes.select_list. Invariant: a plain column
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
+from penstock.sql.tokens import CALL_MARK
 from penstock.sql.tree import call_name, call_parts
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -31,30 +34,57 @@ def column_name(node: exp.Expr) -> str:
 
 def _shown(node: exp.Expr) -> str:
     """An expression inside another, as ClickHouse writes it."""
-    match node:
-        case exp.Column():
-            return f"{node.table}.{node.name}" if node.table else node.name
-        case exp.Alias() | exp.Paren():
-            return _shown(node.this)
-        case exp.Boolean():
-            return "true" if node.this else "false"
-        case exp.Literal():
-            return f"'{node.name}'" if node.args.get("is_string") else node.name
-        case exp.Not():
-            return f"not({_shown(node.this)})"
-        case exp.Neg():
-            return f"-{node.this.name}" if isinstance(node.this, exp.Literal) else f"negate({_shown(node.this)})"
-        case exp.Anonymous():
-            return _of_call(node)
     if type(node) in _OPERATORS:
         return f"{_OPERATORS[type(node)]}({_shown(node.this)}, {_shown(node.expression)})"
-    return node.sql(dialect="clickhouse").replace("@", "")
+    writer = _WRITERS.get(type(node))
+    return writer(node) if writer is not None else node.sql(dialect="clickhouse").replace(CALL_MARK, "")
 
 
-def _of_call(node: exp.Anonymous) -> str:
+def _literal(node: exp.Expr) -> str:
+    return f"'{node.name}'" if node.args.get("is_string") else node.name
+
+
+def _negated(node: exp.Expr) -> str:
+    return f"-{node.this.name}" if isinstance(node.this, exp.Literal) else f"negate({_shown(node.this)})"
+
+
+def _place(node: exp.Expr) -> str:
+    """A place in an array; the parser has taken 1 off a literal one."""
+    if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+        return str(int(node.name) + 1)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+        return str(1 - int(node.this.name))
+    return _shown(node)
+
+
+def _of_cast(node: exp.Expr) -> str:
+    to = node.args["to"]
+    name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse").replace("DATE", "Date")
+    escaped = name.replace("'", "\\'")
+    return f"CAST({_shown(node.this)}, '{escaped}')"
+
+
+def _of_call(node: exp.Expr) -> str:
     parameters, arguments = call_parts(node)
     given = f"({', '.join(map(_shown, parameters))})" if parameters else ""
     name = call_name(node)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         name, arguments = f"{name}Distinct", list(arguments[0].expressions)
     return f"{name}{given}({', '.join(map(_shown, arguments))})"
+
+
+_WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
+    exp.Column: lambda node: f"{node.text('table')}.{node.name}" if node.text("table") else node.name,
+    exp.Alias: lambda node: _shown(node.this),
+    exp.Paren: lambda node: _shown(node.this),
+    exp.Boolean: lambda node: "true" if node.this else "false",
+    exp.Is: lambda node: f"isNull({_shown(node.this)})",
+    exp.Interval: lambda node: f"toInterval{node.args['unit'].name.capitalize()}({node.this.name})",
+    exp.Bracket: lambda node: f"arrayElement({_shown(node.this)}, {_place(node.expressions[0])})",
+    exp.Cast: _of_cast,
+    exp.CastToStrType: _of_cast,
+    exp.Literal: _literal,
+    exp.Not: lambda node: f"not({_shown(node.this)})",
+    exp.Neg: _negated,
+    exp.Anonymous: _of_call,
+}

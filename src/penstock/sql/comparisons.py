@@ -97,13 +97,19 @@ def connect(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> T
     for value in values:
         if not isinstance(value.bare, _NUMBERS) and not is_null(value):
             raise tr.refused(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
-    return boolean(f"({f' {word} '.join(map(condition, values))})", *values)
+    return _logical(f"({f' {word} '.join(map(condition, values))})", values)
+
+
+def _logical(sql: str, values: list[Typed]) -> Typed:
+    """UInt8, or Bool where an operand is."""
+    of = t.Bool() if any(isinstance(value.bare, t.Bool) for value in values) else t.Int(8, signed=False)
+    return Typed(sql, null_if_any(of, values), "BOOLEAN")
 
 
 def negation(tr: Translator, node: exp.Expr) -> Typed:
     value = tr.translate(node.this)
     connect(tr, node, "NOT", [value])
-    return boolean(f"(NOT {condition(value)})", value)
+    return _logical(f"(NOT {condition(value)})", [value])
 
 
 def is_test(tr: Translator, node: exp.Expr) -> Typed:
@@ -156,7 +162,9 @@ def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Type
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
         raise tr.refused(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
     spark = value_type(of)
-    shown = [f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values]
+    shown = [
+        f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values
+    ]
     connect(tr, node, "if", tests)
     if len(tests) == 1:
         return Typed(f"if({condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)

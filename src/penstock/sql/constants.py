@@ -34,17 +34,26 @@ def adapt(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[Ty
 
 def constant_as(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typed:
     """A text literal as a literal of another type, where ClickHouse reads it so."""
-    from_text = _READERS.get(type(t.bare(of)))
-    if from_text is None or not isinstance(value.constant, str):
+    if type(t.bare(of)) not in _READERS or not isinstance(value.constant, str):
         return value
+    found = literal_as(value.constant, t.bare(of))
+    if found is None:
+        raise tr.refused(node, "invalid-literal", f"{value.sql} is not a value of {t.bare(of)}")
+    return found
+
+
+def literal_as(text: str, of: Type) -> Typed | None:
+    """A text as a literal of a bare type; None where it is no value of it, or the type has none."""
+    from_text = _READERS.get(type(of))
     try:
-        return from_text(value.constant, t.bare(of))
+        return from_text(text, of) if from_text is not None else None
     except ValueError:
-        message = f"{value.sql} is not a value of {t.bare(of)}"
-        raise tr.refused(node, "invalid-literal", message) from None
+        return None
 
 
 def _date(text: str, of: Type) -> Typed:
+    if not _MOMENT.fullmatch(text.strip()):
+        raise ValueError(text)
     return typed(f"DATE'{date.fromisoformat(text.strip()[:10]).isoformat()}'", t.Date())
 
 
@@ -52,6 +61,10 @@ def _moment(text: str, of: Type) -> Typed:
     if not _MOMENT.fullmatch(text.strip()):
         raise ValueError(text)
     moment = datetime.fromisoformat(text.strip())
+    if moment.microsecond and not isinstance(of, t.DateTime64):
+        raise ValueError(text)
+    digits = of.precision if isinstance(of, t.DateTime64) else 0
+    moment = moment.replace(microsecond=moment.microsecond // 10 ** (6 - digits) * 10 ** (6 - digits))
     sql = f"TIMESTAMP'{moment.isoformat(sep=' ')}'"
     return typed(from_wall_clock(sql, zone_of(of)), of)
 

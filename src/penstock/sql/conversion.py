@@ -7,8 +7,12 @@ of the wanted type's Spark type; `valid` is None where every value converts, NUL
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 TWO_64 = 2**64
+
+Overflow: TypeAlias = Literal["wraps", "refused"]
+"""What a number out of the type's range does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
 """Conversions to numbers: from texts, other numbers, dates and times.
 
 In: a value and a number type. Out: `Conversion`. Called by conversions. Invariant: integers wrap around
-as in ClickHouse where `accurate` does not forbid it.
+as in ClickHouse where `overflow` does not forbid it.
 """
 
 from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversion import TWO_64, Conversion
+from penstock.sql.conversion import TWO_64, Conversion, Overflow
 from penstock.sql.typed import Typed, as_spark
-from penstock.sql.value_types import value_type
+from penstock.sql.value_types import text_literal, value_type
 
 _INTEGER = "^[+-]?[0-9]+$"
 _DECIMAL = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -18,56 +18,67 @@ _SPECIAL = "^[+-]?(?i:inf|infinity|nan)$"
 _TEXTS = (t.String, t.FixedString, t.Json)
 
 
-def to_number(value: Typed, want: Type, accurate: bool) -> Conversion | None:
+def to_number(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
     match want:
         case t.Int():
-            return _to_integer(value, want, accurate)
+            return _to_integer(value, want, overflow)
         case t.Float():
-            return _to_float(value, want, accurate)
+            return _to_float(value, want, overflow)
         case t.Decimal():
             return _to_decimal(value, want)
         case _:
             return _to_bool(value)
 
 
-def _to_integer(value: Typed, want: t.Int, accurate: bool) -> Conversion | None:
+def _to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion | None:
     match value.bare:
         case t.Int() as have:
-            return _between_integers(value, have, want, accurate)
+            return _between_integers(value, have, want, overflow)
         case t.Bool():
             return Conversion(f"CAST({value.sql} AS {value_type(want)})")
         case t.Float():
-            return _from_float(value, want, accurate)
+            return _from_float(value, want, overflow)
         case t.Decimal():
             return Conversion(f"CAST({value.sql} AS {value_type(want)})", _in_range(value.sql, want))
-        case t.Date():
-            return _between_integers(Typed(f"unix_date({value.sql})", t.Int(32), "INT"), t.Int(32), want, accurate)
-        case t.DateTime() | t.DateTime64():
-            seconds = Typed(f"unix_seconds({value.sql})", t.Int(64), "BIGINT")
-            return _between_integers(seconds, t.Int(64), want, accurate)
-        case t.Enum(_, values):
-            pairs = ", ".join(f"'{name}', {number}" for name, number in values)
-            return Conversion(f"CAST(map({pairs})[{value.sql}] AS {value_type(want)})")
-        case of if isinstance(of, _TEXTS):
-            number = f"try_cast({value.sql} AS DECIMAL(38,0))"
-            valid = f"{value.sql} RLIKE '{_INTEGER}' AND coalesce({_in_range(number, want)}, false)"
-            return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
+        case t.Date() | t.DateTime() | t.DateTime64():
+            return _from_time(value, want, overflow)
         case _:
-            return None
+            return _text_to_integer(value, want)
+
+
+def _from_time(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
+    """Days since 1970 of a date, seconds of a time."""
+    if isinstance(value.bare, t.Date):
+        days = Typed(f"unix_date({value.sql})", t.Int(32), "INT")
+        return _between_integers(days, t.Int(32), want, overflow)
+    seconds = Typed(f"unix_seconds({value.sql})", t.Int(64), "BIGINT")
+    return _between_integers(seconds, t.Int(64), want, overflow)
+
+
+def _text_to_integer(value: Typed, want: t.Int) -> Conversion | None:
+    """Digits with a sign; the number of an enum's name."""
+    if isinstance(value.bare, t.Enum):
+        pairs = ", ".join(f"{text_literal(name)}, {number}" for name, number in value.bare.values)
+        return Conversion(f"CAST(map({pairs})[{value.sql}] AS {value_type(want)})")
+    if not isinstance(value.bare, _TEXTS):
+        return None
+    number = f"try_cast({value.sql} AS DECIMAL(38,0))"
+    valid = f"{value.sql} RLIKE '{_INTEGER}' AND coalesce({_in_range(number, want)}, false)"
+    return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
 
 
 def _in_range(sql: str, want: t.Int) -> str:
     return f"{sql} BETWEEN {want.low} AND {want.high}"
 
 
-def _between_integers(value: Typed, have: t.Int, want: t.Int, accurate: bool) -> Conversion:
+def _between_integers(value: Typed, have: t.Int, want: t.Int, overflow: Overflow) -> Conversion:
     spark = value_type(want)
     if want.low <= have.low and have.high <= want.high:
         return Conversion(as_spark(value, spark))
     if isinstance(value.constant, int) and want.low <= value.constant <= want.high:
         return Conversion(as_spark(value, spark))
     number = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
-    if accurate:
+    if overflow == "refused":
         return Conversion(f"CAST({number} AS {spark})", _in_range(number, want))
     return Conversion(_wrapped(number, value.spark, want))
 
@@ -85,22 +96,24 @@ def _wrapped(sql: str, have: str, want: t.Int) -> str:
     return f"CAST(shiftright(shiftleft({low}, {64 - want.bits}), {64 - want.bits}) AS {spark})"
 
 
-def _from_float(value: Typed, want: t.Int, accurate: bool) -> Conversion:
-    if accurate:
+def _from_float(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
+    if overflow == "refused":
         valid = f"{_in_range(value.sql, want)} AND {value.sql} = floor({value.sql})"
         return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
     if want.bits == 64:
         return Conversion(f"CAST({value.sql} AS {value_type(want)})")
     whole = Typed(f"CAST({value.sql} AS BIGINT)", t.Int(64), "BIGINT")
-    return _between_integers(whole, t.Int(64), want, accurate=False)
+    return _between_integers(whole, t.Int(64), want, "wraps")
 
 
-def _to_float(value: Typed, want: t.Float, accurate: bool) -> Conversion | None:
+def _to_float(value: Typed, want: t.Float, overflow: Overflow) -> Conversion | None:
     spark = value_type(want)
     match value.bare:
         case t.Int() | t.Float() | t.Decimal() | t.Bool():
             sql = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
-            valid = f"CAST(CAST({sql} AS FLOAT) AS DOUBLE) = {sql}" if accurate and spark == "FLOAT" else None
+            valid = (
+                f"CAST(CAST({sql} AS FLOAT) AS DOUBLE) = {sql}" if overflow == "refused" and spark == "FLOAT" else None
+            )
             return Conversion(as_spark(value, spark), valid)
         case t.Date():
             return Conversion(f"CAST(unix_date({value.sql}) AS {spark})")
@@ -120,9 +133,11 @@ def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
     """Digits after the scale are cut off, not rounded."""
     spark = value_type(want)
     match value.bare:
-        case t.Int() | t.Bool() | t.Float():
+        case t.Int() | t.Bool():
             sql = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
             return Conversion(f"CAST({sql} AS {spark})")
+        case t.Float():
+            return _from_float_to_decimal(value, want)
         case t.Decimal(_, scale):
             if scale <= want.scale:
                 return Conversion(f"CAST({value.sql} AS {spark})")
@@ -133,6 +148,16 @@ def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
             return Conversion(f"CAST({cut} AS {spark})", valid)
         case _:
             return None
+
+
+def _from_float_to_decimal(value: Typed, want: t.Decimal) -> Conversion:
+    """As ClickHouse has it: times 10**scale in doubles, the fraction cut off."""
+    spark = value_type(want)
+    scaled = f"({as_spark(value, 'DOUBLE')} * {float(10**want.scale)!r}D)"
+    whole = f"if({scaled} < 0, ceil({scaled}), floor({scaled}))"
+    one = "0." + "0" * (want.scale - 1) + "1" if want.scale else "1"
+    unit = f"CAST('{one}' AS DECIMAL({want.scale + 1},{want.scale}))"
+    return Conversion(f"CAST(CAST({whole} AS DECIMAL(19,0)) * {unit} AS {spark})")
 
 
 def _cut(sql: str, want: t.Decimal) -> Conversion:
@@ -146,7 +171,10 @@ def _to_bool(value: Typed) -> Conversion | None:
             return Conversion(value.sql if value.spark == "BOOLEAN" else f"({value.sql} <> 0)")
         case of if isinstance(of, _TEXTS):
             lowered = f"lower({value.sql})"
-            yes, no = "'true', 't', 'yes', 'y', 'on', 'enable', 'enabled', '1'", "'false', 'f', 'no', 'n', 'off', 'disable', 'disabled', '0'"
+            yes, no = (
+                "'true', 't', 'yes', 'y', 'on', 'enable', 'enabled', '1'",
+                "'false', 'f', 'no', 'n', 'off', 'disable', 'disabled', '0'",
+            )
             return Conversion(f"({lowered} IN ({yes}))", f"{lowered} IN ({yes}, {no})")
         case _:
             return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversion import Conversion
+from penstock.sql.conversion import Conversion, Overflow
 from penstock.sql.dates import wall_clock
 from penstock.sql.let import let
 from penstock.sql.typed import Typed, as_spark
@@ -21,25 +21,30 @@ _IPV6 = "^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*$"
 _TEXTS = (t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6)
 
 
-def to_text(value: Typed, want: Type, accurate: bool) -> Conversion | None:
+def to_text(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
     if isinstance(want, t.Enum):
         return _to_enum(value, want)
     shown = as_text(value)
-    if shown is None:
+    if shown is None or isinstance(want, t.String):
+        return Conversion(shown) if shown is not None else None
+    if isinstance(want, t.FixedString):
+        padded = f"concat({shown}, repeat(chr(0), {want.length} - octet_length({shown})))"
+        return Conversion(padded, f"octet_length({shown}) <= {want.length}")
+    if not isinstance(value.bare, (t.String, type(want))):
         return None
+    return _to_kept_text(shown, want)
+
+
+def _to_kept_text(shown: str, want: Type) -> Conversion | None:
+    """Types that are kept as a text of a certain form."""
     match want:
-        case t.String():
-            return Conversion(shown)
-        case t.FixedString(length):
-            padded = f"concat({shown}, repeat(chr(0), {length} - octet_length({shown})))"
-            return Conversion(padded, f"octet_length({shown}) <= {length}")
-        case t.UUID() if isinstance(value.bare, (t.String, t.UUID)):
+        case t.UUID():
             return Conversion(f"lower({shown})", f"{shown} RLIKE '{_UUID}'")
-        case t.IPv4() if isinstance(value.bare, (t.String, t.IPv4)):
+        case t.IPv4():
             return Conversion(shown, f"{shown} RLIKE '{_IPV4}'")
-        case t.IPv6() if isinstance(value.bare, (t.String, t.IPv6)):
+        case t.IPv6():
             return Conversion(f"lower({shown})", f"{shown} RLIKE '{_IPV6}'")
-        case t.Json() if isinstance(value.bare, (t.String, t.Json)):
+        case t.Json():
             return Conversion(shown, f"get_json_object({shown}, '$') IS NOT NULL")
         case _:
             return None
@@ -59,15 +64,13 @@ def _to_enum(value: Typed, want: t.Enum) -> Conversion | None:
 def as_text(value: Typed) -> str | None:
     """A value as ClickHouse writes it; None where that is not supported."""
     match value.bare:
-        case t.FixedString():
-            return f"rtrim(chr(0), {value.sql})" if value.constant is None else value.sql
+        case t.FixedString() if value.constant is None:
+            return f"rtrim(chr(0), {value.sql})"
         case of if isinstance(of, _TEXTS):
             return value.sql
-        case t.Bool():
-            return f"CAST({value.sql} AS STRING)"
-        case t.Int():
-            return f"CAST({as_spark(value, 'INT') if value.spark == 'BOOLEAN' else value.sql} AS STRING)"
-        case t.Date():
+        case t.Int() if value.spark == "BOOLEAN":
+            return f"CAST({as_spark(value, 'INT')} AS STRING)"
+        case t.Int() | t.Bool() | t.Date():
             return f"CAST({value.sql} AS STRING)"
         case t.DateTime():
             return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss')"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversion import Conversion
+from penstock.sql.conversion import Conversion, Overflow
 from penstock.sql.dates import from_wall_clock, wall_clock, zone_of
 from penstock.sql.typed import Typed, as_spark
 
@@ -21,7 +21,7 @@ _SECONDS_TEXT = "^[0-9]{5,10}$"
 _TEXTS = (t.String, t.FixedString, t.Json)
 
 
-def to_time(value: Typed, want: Type, accurate: bool) -> Conversion | None:
+def to_time(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
     match want:
         case t.Date():
             return _to_date(value)

@@ -83,13 +83,17 @@ def start_of(value: Typed, unit: str, step: int = 1) -> Typed:
     if unit in MONTHS:
         return typed(_months_start(wall, MONTHS[unit] * step), null_if_any(t.Date(), [value]))
     if unit == "WEEK":
-        weeks = f"date_add(DATE'1969-12-29', floor(datediff({wall}, DATE'1969-12-29') / {7 * step}) * {7 * step})"
+        passed = f"CAST(floor(datediff({wall}, DATE'1970-01-05') / {7 * step}) * {7 * step} AS INT)"
+        weeks = f"date_add(DATE'1970-01-05', {passed})"
         first = f"CAST(date_trunc('WEEK', {wall}) AS DATE)" if step == 1 else weeks
         return typed(first, null_if_any(t.Date(), [value]))
     named = t.DateTime(value.bare.zone if isinstance(value.bare, (t.DateTime, t.DateTime64)) else None)
     of = null_if_any(named, [value])
-    if step == 1 or unit == "DAY" and step == 1:
+    if step == 1:
         return typed(from_wall_clock(f"date_trunc('{unit}', {wall})", zone), of)
+    if unit == "HOUR":
+        hours = f"timestampadd(HOUR, CAST(floor(hour({wall}) / {step}) * {step} AS INT), date_trunc('DAY', {wall}))"
+        return typed(from_wall_clock(hours, zone), of)
     seconds = _SECONDS[unit] * step
     source = f"CAST({wall} AS TIMESTAMP)" if value.spark == "DATE" else wall
     cut = f"timestamp_seconds(floor(unix_seconds({source}) / {seconds}) * {seconds})"

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from penstock.model.datasource import Text
-from penstock.model.pipe import Node, Pipe
+from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
 from penstock.sql.problems import Report
 from penstock.sql.scope import Uses
@@ -43,13 +43,16 @@ class Cte:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """`inside` are the nodes and CTEs being compiled around this SELECT, to see cycles."""
+    """`inside` are the nodes being compiled around this SELECT, to see cycles; `compile` compiles a
+    tree of ClickHouse's dialect, `compile_text` the text itself, in its dialect."""
 
     project: Project
     text: Text
     uses: Uses
     report: Report
     compile: Compile
+    compile_text: Callable[[Environment], Output]
+    dialect: Dialect = "clickhouse"
     pipe: Pipe | None = None
     ctes: Mapping[str, Cte] = field(default_factory=dict)
     constants: Mapping[str, exp.Expr] = field(default_factory=dict)
@@ -59,7 +62,7 @@ class Environment:
     def of_node(self, pipe: Pipe, node: Node) -> Environment:
         """The environment of a node's own SQL."""
         inside = (*self.inside, f"{pipe.name}.{node.name}")
-        return replace(self, text=node.sql, pipe=pipe, ctes={}, constants={}, inside=inside)
+        return replace(self, text=node.sql, dialect=pipe.dialect, pipe=pipe, ctes={}, constants={}, inside=inside)
 
     def not_triggering(self) -> Environment:
         return replace(self, triggers=False)

@@ -53,7 +53,9 @@ def _check_shape(report: Report, text: Text, tree: exp.Select) -> None:
     for key, value in tree.args.items():
         if value and key not in _ALLOWED:
             with report.collecting():
-                clause = {"from_": "FROM", "joins": "JOIN", "group": "GROUP BY", "order": "ORDER BY"}.get(key, key.upper())
+                clause = {"from_": "FROM", "joins": "JOIN", "group": "GROUP BY", "order": "ORDER BY"}.get(
+                    key, key.upper()
+                )
                 node = value[0] if isinstance(value, list) else value
                 message = f"a FORWARD_QUERY is a select list only: {clause} is not allowed"
                 place = node if isinstance(node, exp.Expr) else tree

@@ -60,9 +60,12 @@ def _extract(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def _trim(tr: Translator, node: exp.Expr) -> Typed:
-    if node.args.get("expression") is not None:
+    characters = node.args.get("expression")
+    if characters is not None and characters.name != " ":
         raise tr.refused(node, "unsupported-syntax", "TRIM of other characters than blanks is not supported")
-    name = {"LEADING": "trimLeft", "TRAILING": "trimRight"}.get(str(node.args.get("position") or "").upper(), "trimBoth")
+    name = {"LEADING": "trimLeft", "TRAILING": "trimRight"}.get(
+        str(node.args.get("position") or "").upper(), "trimBoth"
+    )
     return call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.this]))
 
 

@@ -57,7 +57,10 @@ class _Walk:
         if len(names) == 1:
             return {names[0]: typed(self.parameter, _of(self.arrays[0]))}
         pairs = zip(names, self.arrays, strict=True)
-        return {name: typed(f"{self.parameter}.{quoted(str(place))}", _of(array)) for place, (name, array) in enumerate(pairs)}
+        return {
+            name: typed(f"{self.parameter}.{quoted(str(place))}", _of(array))
+            for place, (name, array) in enumerate(pairs)
+        }
 
     def _zipped(self) -> str:
         if len(self.arrays) == 1:

@@ -119,4 +119,6 @@ def common(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:
 def widen_all(values: list[Typed], of: Type) -> list[str]:
     """Values as the Spark type of their supertype."""
     spark = value_type(of)
-    return [f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values]
+    return [
+        f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values
+    ]

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
+from penstock.sql.literals import floating
 from penstock.sql.scope import Relation
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed, null_if_any
@@ -52,6 +53,8 @@ def named(tr: Translator, node: exp.Expr, name: str) -> Typed:
     if aliased is not None and name not in tr.resolving:
         return replace(tr, resolving=tr.resolving | {name}).translate(aliased)
     relation = tr.scope.find(name)
+    if relation is None and name.lower() in ("nan", "inf", "infinity"):
+        return floating(float(name))
     if relation is None:
         known = (*tr.scope.column_names, *tr.scope.aliases)
         raise tr.refused(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, known))

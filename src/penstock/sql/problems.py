@@ -6,8 +6,6 @@ Invariant: a node knows the place of its first token; a text without one is blam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -43,20 +41,32 @@ def refused(text: Text, node: exp.Expr | None, code: str, message: str, hint: st
     return Refused(Problem(code, message, place_of(text, offset), hint))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """A `with` block that a refusal ends; the refusal is noted and goes no further."""
+
+    problems: list[Problem]
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, stop: BaseException | None, trace: object) -> bool:
+        if not isinstance(stop, Refused):
+            return False
+        if stop.problem not in self.problems:
+            self.problems.append(stop.problem)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Collects problems, so that all are reported at once."""
 
     problems: list[Problem] = field(default_factory=list)
 
-    @contextmanager
-    def collecting(self) -> Iterator[None]:
+    def collecting(self) -> Collecting:
         """What is refused in the block is noted and ends the block, not the compilation."""
-        try:
-            yield
-        except Refused as stop:
-            if stop.problem not in self.problems:
-                self.problems.append(stop.problem)
+        return Collecting(self.problems)
 
     def finish(self, message: str) -> None:
         """Raise InvalidQuery if there were problems."""

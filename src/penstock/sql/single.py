@@ -46,7 +46,8 @@ def _only(text: Text, tree: exp.Select) -> exp.Expr:
     used = [key for key, value in tree.args.items() if value and key not in ("expressions", "kind")]
     if len(tree.expressions) != 1 or used:
         raise refused(text, tree, "invalid-expression", "expected one expression")
-    return tree.expressions[0]
+    only: exp.Expr = tree.expressions[0]
+    return only
 
 
 def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:

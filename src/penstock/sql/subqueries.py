@@ -108,5 +108,7 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
         return Typed(f"(({lefts}) IN ({sql}))", of, "BOOLEAN")
     name, column = columns[0]
     left, right = comparable(tr, node, value, Typed(f"s.{quoted(name)}", column.type, column.spark))
-    rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (f" WHERE s.{quoted(name)} IS NOT NULL" if column.nullable else "")
+    rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
+        f" WHERE s.{quoted(name)} IS NOT NULL" if column.nullable else ""
+    )
     return Typed(f"({left} IN ({rows}))", of, "BOOLEAN")

@@ -13,6 +13,9 @@ from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.typed import NOTHING
 
+DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
+"""The decimal digits of an integer of so many bits."""
+
 _TEXTS = (t.String, t.FixedString)
 
 
@@ -45,26 +48,20 @@ def _pair(left: Type, right: Type) -> Type | None:
 
 
 def _numbers(left: Type, right: Type) -> Type | None:
-    match (left, right):
-        case (t.Bool(), t.Bool()):
-            return left
-        case (t.Bool(), _) if isinstance(right, (t.Int, t.Float, t.Decimal)):
-            return _numbers(t.Int(8, signed=False), right) or right
-        case (_, t.Bool()):
-            return _numbers(right, left)
+    a, b = (t.Int(8, signed=False) if isinstance(of, t.Bool) else of for of in (left, right))
+    match (a, b):
         case (t.Int(), t.Int()):
-            return _integers(left, right)
+            return _integers(a, b)
         case (t.Float(), t.Float()):
-            return t.Float(max(left.bits, right.bits))
+            return t.Float(max(a.bits, b.bits))
         case (t.Float(), t.Int(bits)):
-            return t.Float(32) if left.bits == 32 and bits <= 16 else t.Float(64) if bits <= 32 else None
+            return t.Float(32) if a.bits == 32 and bits <= 16 else t.Float(64) if bits <= 32 else None
         case (t.Decimal(p1, s1), t.Decimal(p2, s2)):
-            scale = max(s1, s2)
-            return _decimal(max(p1 - s1, p2 - s2) + scale, scale)
+            return _decimal(max(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
         case (t.Decimal(p, s), t.Int(bits)):
-            return _decimal(max(p - s, {8: 3, 16: 5, 32: 10, 64: 20}[bits]) + s, s)
+            return _decimal(max(p - s, DIGITS[bits]) + s, s)
         case (t.Int(), t.Float() | t.Decimal()):
-            return _numbers(right, left)
+            return _numbers(b, a)
         case _:
             return None
 
@@ -148,18 +145,14 @@ def _integer_arithmetic(operator: str, a: t.Int, b: t.Int) -> Type:
 def _decimal_arithmetic(operator: str, a: Type, b: Type) -> Type | None:
     if isinstance(a, t.Float) or isinstance(b, t.Float):
         return t.Float(64)
-    left, right = _as_decimal(a), _as_decimal(b)
-    if left is None or right is None or operator not in "+-*":
+    if operator not in ("+", "-", "*"):
         return None
-    scale = left.scale + right.scale if operator == "*" else max(left.scale, right.scale)
-    return _decimal(max(left.precision, right.precision), scale)
-
-
-def _as_decimal(of: Type) -> t.Decimal | None:
-    match of:
-        case t.Decimal():
-            return of
-        case t.Int(bits):
-            return t.Decimal({8: 9, 16: 9, 32: 9, 64: 18}[bits], 0)
+    match (a, b):
+        case (t.Decimal(p, s), t.Decimal(q, r)):
+            return _decimal(max(p, q), s + r if operator == "*" else max(s, r))
+        case (t.Decimal(), t.Int()):
+            return a
+        case (t.Int(), t.Decimal()):
+            return b
         case _:
             return None

@@ -18,7 +18,7 @@ from penstock.sql.functions.function import UINT64
 from penstock.sql.problems import refused
 from penstock.sql.scope import Relation
 from penstock.sql.spark_types import spark_type
-from penstock.sql.tree import call_name, call_parts, parse_query
+from penstock.sql.tree import call_name, call_parts
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted
 
@@ -47,11 +47,14 @@ def table(environment: Environment, node: exp.Expr, place: int) -> Table:
         return _function(environment, node)
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
-        raise refused(environment.text, node, "unknown-table", f"unknown table `{name}`", _hint(environment, node.name))
+        raise refused(
+            environment.text, node, "unknown-table", f"unknown table `{name}`", hint_for(environment, node.name)
+        )
     return _named(environment, node, node.alias or node.name)
 
 
-def _hint(environment: Environment, name: str) -> str | None:
+def hint_for(environment: Environment, name: str) -> str | None:
+    """The nearest name that SQL may read here."""
     nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
     return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
 
@@ -70,17 +73,18 @@ def _named(environment: Environment, node: exp.Table, alias: str) -> Table:
     if cte is not None:
         inner = replace(cte.environment, triggers=environment.triggers)
         return _subquery(inner.compile(inner, cte.query), alias)
-    found = _node_named(environment, name)
+    found = node_named(environment, name)
     if found is not None:
-        return _subquery(_inlined(environment, node, found), alias)
+        return _subquery(inlined(environment, node, found), alias)
     source = environment.project.datasource(name)
     if source is None:
-        hint = _hint(environment, name)
+        hint = hint_for(environment, name)
         raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
     return _datasource(environment, source, alias)
 
 
-def _node_named(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
+def node_named(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
+    """The node that a name means: one of this pipe, else another pipe's result."""
     if environment.pipe is not None:
         node = next((each for each in environment.pipe.nodes if each.name == name), None)
         if node is not None:
@@ -89,23 +93,30 @@ def _node_named(environment: Environment, name: str) -> tuple[Pipe, Node] | None
     return (pipe, pipe.result) if pipe is not None else None
 
 
-def _inlined(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> Output:
+def inlined(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> Output:
+    """A node compiled where it is read. Raises Refused where it reads itself."""
     pipe, node = found
     if f"{pipe.name}.{node.name}" in environment.inside:
         way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
         raise refused(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
     inner = environment.of_node(pipe, node)
-    return inner.compile(inner, parse_query(node.sql))
+    return inner.compile_text(inner)
 
 
 def _datasource(environment: Environment, source: DataSource, alias: str) -> Table:
-    placeholder = f"__{'new' if environment.triggers else 'all'}_{source.name}__"
-    environment.uses.table(placeholder, source.name)
+    placeholder = placeholder_of(environment, source)
     columns = {
         column.name: Typed(f"{quoted(alias)}.{quoted(column.name)}", column.type, spark_type(column.type))
         for column in source.columns
     }
     return Table(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder))
+
+
+def placeholder_of(environment: Environment, source: DataSource) -> str:
+    """What stands for a data source in the SQL; noted as read."""
+    placeholder = f"__{'new' if environment.triggers else 'all'}_{source.name}__"
+    environment.uses.table(placeholder, source.name)
+    return placeholder
 
 
 def _function(environment: Environment, node: exp.Table) -> Table:

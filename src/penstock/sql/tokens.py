@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import sqlglot
 from sqlglot.parsers.clickhouse import ClickHouseParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 CALL_MARK = "@"
 """Ends the name of a call, so that sqlglot has no class for it and keeps name and arguments."""
@@ -21,8 +21,37 @@ PARAMETERS = "parameters"
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 # Words that a parenthesis may follow without a call, and calls whose arguments have a grammar.
 _NO_CALLS = frozenset(
-    "cast extract trim by columns in exists not and or on as using offset settings ties apply interval like ilike "
-    "union except is null insert filter window primary_key values".split()
+    [
+        "cast",
+        "extract",
+        "trim",
+        "by",
+        "columns",
+        "in",
+        "exists",
+        "not",
+        "and",
+        "or",
+        "on",
+        "as",
+        "using",
+        "offset",
+        "settings",
+        "ties",
+        "apply",
+        "interval",
+        "like",
+        "ilike",
+        "union",
+        "except",
+        "is",
+        "null",
+        "insert",
+        "filter",
+        "window",
+        "primary_key",
+        "values",
+    ]
 )
 _CALLS = frozenset({TokenType.VAR, *ClickHouseParser.FUNC_TOKENS})
 
@@ -132,7 +161,7 @@ def _is_call(token: Token, before: TokenType | None) -> bool:
 def parametric_calls(tokens: Tokens) -> Tokens:
     """`f(p)(x)` → `f(parameters(p), x)`."""
     out: Tokens = []
-    merged = set()
+    merged: set[int] = set()
     for index, token in enumerate(tokens):
         if index in merged:
             continue

@@ -28,6 +28,7 @@ from penstock.sql.problems import Refused, Report
 from penstock.sql.query import Query, Read, View
 from penstock.sql.scope import Scope, Uses
 from penstock.sql.single import compile_expression
+from penstock.sql.spark_dialect import compile_spark
 from penstock.sql.texts import split_format
 from penstock.sql.translator import Columns, Translator
 from penstock.sql.tree import parse_query
@@ -67,14 +68,14 @@ PASSES: tuple[Callable[[Block], Block], ...] = (
 
 def compile_pipe(project: Project, pipe: Pipe) -> Query:
     """The SQL of what a pipe gives. Raises InvalidQuery."""
-    environment = _environment(project, pipe.result.sql).of_node(pipe, pipe.result)
+    environment = _environment(project, pipe.result.sql, pipe.dialect).of_node(pipe, pipe.result)
     output = _compiled(environment, f"the pipe `{pipe.name}` cannot be compiled")
     return _query(project, environment.uses, output)
 
 
 def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
     """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
-    environment = replace(_environment(project, node.sql).of_node(pipe, node), triggers=True)
+    environment = replace(_environment(project, node.sql, pipe.dialect).of_node(pipe, node), triggers=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     output = _compiled(environment, message)
     view = view_of(environment, node, output)
@@ -85,20 +86,27 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
 
 def compile_sql(project: Project, text: Text, dialect: Dialect) -> Query:
     """One SELECT of a user. Raises InvalidQuery."""
-    environment = _environment(project, text)
+    environment = _environment(project, text, dialect)
     return _query(project, environment.uses, _compiled(environment, "the SQL cannot be compiled"))
 
 
-def _environment(project: Project, text: Text) -> Environment:
-    return Environment(project, text, Uses(), Report(), compile_query)
+def _environment(project: Project, text: Text, dialect: Dialect) -> Environment:
+    return Environment(project, text, Uses(), Report(), compile_query, compile_text, dialect)
 
 
 def _compiled(environment: Environment, message: str) -> Output:
     output = Output("", ())
     with environment.report.collecting():
-        output = compile_query(environment, parse_query(environment.text))
+        output = compile_text(environment)
     environment.report.finish(message)
     return output
+
+
+def compile_text(environment: Environment) -> Output:
+    """The environment's text, in its dialect. Raises Refused for what ends the compilation."""
+    if environment.dialect == "spark":
+        return compile_spark(environment)
+    return compile_query(environment, parse_query(environment.text))
 
 
 def compile_query(environment: Environment, tree: exp.Query) -> Output:

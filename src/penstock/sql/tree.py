@@ -48,7 +48,7 @@ def call_name(node: exp.Expr) -> str | None:
     return None
 
 
-def call_parts(node: exp.Anonymous) -> tuple[list[exp.Expr], list[exp.Expr]]:
+def call_parts(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
     """The parameters and the arguments of a call."""
     arguments = list(node.expressions)
     if arguments and call_name(arguments[0]) == PARAMETERS:
@@ -62,7 +62,7 @@ def _parse(text: Text) -> exp.Expr:
     try:
         found = [each for each in _DIALECT.parser().parse(tokenize(text.text), text.text) if each is not None]
     except ParseError as error:
-        raise Refused(_syntax_problem(text, error)) from error
+        raise syntax_problem(text, error) from error
     except TokenError as error:
         message = str(error).splitlines()[0].removesuffix(":")
         raise refused(text, None, "invalid-sql", f"the SQL cannot be read: {message}") from error
@@ -71,11 +71,12 @@ def _parse(text: Text) -> exp.Expr:
     return found[0]
 
 
-def _syntax_problem(text: Text, error: ParseError) -> Problem:
+def syntax_problem(text: Text, error: ParseError) -> Refused:
+    """What sqlglot's parser stopped at, at its place."""
     first = error.errors[0] if error.errors else {}
     context = str(first.get("start_context") or "")
     near = str(first.get("highlight") or "").removesuffix(CALL_MARK)
     offset = len(context) if text.text.startswith(context) else text.text.rfind(context) + len(context)
     described = str(first.get("description") or "invalid expression").rstrip(".").lower()
     message = f"invalid SQL near `{near}`: {described}" if near else f"invalid SQL: {described}"
-    return Problem("invalid-sql", message, place_of(text, offset))
+    return Refused(Problem("invalid-sql", message, place_of(text, offset)))

@@ -50,4 +50,5 @@ def _as(output: Output, columns: tuple[tuple[str, Typed], ...]) -> str:
     for (name, own), (_, whole) in zip(output.columns, columns, strict=True):
         same = own.spark == whole.spark
         shown.append(quoted(name) if same else widen_all([Typed(quoted(name), own.type, own.spark)], whole.type)[0])
-    return f"(SELECT {', '.join(f'{sql} AS {quoted(name)}' for sql, (name, _) in zip(shown, columns, strict=True))} FROM ({output.sql}))"
+    listed = ", ".join(f"{sql} AS {quoted(name)}" for sql, (name, _) in zip(shown, columns, strict=True))
+    return f"(SELECT {listed} FROM ({output.sql}))"

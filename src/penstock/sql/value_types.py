@@ -9,8 +9,6 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type, nullable
 
-ZERO_UUID = "00000000-0000-0000-0000-000000000000"
-
 
 def value_type(of: Type) -> str:
     """The Spark type of a plain type's values. Raises ValueError for an aggregate state."""
@@ -71,30 +69,30 @@ def value_zero(of: Type) -> str:
             return _scalar_zero(of)
 
 
+_ZEROS: dict[type[Type], str] = {
+    t.Bool: "false",
+    t.Date: "DATE'1970-01-01'",
+    t.DateTime: "TIMESTAMP'1970-01-01 00:00:00'",
+    t.DateTime64: "TIMESTAMP'1970-01-01 00:00:00'",
+    t.UUID: "'00000000-0000-0000-0000-000000000000'",
+    t.Json: "'{}'",
+    t.IPv4: "'0.0.0.0'",
+    t.IPv6: "'::'",
+}
+
+
 def _scalar_zero(of: Type) -> str:
     match of:
-        case t.Bool():
-            return "false"
-        case t.Date():
-            return "DATE'1900-01-01'" if of.wide else "DATE'1970-01-01'"
-        case t.DateTime() | t.DateTime64():
-            return "TIMESTAMP'1970-01-01 00:00:00'"
         case t.Int() | t.Float() | t.Decimal():
             return f"CAST(0 AS {value_type(of)})"
         case t.FixedString(length):
             return f"repeat(chr(0), {length})"
-        case t.UUID():
-            return f"'{ZERO_UUID}'"
         case t.Enum(_, values):
             return text_literal(min(values, key=lambda pair: pair[1])[0])
-        case t.Json():
-            return "'{}'"
-        case t.IPv4():
-            return "'0.0.0.0'"
-        case t.IPv6():
-            return "'::'"
+        case t.Date(wide=True):
+            return "DATE'1900-01-01'"
         case _:
-            return "''"
+            return _ZEROS.get(type(of), "''")
 
 
 def text_literal(text: str) -> str:

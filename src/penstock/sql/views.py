@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import Problem, did_you_mean
-from penstock.model.datasource import Column, DataSource, Text
+from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Materialized, Node
 from penstock.sql.column_names import column_name
 from penstock.sql.environment import Environment, Output
 from penstock.sql.problems import refused
 from penstock.sql.single import column_value, row_translator
+from penstock.sql.spark_dialect import parse_spark
 from penstock.sql.spark_types import spark_type, zero
 from penstock.sql.storing import as_column, why_not
 from penstock.sql.tree import parse_query, parse_select_list
@@ -45,7 +46,7 @@ def view_of(environment: Environment, node: Node, output: Output) -> Target:
         problem = Problem("unknown-datasource", message, kind.location, did_you_mean(kind.datasource, names))
         environment.report.problems.append(problem)
         return Target(kind.datasource, output)
-    _check_shape(environment, parse_query(node.sql))
+    _check_shape(environment, _tree(environment))
     _check_names(environment, output, target)
     return Target(target.name, _stored(environment, output, target))
 
@@ -74,12 +75,16 @@ def _check_names(environment: Environment, output: Output, target: DataSource) -
 
 
 def _refused(environment: Environment, name: str, code: str, message: str, hint: str | None = None) -> Exception:
-    return refused(environment.text, _node_of(environment.text, name), code, message, hint)
+    return refused(environment.text, _node_of(environment, name), code, message, hint)
 
 
-def _node_of(text: Text, name: str) -> exp.Expr:
+def _tree(environment: Environment) -> exp.Query:
+    return parse_spark(environment.text) if environment.dialect == "spark" else parse_query(environment.text)
+
+
+def _node_of(environment: Environment, name: str) -> exp.Expr:
     """The select list's expression of a name."""
-    tree = parse_query(text)
+    tree = _tree(environment)
     return next((each for each in tree.selects if column_name(each) == name), tree)
 
 

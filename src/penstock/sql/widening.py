@@ -10,7 +10,7 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.spark_types import spark_type
-from penstock.sql.supertypes import supertype
+from penstock.sql.supertypes import DIGITS, supertype
 from penstock.sql.typed import NOTHING, Typed, as_spark
 from penstock.sql.value_types import value_type
 
@@ -62,23 +62,29 @@ def _holds(want: Type, have: Type) -> bool:
             return set(new) >= set(old)
         case (t.DateTime64(p, _), t.DateTime64(q, _)):
             return p >= q
-        case (t.DateTime(), t.DateTime()) | (t.DateTime64(), t.DateTime()):
+        case (t.DateTime() | t.DateTime64(), t.DateTime()):
             return True
         case (t.String(), t.FixedString() | t.Enum() | t.UUID() | t.Json() | t.IPv4() | t.IPv6()):
             return True
         case (t.FixedString(n), t.FixedString(m)):
             return n == m
-        case (t.Array(a), t.Array(b)):
-            return (not nullable(b) or nullable(a)) and _holds(bare(a), bare(b))
-        case (t.Map(k1, v1), t.Map(k2, v2)):
-            return _holds(bare(k1), bare(k2)) and (not nullable(v2) or nullable(v1)) and _holds(bare(v1), bare(v2))
-        case (t.Tuple(f1), t.Tuple(f2)) if have != NOTHING:
-            return len(f1) == len(f2) and all(
-                (not nullable(b) or nullable(a)) and _holds(bare(a), bare(b))
-                for (_, a), (_, b) in zip(f1, f2, strict=True)
-            )
+        case (t.Array() | t.Map() | t.Tuple(), t.Array() | t.Map() | t.Tuple()) if have != NOTHING:
+            return _parts_hold(want, have)
         case _:
             return have == NOTHING or want == have or supertype((want, have)) == want or _number_fits(want, have)
+
+
+def _parts_hold(want: Type, have: Type) -> bool:
+    match (want, have):
+        case (t.Array(a), t.Array(b)):
+            pairs = [(a, b)]
+        case (t.Map(k1, v1), t.Map(k2, v2)):
+            pairs = [(k1, k2), (v1, v2)]
+        case (t.Tuple(f1), t.Tuple(f2)) if len(f1) == len(f2):
+            pairs = [(a, b) for (_, a), (_, b) in zip(f1, f2, strict=True)]
+        case _:
+            return False
+    return all((not nullable(old) or nullable(new)) and _holds(bare(new), bare(old)) for new, old in pairs)
 
 
 def _number_fits(want: Type, have: Type) -> bool:
@@ -87,7 +93,7 @@ def _number_fits(want: Type, have: Type) -> bool:
         case (t.Decimal(p, s), t.Decimal(q, r)):
             return s >= r and p - s >= q - r
         case (t.Decimal(p, s), t.Int(bits)):
-            return p - s >= {8: 3, 16: 5, 32: 10, 64: 20}[bits]
+            return p - s >= DIGITS[bits]
         case (t.Float(64), t.Int(bits)):
             return bits <= 32
         case _:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlglot import exp
 
@@ -98,14 +99,14 @@ def _ranking(spark_name: str, of: t.Type, spark: str) -> Callable[[Translator, e
     return build
 
 
-def _neighbour(spark_name: str, in_frame: bool) -> Callable[[Translator, exp.Expr, Over], Typed]:
+def _neighbour(spark_name: str, frame: Literal["any", "whole"]) -> Callable[[Translator, exp.Expr, Over], Typed]:
     """lag and lead; the forms …InFrame only where the frame does not cut them off."""
 
     def build(tr: Translator, node: exp.Expr, over: Over) -> Typed:
         _, arguments = call_parts(node) if isinstance(node, exp.Anonymous) else ([], [])
         values = tr.all(arguments)
-        wanted = spark_name == "lag" and over.frame is None or over.frame == _ALL_ROWS
-        if not 1 <= len(values) <= 3 or (in_frame and not wanted):
+        wanted = (spark_name == "lag" and over.frame is None) or over.frame == _ALL_ROWS
+        if not 1 <= len(values) <= 3 or (frame == "whole" and not wanted):
             message = f"`{call_name(node)}` is supported over all rows of its partition only"
             hint = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
             raise tr.refused(node, "unsupported-frame", message, hint)
@@ -124,8 +125,8 @@ WINDOW_FUNCTIONS: Mapping[str, Callable[[Translator, exp.Expr, Over], Typed]] = 
     "dense_rank": _ranking("dense_rank", _UINT64, "INT"),
     "percent_rank": _ranking("percent_rank", t.Float(64), "DOUBLE"),
     "ntile": _ranking("ntile", _UINT64, "INT"),
-    "lag": _neighbour("lag", in_frame=False),
-    "lead": _neighbour("lead", in_frame=False),
-    "lagInFrame": _neighbour("lag", in_frame=True),
-    "leadInFrame": _neighbour("lead", in_frame=True),
+    "lag": _neighbour("lag", "any"),
+    "lead": _neighbour("lead", "any"),
+    "lagInFrame": _neighbour("lag", "whole"),
+    "leadInFrame": _neighbour("lead", "whole"),
 }

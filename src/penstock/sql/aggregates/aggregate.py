@@ -46,9 +46,9 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`plain` is a cheaper form of finish(state(…)), `merged` of finish(merge(…)), where there is one. `result_spark` is the Spark
-    type that `finish` and `plain` give. `exact` is False where ClickHouse's own result is approximate
-    and ours may differ from it."""
+    """`plain` is a cheaper form of finish(state(…)) and `merged` of finish(merge(…)), where there is one.
+    `result_spark` is the Spark type that these give. `exact` is False where ClickHouse's own result is
+    approximate and ours may differ from it."""
 
     name: str
     arity: tuple[int, int]

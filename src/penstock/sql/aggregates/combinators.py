@@ -48,6 +48,8 @@ def _conditioned(name: str, form: Form) -> Called | None:
             return Called(row, inner, on_condition=True)
     or_null = rest.endswith("OrNull")
     rest = rest.removesuffix("OrNull")
+    # `sumIfMerge` merges states of sumIf: the condition is in them already.
+    on_condition = on_condition and form not in ("Merge", "MergeState")
     if (row := aggregate_named(rest)) is not None:
         return Called(row, form, on_condition, or_null=or_null)
     row = aggregate_named(rest.removesuffix("Distinct")) if rest.endswith("Distinct") else None

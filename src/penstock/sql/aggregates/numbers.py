@@ -85,15 +85,28 @@ def _sum(call: Input) -> str:
     return f"CAST({total} AS {storage})" if storage.startswith("DECIMAL") else total
 
 
+def _sum_finish(state: State) -> str:
+    """A sum of UInt64 wraps around, as in ClickHouse; its state keeps all digits."""
+    spark = value_type(sum_type(state.types))
+    whole = sum_storage(state.types) == "DECIMAL(38,0)"
+    sql = f"CAST({state.sql} % {2**64} AS {spark})" if whole else state.sql
+    return or_default(sql, state.types, f"CAST(0 AS {_sum_result(state.types)})")
+
+
+def _sum_result(types: Types) -> str:
+    storage = sum_storage(types)
+    return "DECIMAL(20,0)" if storage == "DECIMAL(38,0)" else storage
+
+
 SUM = Aggregate(
     name="sum",
     arity=(1, 1),
     result=lambda types: nullable_like(sum_type(types), types),
-    result_spark=sum_storage,
+    result_spark=_sum_result,
     storage=sum_storage,
     state=_sum,
     merge=lambda state: _sum(Input((state.sql,), state.types, over=state.over)),
-    finish=lambda state: or_default(state.sql, state.types, f"CAST(0 AS {sum_storage(state.types)})"),
+    finish=_sum_finish,
     empty=lambda types: f"CAST({'NULL' if nullable(types[0]) else 0} AS {sum_storage(types)})",
     inputs=_sum_inputs,
     takes="number",

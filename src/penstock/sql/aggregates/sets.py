@@ -155,9 +155,7 @@ def _best(name: str, spark: str) -> Aggregate:
         storage=_best_storage,
         state=best,
         merge=lambda state: f"{spark}({state.sql}){state.over}",
-        finish=lambda state: or_default(
-            f"({state.sql}).`argument`", state.types, value_zero(bare(state.types[0]))
-        ),
+        finish=lambda state: or_default(f"({state.sql}).`argument`", state.types, value_zero(bare(state.types[0]))),
         empty=lambda types: f"CAST(NULL AS {_best_storage(types)})",
         inputs=value_inputs,
     )

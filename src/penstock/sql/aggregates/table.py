@@ -41,7 +41,7 @@ _ALIASES = {
 _ANY_CASE = ("count", "sum", "avg", "min", "max", "any", "corr")
 
 AGGREGATES: Mapping[str, Aggregate] = {row.name: row for row in _ROWS}
-_BY_NAME: Mapping[str, Aggregate] = AGGREGATES | {alias: AGGREGATES[name] for alias, name in _ALIASES.items()}
+_BY_NAME: Mapping[str, Aggregate] = {**AGGREGATES, **{alias: AGGREGATES[name] for alias, name in _ALIASES.items()}}
 
 
 def aggregate_named(name: str) -> Aggregate | None:

@@ -13,7 +13,7 @@ from penstock.model.types import Type, nullable
 from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import MANY, STRING, UINT8, UINT32, UINT64, BadArguments, Function, simple
 from penstock.sql.supertypes import supertype
-from penstock.sql.typed import NOTHING, Typed, as_spark, null_if_any, typed
+from penstock.sql.typed import NOTHING, Typed, as_spark, typed
 from penstock.sql.value_types import value_type, value_zero
 
 
@@ -118,7 +118,7 @@ def _average(values: Sequence[Typed]) -> Typed:
     array_sum_type(t.bare(element_type(values[0])))
     array = values[0].sql
     total = f"aggregate({array}, 0D, (a, x) -> a + CAST(x AS DOUBLE))"
-    return typed(f"if(size({array}) = 0, double('NaN'), {total} / size({array}))", t.Float(64))
+    return typed(f"if(size({array}) = 0, 0D, {total} / size({array}))", t.Float(64))
 
 
 def _extreme(name: str, spark: str) -> Function:
@@ -152,7 +152,9 @@ def _slice(values: Sequence[Typed]) -> Typed:
         raise BadArguments("the length of `arraySlice` must be a literal from 0")
     if values[1].constant < 0:
         place = f"greatest({place}, - size({array}))"
-        return Typed(f"if(size({array}) = 0, {array}, slice({array}, {place}, {length}))", values[0].type, values[0].spark)
+        return Typed(
+            f"if(size({array}) = 0, {array}, slice({array}, {place}, {length}))", values[0].type, values[0].spark
+        )
     return Typed(f"slice({array}, {place}, {length})", values[0].type, values[0].spark)
 
 
@@ -230,11 +232,20 @@ FUNCTIONS: tuple[Function, ...] = (
     _pushed("arrayPushFront", "array_prepend({0}, {1})"),
     _same("arrayDistinct", "array_distinct(filter({0}, x -> x IS NOT NULL))"),
     _same("arrayReverse", "reverse({0})"),
-    _same("arrayCompact", "transform(filter(transform({0}, (x, i) -> struct(x AS v, if(i = 0, false, x <=> {0}[i - 1]) AS r)), s -> NOT s.r), s -> s.v)"),
+    _same(
+        "arrayCompact",
+        "transform(filter(transform({0}, (x, i) -> struct(x AS v, if(i = 0, false, x <=> {0}[i - 1]) AS r)), "
+        "s -> NOT s.r), s -> s.v)",
+    ),
     Function("arrayFlatten", (1, 1), ("array",), _flatten),
     Function("arraySlice", (2, 3), ("array", "integer"), _slice),
     Function("arrayStringConcat", (1, 2), ("array", "string"), _join),
-    Function("arrayConcat", (1, MANY), ("array",), lambda values: typed(f"concat({', '.join(v.sql for v in values)})", values[0].bare)),
+    Function(
+        "arrayConcat",
+        (1, MANY),
+        ("array",),
+        lambda values: typed(f"concat({', '.join(v.sql for v in values)})", values[0].bare),
+    ),
     Function("range", (1, 3), ("integer",), _range),
     Function("array", (0, MANY), ("any",), _make_array, strict=False),
     Function("map", (2, MANY), ("any",), _make_map, strict=False),
@@ -242,8 +253,18 @@ FUNCTIONS: tuple[Function, ...] = (
     _of_map("mapValues", "map_values"),
     Function("mapContains", (2, 2), ("map", "any"), _map_contains),
     Function("cosineDistance", (2, 2), ("array",), _distance),
-    simple("arrayEnumerate", "array", "CAST(if(size({0}) = 0, array(), sequence(1, size({0}))) AS ARRAY<BIGINT>)", t.Array(UINT32)),
+    simple(
+        "arrayEnumerate",
+        "array",
+        "CAST(if(size({0}) = 0, array(), sequence(1, size({0}))) AS ARRAY<BIGINT>)",
+        t.Array(UINT32),
+    ),
 )
-ARRAY_FOLDS = {"arraySum": _sum, "arrayMin": _extreme("arrayMin", "array_min").build, "arrayMax": _extreme("arrayMax", "array_max").build, "arrayAvg": _average}
+ARRAY_FOLDS = {
+    "arraySum": _sum,
+    "arrayMin": _extreme("arrayMin", "array_min").build,
+    "arrayMax": _extreme("arrayMax", "array_max").build,
+    "arrayAvg": _average,
+}
 ALIASES = {"flatten": "arrayFlatten"}
 ANY_CASE = ("flatten",)

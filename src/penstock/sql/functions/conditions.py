@@ -58,18 +58,15 @@ def _assume_not_null(values: Sequence[Typed]) -> Typed:
 
 
 def _extreme(name: str) -> Function:
+    """greatest, least: NULLs are passed over."""
+
     def build(values: Sequence[Typed]) -> Typed:
         of = common_type(values)
         if len(values) == 1:
             return values[0]
-        shown = [_as(value, of) for value in values]
-        sql = f"{name}({', '.join(shown)})"
-        if not any(value.nullable for value in values):
-            return typed(sql, of)
-        missing = " OR ".join(f"{value} IS NULL" for value in shown)
-        return typed(f"if({missing}, NULL, {sql})", of)
+        return typed(f"{name}({', '.join(_as(value, of) for value in values)})", of)
 
-    return Function(name, (1, MANY), ("any",), build)
+    return Function(name, (1, MANY), ("any",), build, strict=False)
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -7,12 +7,13 @@ In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Inva
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions import CAST, Mode, convert
 from penstock.sql.functions.function import BadArguments, Function, simple
-from penstock.sql.typed import Typed
+from penstock.sql.typed import Typed, null_if_any
 
 _PLAIN: Mapping[str, Type] = {
     **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
@@ -52,7 +53,7 @@ def _to(name: str, of: Type) -> tuple[Function, ...]:
 
         return build
 
-    rows = [Function(f"to{name}", (1, 1), ("any",), plain)]
+    rows = [Function(f"to{name}", (1, 1), ("any",), plain)] if name != "Date" else []
     if name != "String":
         rows.append(Function(f"to{name}OrZero", (1, 1), ("string",), forgiving(_OR_ZERO)))
         rows.append(Function(f"to{name}OrNull", (1, 1), ("string",), forgiving(_OR_NULL)))
@@ -63,7 +64,7 @@ def _to(name: str, of: Type) -> tuple[Function, ...]:
 def _or_default(of: Type) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
         default = _converted(values[1], of, CAST).sql if len(values) > 1 else None
-        return _converted(values[0], of, Mode("zero", accurate=True, default=default))
+        return _converted(values[0], of, Mode("zero", "refused", default=default))
 
     return build
 
@@ -74,6 +75,17 @@ def _zone(values: Sequence[Typed], place: int) -> str | None:
     if not isinstance(values[place].constant, str):
         raise BadArguments("the time zone must be a text literal")
     return str(values[place].constant)
+
+
+def _to_date(values: Sequence[Typed]) -> Typed:
+    """toDate(time, zone) is the day on the zone's clock."""
+    value, zone = values[0], _zone(values, 1) if len(values) > 1 else None
+    match value.bare:
+        case t.DateTime() if zone:
+            value = replace(value, type=null_if_any(t.DateTime(zone), [value]))
+        case t.DateTime64(precision, _) if zone:
+            value = replace(value, type=null_if_any(t.DateTime64(precision, zone), [value]))
+    return _converted(value, t.Date(), CAST)
 
 
 def _to_datetime(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
@@ -131,6 +143,7 @@ FUNCTIONS: tuple[Function, ...] = (
         Function(f"parseDateTime64BestEffort{end}", (1, 3), ("string",), _to_datetime64(mode))
         for end, mode in _MODES.items()
     ),
+    Function("toDate", (1, 2), ("any", "constant"), _to_date),
     Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed),
     simple("toLowCardinality", "any", "{0}", lambda values: values[0].type),
     simple("toNullable", "any", "{0}", lambda values: t.Nullable(values[0].bare)),

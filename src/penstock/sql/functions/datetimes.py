@@ -6,6 +6,7 @@ are those of the type's zone; a zone argument comes before the type's own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -92,7 +93,8 @@ def _now64(values: Sequence[Typed]) -> Typed:
 
 
 _FORMATS = {
-    "%Y": "yyyy", "%m": "MM", "%d": "dd", "%H": "HH", "%M": None, "%i": "mm", "%S": "ss", "%s": "ss", "%F": "yyyy-MM-dd",
+    "%Y": "yyyy", "%m": "MM", "%d": "dd", "%H": "HH", "%M": None, "%i": "mm", "%S": "ss", "%s": "ss",
+    "%F": "yyyy-MM-dd",
     "%T": "HH:mm:ss", "%R": "HH:mm", "%y": "yy", "%D": "MM/dd/yy", "%j": "DDD", "%I": "hh", "%p": "a", "%b": "MMM",
     "%a": "EEE", "%W": "EEEE", "%e": None, "%%": "%",
 }  # fmt: skip
@@ -101,21 +103,20 @@ _FORMATS = {
 def _format(values: Sequence[Typed]) -> Typed:
     """%-codes to Spark's pattern letters; those that Spark has no letters for are refused."""
     pattern = constant_text(values[1], "the format")
-    parts, place = [], 0
-    while place < len(pattern):
-        code = pattern[place : place + 2] if pattern[place] == "%" else pattern[place]
-        letters = "MMMM" if code == "%M" else _FORMATS.get(code) if len(code) == 2 else _plain(code)
-        if letters is None:
-            raise BadArguments(f"the format code `{code}` is not supported")
-        parts.append(letters)
-        place += len(code)
+    parts = [_letters(piece) for piece in re.findall(r"%.|[^%]+|%", pattern)]
     value = in_zone(values[0], values, 2)
     moment = f"CAST({wall_clock(value)} AS TIMESTAMP)" if value.spark == "DATE" else wall_clock(value)
     return typed(f"date_format({moment}, {text_literal(''.join(parts))})", null_if_any(STRING, [value]))
 
 
-def _plain(character: str) -> str:
-    return f"'{character}'" if character.isalpha() else "''" if character == "'" else character
+def _letters(piece: str) -> str:
+    """A %-code, or the text between two of them, in Spark's pattern."""
+    if not piece.startswith("%"):
+        return "'" + piece.replace("'", "''") + "'"
+    letters = "MMMM" if piece == "%M" else _FORMATS.get(piece)
+    if letters is None:
+        raise BadArguments(f"the format code `{piece}` is not supported")
+    return letters
 
 
 def _to_zone(values: Sequence[Typed]) -> Typed:
@@ -199,7 +200,25 @@ FUNCTIONS: tuple[Function, ...] = (
 )
 ALIASES = {
     "YEAR": "toYear", "QUARTER": "toQuarter", "MONTH": "toMonth", "DAY": "toDayOfMonth", "DAYOFMONTH": "toDayOfMonth",
-    "DAYOFYEAR": "toDayOfYear", "DAYOFWEEK": "toDayOfWeek", "HOUR": "toHour", "MINUTE": "toMinute", "SECOND": "toSecond",
+    "DAYOFYEAR": "toDayOfYear", "DAYOFWEEK": "toDayOfWeek", "HOUR": "toHour", "MINUTE": "toMinute",
+    "SECOND": "toSecond",
     "curdate": "today", "current_date": "today", "DATE_FORMAT": "formatDateTime", "LAST_DAY": "toLastDayOfMonth",
 }  # fmt: skip
-ANY_CASE = ("now", "now64", "YEAR", "QUARTER", "MONTH", "DAY", "DAYOFMONTH", "DAYOFYEAR", "DAYOFWEEK", "HOUR", "MINUTE", "SECOND", "curdate", "current_date", "DATE_FORMAT", "LAST_DAY")
+ANY_CASE = (
+    "now",
+    "now64",
+    "YEAR",
+    "QUARTER",
+    "MONTH",
+    "DAY",
+    "DAYOFMONTH",
+    "DAYOFYEAR",
+    "DAYOFWEEK",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "curdate",
+    "current_date",
+    "DATE_FORMAT",
+    "LAST_DAY",
+)

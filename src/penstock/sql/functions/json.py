@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.let import let
 from penstock.sql.typed import Typed, null_if_any, typed
 from penstock.sql.value_types import text_literal
 
-_INTEGER = "^-?[0-9]+$"
+_NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 def _path(steps: Sequence[Typed]) -> str:
@@ -49,31 +50,46 @@ def _extract(name: str, of: Type, formula: Callable[[str], str]) -> Function:
     return Function(name, (1, 16), ("string", "constant"), build)
 
 
+def _is_number(v: str) -> str:
+    return f"({_kind(v)} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {_kind(v)} LIKE 'DECIMAL%')"
+
+
 def _text(v: str) -> str:
-    return f"if({_kind(v)} = 'STRING', CAST({v} AS STRING), '')"
+    """Texts as they are, other values as their JSON; '' for null and for what is not there."""
+    number = as_text(typed(f"CAST(CAST({v} AS STRING) AS DOUBLE)", FLOAT64))
+    fraction = f"{_is_number(v)} AND {_kind(v)} <> 'BIGINT' AND CAST({v} AS STRING) RLIKE '[.eE]'"
+    return (
+        f"CASE WHEN {v} IS NULL OR {_kind(v)} = 'VOID' THEN '' WHEN {_kind(v)} = 'STRING' THEN CAST({v} AS STRING) "
+        f"WHEN {fraction} THEN {number} ELSE to_json({v}) END"
+    )
 
 
 def _integer(low: int, high: int, spark: str) -> Callable[[str], str]:
+    """Numbers without their fraction, and texts that are numbers."""
+
     def formula(v: str) -> str:
-        number = f"try_cast(CAST({v} AS STRING) AS DECIMAL(38,0))"
-        is_number = f"{_kind(v)} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {_kind(v)} LIKE 'DECIMAL%'"
-        whole = f"CAST({v} AS STRING) RLIKE '{_INTEGER}' AND {number} BETWEEN {low} AND {high}"
-        return f"if(({is_number}) AND {whole}, CAST({number} AS {spark}), CAST(0 AS {spark}))"
+        shown = f"CAST({v} AS STRING)"
+        number = f"try_cast({shown} AS DECIMAL(38,10))"
+        whole = f"if({number} < 0, ceil({number}), floor({number}))"
+        given = f"({_is_number(v)} OR ({_kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
+        return f"if({given} AND {whole} BETWEEN {low} AND {high}, CAST({whole} AS {spark}), CAST(0 AS {spark}))"
 
     return formula
 
 
 def _float(v: str) -> str:
-    is_number = f"{_kind(v)} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {_kind(v)} LIKE 'DECIMAL%'"
-    return f"if({is_number}, try_cast(CAST({v} AS STRING) AS DOUBLE), 0D)"
+    shown = f"CAST({v} AS STRING)"
+    given = f"({_is_number(v)} OR ({_kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
+    return f"if({given}, CAST({shown} AS DOUBLE), 0D)"
 
 
 def _bool(v: str) -> str:
-    return f"if({_kind(v)} = 'BOOLEAN', CAST({v} AS BOOLEAN), false)"
+    number = f"({_kind(v)} = 'BIGINT' AND CAST({v} AS STRING) <> '0')"
+    return f"CAST(coalesce({number} OR ({_kind(v)} = 'BOOLEAN' AND CAST({v} AS STRING) = 'true'), false) AS INT)"
 
 
 def _raw(v: str) -> str:
-    return f"coalesce(to_json({v}), '')"
+    return f"coalesce(if({_kind(v)} = 'VOID', 'null', to_json({v})), '')"
 
 
 def _raw_array(v: str) -> str:
@@ -84,7 +100,8 @@ def _raw_array(v: str) -> str:
 def _length(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
         members = f"coalesce(size(try_cast({v} AS MAP<STRING, VARIANT>)), 0)"
-        return f"if({_kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), if({_kind(v)} LIKE 'OBJECT%', {members}, 0))"
+        of_object = f"if({_kind(v)} LIKE 'OBJECT%', {members}, 0)"
+        return f"if({_kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), {of_object})"
 
     return Typed(let(_parsed(values[0], values[1:]), formula), null_if_any(UINT64, [values[0]]), "INT")
 
@@ -103,13 +120,18 @@ FUNCTIONS: tuple[Function, ...] = (
     _extract("JSONExtractInt", INT64, _integer(-(2**63), 2**63 - 1, "BIGINT")),
     _extract("JSONExtractUInt", UINT64, _integer(0, 2**64 - 1, "DECIMAL(20,0)")),
     _extract("JSONExtractFloat", FLOAT64, _float),
-    _extract("JSONExtractBool", t.Bool(), _bool),
+    _extract("JSONExtractBool", UINT8, _bool),
     _extract("JSONExtractRaw", STRING, _raw),
     _extract("JSONExtractArrayRaw", t.Array(STRING), _raw_array),
     Function("JSONLength", (1, 16), ("string", "constant"), _length),
     Function("JSONHas", (2, 16), ("string", "constant"), _has),
     Function("JSON_VALUE", (2, 2), ("string", "constant"), _json_value),
-    Function("isValidJSON", (1, 1), ("string",), lambda v: Typed(f"(try_parse_json({v[0].sql}) IS NOT NULL)", UINT8, "BOOLEAN")),
+    Function(
+        "isValidJSON",
+        (1, 1),
+        ("string",),
+        lambda v: Typed(f"(try_parse_json({v[0].sql}) IS NOT NULL)", UINT8, "BOOLEAN"),
+    ),
 )
 ALIASES = {
     f"simpleJSONExtract{kind}": f"JSONExtract{kind}" for kind in ("String", "Int", "UInt", "Float", "Bool", "Raw")

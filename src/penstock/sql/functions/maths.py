@@ -26,7 +26,8 @@ def _rounding(name: str) -> Function:
         if isinstance(value.bare, (t.Int, t.Bool)) and digits >= 0:
             return value
         if isinstance(value.bare, t.Decimal):
-            return typed(f"CAST({_DECIMAL_ROUNDING[name]}({value.sql}, {digits}) AS {value.spark})", value.type)
+            whole = f"DECIMAL({next(size for size in (9, 18, 38) if value.bare.precision <= size)},{value.bare.scale})"
+            return Typed(f"CAST({_DECIMAL_ROUNDING[name]}({value.sql}, {digits}) AS {whole})", value.type, whole)
         if isinstance(value.bare, t.Int):
             raise BadArguments(f"`{name}` of integers to {digits} digits is not supported")
         return typed(f"CAST({_round_float(name, value.sql, digits)} AS {value.spark})", value.type)
@@ -34,7 +35,7 @@ def _rounding(name: str) -> Function:
     return Function(name, (1, 2), ("number", "constant"), build)
 
 
-_DECIMAL_ROUNDING = {"round": "round", "floor": "floor", "ceil": "ceil", "trunc": "round"}
+_DECIMAL_ROUNDING = {"round": "round", "floor": "floor", "ceil": "ceil", "trunc": "floor"}
 
 
 def _round_float(name: str, sql: str, digits: int) -> str:
@@ -90,10 +91,26 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("pi", (0, 0), ("any",), lambda values: typed("pi()", FLOAT64)),
     Function("e", (0, 0), ("any",), lambda values: typed("e()", FLOAT64)),
     Function("rand", (0, 1), ("any",), lambda v: typed("CAST(floor(rand() * 4294967296D) AS BIGINT)", UINT32)),
-    Function(
-        "generateUUIDv4", (0, 1), ("any",), lambda values: typed("uuid()", t.UUID())
-    ),
+    Function("generateUUIDv4", (0, 1), ("any",), lambda values: typed("uuid()", t.UUID())),
     simple("bitCount", "integer", "CAST(bit_count({0}) AS INT)", t.Int(8, signed=False)),
 )
 ALIASES = {"ceiling": "ceil", "truncate": "trunc", "power": "pow", "ln": "log", "rand32": "rand"}
-ANY_CASE = ("round", "floor", "ceil", "ceiling", "truncate", "abs", "sign", "sqrt", "exp", "log", "log2", "log10", "pow", "power", "ln", "pi", "rand")
+ANY_CASE = (
+    "round",
+    "floor",
+    "ceil",
+    "ceiling",
+    "truncate",
+    "abs",
+    "sign",
+    "sqrt",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "pow",
+    "power",
+    "ln",
+    "pi",
+    "rand",
+)

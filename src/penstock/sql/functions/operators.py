@@ -36,8 +36,6 @@ def _bits(name: str, operator: str) -> Function:
     return Function(name, (2, 2), ("integer",), build)
 
 
-
-
 FUNCTIONS: tuple[Function, ...] = (
     Function("concat", (1, MANY), ("any",), concat),
     _bits("bitAnd", "&"),

@@ -49,6 +49,23 @@ def _substring(values: Sequence[Typed]) -> Typed:
     return typed(sql, null_if_any(STRING, list(values)))
 
 
+def _count(value: Typed, name: str) -> int:
+    if not isinstance(value.constant, int) or value.constant < 0:
+        raise BadArguments(f"the length of `{name}` must be a literal from 0")
+    return value.constant
+
+
+def _left(values: Sequence[Typed]) -> Typed:
+    cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), 1, {_count(values[1], 'left')}) AS STRING)"
+    return typed(cut, null_if_any(STRING, list(values)))
+
+
+def _right(values: Sequence[Typed]) -> Typed:
+    start = f"greatest(octet_length({values[0].sql}) - {_count(values[1], 'right') - 1}, 1)"
+    cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), {start}) AS STRING)"
+    return typed(cut, null_if_any(STRING, list(values)))
+
+
 def _substring_utf8(values: Sequence[Typed]) -> Typed:
     start = as_spark(values[1], "INT")
     length = f", {as_spark(values[2], 'INT')}" if len(values) > 2 else ""
@@ -107,7 +124,9 @@ def _replace_regex(name: str, once: str) -> Function:
 def _replace_one(values: Sequence[Typed]) -> Typed:
     value, needle, other = (item.sql for item in values)
     place = f"instr({value}, {needle})"
-    replaced = f"concat(substring({value}, 1, {place} - 1), {other}, substring({value}, {place} + char_length({needle})))"
+    replaced = (
+        f"concat(substring({value}, 1, {place} - 1), {other}, substring({value}, {place} + char_length({needle})))"
+    )
     return typed(f"if({place} = 0 OR {needle} = '', {value}, {replaced})", null_if_any(STRING, list(values)))
 
 
@@ -155,8 +174,8 @@ FUNCTIONS: tuple[Function, ...] = (
     simple("reverse", "string", "reverse({0})", STRING),
     Function("substring", (2, 3), ("string", "integer"), _substring),
     Function("substringUTF8", (2, 3), ("string", "integer"), _substring_utf8),
-    simple("left", "string integer", "CAST(left(CAST({0} AS BINARY), {1}) AS STRING)", STRING),
-    simple("right", "string integer", "CAST(right(CAST({0} AS BINARY), {1}) AS STRING)", STRING),
+    Function("left", (2, 2), ("string", "integer"), _left),
+    Function("right", (2, 2), ("string", "integer"), _right),
     Function("match", (2, 2), ("string", "constant"), _match),
     Function("extract", (2, 2), ("string", "constant"), _extract),
     Function("extractAll", (2, 2), ("string", "constant"), _extract_all),

@@ -15,9 +15,7 @@ _FAMILIES = (conversions, conditions, operators, maths, strings, datetimes, arra
 
 FUNCTIONS: Mapping[str, Function] = {row.name: row for family in _FAMILIES for row in family.FUNCTIONS}
 _ALIASES: Mapping[str, str] = {alias: name for family in _FAMILIES for alias, name in family.ALIASES.items()}
-_ANY_CASE: Mapping[str, str] = {
-    name.lower(): name for family in _FAMILIES for name in family.ANY_CASE
-}
+_ANY_CASE: Mapping[str, str] = {name.lower(): name for family in _FAMILIES for name in family.ANY_CASE}
 
 
 def function_named(name: str) -> Function | None:

@@ -15,10 +15,11 @@ from penstock.sql.functions.strings import constant_text
 from penstock.sql.typed import Typed, null_if_any, typed
 from penstock.sql.value_types import text_literal
 
-_SCHEME = "^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//"
-_DOMAIN = text_literal(_SCHEME + r"(?:[^@/?#]*@)?([a-zA-Z0-9._-]+)")
-_WITHOUT_WWW = text_literal(_SCHEME + r"(?:[^@/?#]*@)?(?:www\.)?([a-zA-Z0-9._-]+)")
-_PATH = text_literal(_SCHEME + r"[^/?#]*(/[^?#]*)")
+_SCHEME = "^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//(?:[^@/?#]*@)?)?"
+_HOST = r"(?=[^/?#:]*[.])([a-zA-Z0-9._-]+)(?=[:/?#]|$)"
+_DOMAIN = text_literal(_SCHEME + _HOST)
+_WITHOUT_WWW = text_literal(_SCHEME + r"(?:www\.)?" + _HOST)
+_PATH = text_literal(r"^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?+[^/]*(/[^?#]*)")
 _PROTOCOL = text_literal(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://")
 _QUERY = text_literal(r"^[^?#]*\?([^#]*)")
 

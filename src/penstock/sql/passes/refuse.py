@@ -15,7 +15,8 @@ from penstock.sql.problems import refused
 
 _CLAUSES = {
     "connect": "CONNECT BY", "match": "MATCH_RECOGNIZE", "pivots": "PIVOT", "cluster": "CLUSTER BY", "sort": "SORT BY",
-    "locks": "FOR UPDATE", "sample": "SAMPLE", "into": "INTO", "laterals": "LATERAL", "operation_modifiers": "modifiers",
+    "locks": "FOR UPDATE", "sample": "SAMPLE", "into": "INTO", "laterals": "LATERAL",
+    "operation_modifiers": "this modifier",
 }  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def _in_group(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
 def _in_limit(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
     limit = tree.args.get("limit")
     options = limit.args.get("limit_options") if limit is not None else None
-    if options is not None and (options.args.get("with_ties") or options.args.get("percent")):
+    if limit is not None and options is not None and (options.args.get("with_ties") or options.args.get("percent")):
         yield limit, "LIMIT … WITH TIES"
     order = tree.args.get("order")
     for key in order.expressions if order is not None else []:

@@ -74,10 +74,20 @@ def _column_name(block: Block, node: exp.Expr) -> str:
 def _star(block: Block, star: exp.Star, relations: tuple[Relation, ...]) -> list[Selected]:
     left_out = [each.name for each in star.args.get("except_") or []]
     replaced = {each.alias: each.this for each in star.args.get("replace") or []}
-    found = [pair for pair in _columns(relations) if pair[1] not in left_out]
-    known = {name for _, name in _columns(relations)}
-    _check_known(block, star, [*left_out, *replaced], known)
-    return [Selected(name, _node(relation, name, replaced)) for relation, name in found]
+    found = _columns(relations)
+    _check_known(block, star, [*left_out, *replaced], {name for _, name in found})
+    return [each for each in _named(found, replaced) if each.name not in left_out]
+
+
+def _named(found: list[tuple[Relation, str]], replaced: Mapping[str, exp.Expr]) -> list[Selected]:
+    """A name that an earlier table has is given once more as `table.name`."""
+    selected: list[Selected] = []
+    seen: set[str] = set()
+    for relation, name in found:
+        shown = f"{relation.name}.{name}" if name in seen else name
+        selected.append(Selected(shown, _node(relation, name, replaced)))
+        seen.add(name)
+    return selected
 
 
 def _check_known(block: Block, star: exp.Star, names: list[str], known: set[str]) -> None:
@@ -89,18 +99,12 @@ def _check_known(block: Block, star: exp.Star, names: list[str], known: set[str]
 
 
 def _columns(relations: tuple[Relation, ...]) -> list[tuple[Relation, str]]:
-    """Every column of `*`; a name that an earlier table has is given once more only under its table."""
-    found: list[tuple[Relation, str]] = []
-    seen: set[str] = set()
-    for relation in relations:
-        for name in relation.columns:
-            if name not in relation.hidden and name not in seen and not relation.name.startswith("__array"):
-                found.append((relation, name))
-                seen.add(name)
-    for relation in relations:
-        if relation.name.startswith("__array"):
-            found += [(relation, name) for name in relation.columns if name not in seen]
-    return found
+    """Every column of `*`; what ARRAY JOIN adds comes last, what it replaces is in its place."""
+    tables = [each for each in relations if not each.name.startswith("__array")]
+    found = [(each, name) for each in tables for name in each.columns if name not in each.hidden]
+    own = {name for _, name in found}
+    arrays = [each for each in relations if each.name.startswith("__array")]
+    return found + [(each, name) for each in arrays for name in each.columns if name not in own]
 
 
 def _node(relation: Relation, name: str, replaced: Mapping[str, exp.Expr]) -> exp.Expr:

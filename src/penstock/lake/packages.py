@@ -1,0 +1,39 @@
+"""The jars that Spark needs beside its own, and how a session gets them.
+
+In: settings. Out: Spark configuration. Called by `session`. Invariant: jars that were fetched before
+are used from the package cache, on the class path: no look-up at start, and Spark does not hand them
+to its Python workers, which read the list of a jar's files before each task (0.2 s for Iceberg's).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from penstock.model.settings import SparkSettings
+
+PACKAGES = (
+    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+    "org.xerial:sqlite-jdbc:3.50.3.0",
+    "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",
+)
+CACHE = Path("~/.ivy2.5.2")
+"""Where Spark 4 keeps packages unless `spark.jars.ivy` says otherwise."""
+# Hadoop's own file system for local files starts a process (`chmod`) for each file it makes.
+LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
+
+
+def package_conf(settings: SparkSettings) -> dict[str, str]:
+    """How the session finds its jars. A local one takes those of the package cache; where they are
+    not there yet, or others are asked for, and on a cluster, Spark resolves them."""
+    packages = settings.packages or PACKAGES
+    jars = _cached(packages, settings.conf)
+    if settings.packages is None and settings.master.startswith("local") and all(jar.exists() for jar in jars):
+        return {"spark.driver.extraClassPath": ":".join(map(str, jars)), **LOCAL_FILES}
+    return {"spark.jars.packages": ",".join(packages)}
+
+
+def _cached(packages: Sequence[str], conf: Mapping[str, str]) -> list[Path]:
+    folder = Path(conf.get("spark.jars.ivy", str(CACHE))).expanduser() / "jars"
+    parts = (package.split(":") for package in packages)
+    return [folder / f"{group}_{name}-{version}.jar" for group, name, version in parts]

@@ -1,0 +1,187 @@
+"""SQL that is Spark's own: tables become placeholders, columns are checked, types are inferred.
+
+In: a text of a pipe with DIALECT spark. Out: `Output`. Called by transpile. Invariant: only SELECT, only
+columns that exist; functions are Spark's, but for those that leave the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import OptimizeError, ParseError, SqlglotError, TokenError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.schema import MappingSchema
+
+from penstock.errors import did_you_mean
+from penstock.model.datasource import Text
+from penstock.sql.environment import Environment, Output
+from penstock.sql.problems import refused
+from penstock.sql.spark_result import clickhouse_type
+from penstock.sql.spark_types import spark_type
+from penstock.sql.tables import hint_for, inlined, node_named, placeholder_of
+from penstock.sql.tree import syntax_problem
+from penstock.sql.typed import Typed
+from penstock.sql.value_types import quoted
+
+_SPARK = sqlglot.Dialect.get_or_raise("spark")
+_FORBIDDEN = ("reflect", "java_method", "try_reflect", "input_file_name", "current_user", "session_user", "read_files")
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A table as sqlglot's schema has it: its stand-in name, its columns, the SQL of a node."""
+
+    name: str
+    columns: Mapping[str, Typed]
+    sql: str | None = None
+    placeholder: str | None = None
+
+
+def parse_spark(text: Text) -> exp.Query:
+    """The one SELECT of a text. Raises Refused."""
+    try:
+        found = [each for each in _SPARK.parser().parse(_SPARK.tokenize(text.text), text.text) if each is not None]
+    except ParseError as error:
+        raise syntax_problem(text, error) from error
+    except TokenError as error:
+        raise refused(text, None, "invalid-sql", f"the SQL cannot be read: {str(error).splitlines()[0]}") from error
+    if len(found) != 1 or not isinstance(found[0], exp.Query):
+        raise refused(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
+    return found[0]
+
+
+def compile_spark(environment: Environment) -> Output:
+    """The environment's text. Raises Refused."""
+    tree = parse_spark(environment.text)
+    _check_functions(environment, tree)
+    sources = _replace_tables(environment, tree)
+    # `nest` of each level is a table's columns with their Spark types, as sqlglot wants them.
+    schema = MappingSchema(
+        {each.name: {name: value.spark for name, value in each.columns.items()} for each in sources.values()},
+        dialect="spark",
+    )
+    qualified = _qualified(environment, tree, schema)
+    _note_columns(environment, qualified, sources)
+    annotate_types(qualified, schema=schema, dialect="spark")
+    columns = tuple(_column(environment, each, sources) for each in qualified.selects)
+    sql = qualified.sql(dialect="spark")
+    for source in sources.values():
+        text = source.placeholder if source.sql is None else f"({source.sql})"
+        sql = sql.replace(quoted(source.name), str(text))
+    grouped = any(each.find(exp.AggFunc) is not None for each in tree.find_all(exp.Select))
+    return Output(sql, columns, grouped)
+
+
+def _check_functions(environment: Environment, tree: exp.Query) -> None:
+    for call in tree.find_all(exp.Anonymous, exp.Func):
+        name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
+        if name in _FORBIDDEN:
+            raise refused(environment.text, call, "unknown-function", f"the function `{name}` is not allowed")
+
+
+def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Source]:
+    """Each table by a stand-in name of its own."""
+    names = {cte.alias for cte in tree.find_all(exp.CTE)}
+    first = _left_most(tree)
+    sources: dict[str, _Source] = {}
+    for node in list(tree.find_all(exp.Table)):
+        if node.name in names and not node.db:
+            continue
+        inner = environment if node is first else environment.not_triggering()
+        source = _source(inner, node, f"__table{len(sources)}")
+        sources[source.name] = source
+        alias = node.alias or node.name
+        node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+        node.set("this", exp.to_identifier(source.name, quoted=True))
+    return sources
+
+
+def _left_most(tree: exp.Expr) -> exp.Expr | None:
+    """The table that triggers: the first of FROM, through subqueries and CTEs of the text."""
+    ctes = {cte.alias: cte.this for cte in tree.find_all(exp.CTE)}
+    node: exp.Expr | None = tree
+    while node is not None and not (isinstance(node, exp.Table) and node.name not in ctes):
+        if isinstance(node, exp.Table):
+            node = ctes[node.name]
+        elif isinstance(node, exp.Select):
+            clause = node.args.get("from_")
+            node = clause.this if clause is not None else None
+        elif isinstance(node, exp.SetOperation):
+            node = node.left
+        else:
+            node = node.this if isinstance(node, exp.Subquery) else None
+    return node
+
+
+def _source(environment: Environment, node: exp.Table, name: str) -> _Source:
+    found = node_named(environment, node.name) if not node.db else None
+    if found is not None:
+        output = inlined(environment, node, found)
+        return _Source(name, dict(output.columns), sql=output.sql)
+    source = environment.project.datasource(node.name) if not node.db else None
+    if source is None:
+        hint = hint_for(environment, node.name)
+        raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)
+    placeholder = placeholder_of(environment, source)
+    columns = {column.name: Typed(column.name, column.type, spark_type(column.type)) for column in source.columns}
+    return _Source(name, columns, placeholder=placeholder)
+
+
+def _qualified(environment: Environment, tree: exp.Query, schema: MappingSchema) -> exp.Query:
+    """Every column with its table, every star written out. Raises Refused for an unknown column."""
+    try:
+        done = qualify(tree, schema=schema, dialect="spark", quote_identifiers=True, validate_qualify_columns=False)
+    except (OptimizeError, SqlglotError) as error:
+        message = str(error).splitlines()[0]
+        raise refused(environment.text, tree, "invalid-sql", f"the SQL cannot be resolved: {message}") from error
+    assert isinstance(done, exp.Query)
+    return done
+
+
+def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[str, _Source]) -> None:
+    """The columns of data sources that are used; a column of no table is refused."""
+    for scope in traverse_scope(tree):
+        tables = {alias: node.name for alias, node in scope.sources.items() if isinstance(node, exp.Table)}
+        for column in scope.columns:
+            source = sources.get(tables.get(column.table, ""))
+            if source is None and column.table not in scope.sources and column.name not in _aliases(scope, column):
+                known = {name for each in sources.values() for name in each.columns}
+                hint = did_you_mean(column.name, known)
+                raise refused(environment.text, column, "unknown-column", f"unknown column `{column.name}`", hint)
+            if source is not None and source.placeholder is not None and column.name in source.columns:
+                environment.uses.column(source.placeholder, column.name)
+
+
+def _aliases(scope: Scope, column: exp.Column) -> set[str]:
+    """The names that the select list gives to expressions other than the column itself."""
+    select = scope.expression
+    selects = select.selects if isinstance(select, exp.Query) else []
+    return {each.alias for each in selects if isinstance(each, exp.Alias) and each.this is not column}
+
+
+def _column(environment: Environment, node: exp.Expr, sources: Mapping[str, _Source]) -> tuple[str, Typed]:
+    """A column of the result: of its own type where it is a column of a table, else Spark's."""
+    inner = node.unalias()
+    name = node.alias_or_name
+    if isinstance(inner, exp.Column):
+        for source in sources.values():
+            found = source.columns.get(inner.name)
+            if found is not None and _reads(inner, source):
+                return name, replace(found, sql=quoted(name))
+    of = clickhouse_type(inner.type)
+    if of is None:
+        message = f"the type of `{name}` cannot be told"
+        raise refused(environment.text, inner, "unknown-type", message, "CAST it")
+    return name, Typed(quoted(name), of, spark_type(of))
+
+
+def _reads(column: exp.Column, source: _Source) -> bool:
+    """Whether the column's table is this source, in the SELECT that it stands in."""
+    select = column.find_ancestor(exp.Select)
+    tables = select.find_all(exp.Table) if select is not None else ()
+    return any(table.alias_or_name == column.table and table.name == source.name for table in tables)

@@ -1,0 +1,123 @@
+"""Calls about times that are more than their values: units, intervals, time zones.
+
+In: the call's node. Out: `Typed`. Called by special_forms. Invariant: a unit is a text literal or a bare
+word, in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.sql import arithmetic
+from penstock.sql.arguments import Form, arguments_of, text_of
+from penstock.sql.dates import start_of, wall_clock
+from penstock.sql.functions.datetimes import in_zone
+from penstock.sql.functions.function import BadArguments
+from penstock.sql.literals import UNITS
+from penstock.sql.translator import Translator
+from penstock.sql.tree import call_name
+from penstock.sql.typed import Typed, null_if_any, typed
+
+
+def _unit(tr: Translator, node: exp.Expr) -> str:
+    """A unit as a text, or as a bare word."""
+    name = node.name.upper() if isinstance(node, (exp.Column, exp.Var)) else text_of(tr, node).upper()
+    short = {"YY": "YEAR", "YYYY": "YEAR", "QQ": "QUARTER", "MM": "MONTH", "WW": "WEEK", "DD": "DAY", "HH": "HOUR",
+             "MI": "MINUTE", "SS": "SECOND", "MS": "MILLISECOND"}  # fmt: skip
+    unit = short.get(name, name.removesuffix("S"))
+    if unit not in UNITS:
+        raise tr.refused(node, "wrong-argument-type", f"unknown unit `{name.lower()}`", did_you_mean(unit, UNITS))
+    return unit
+
+
+def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
+    """The number of unit borders between two times."""
+    arguments = arguments_of(tr, node, 3, 4)
+    unit = _unit(tr, arguments[0])
+    first, last = (_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
+    for value, argument in ((first, arguments[1]), (last, arguments[2])):
+        if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
+            raise tr.refused(argument, "wrong-argument-type", f"`dateDiff` needs times, this is {value.type}")
+    a, b = (_border(value, unit) for value in (first, last))
+    return typed(f"CAST({b} - {a} AS BIGINT)", null_if_any(t.Int(64), [first, last]))
+
+
+def _in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> Typed:
+    value = tr.translate(argument)
+    if not zone:
+        return value
+    try:
+        return in_zone(value, [value, tr.translate(zone[0])], 1)
+    except BadArguments as error:
+        raise tr.refused(node, "wrong-argument-type", error.message) from error
+
+
+def _border(value: Typed, unit: str) -> str:
+    """The number of the unit that a time is in."""
+    wall = wall_clock(value)
+    match unit:
+        case "YEAR":
+            return f"year({wall})"
+        case "QUARTER":
+            return f"(year({wall}) * 4 + quarter({wall}))"
+        case "MONTH":
+            return f"(year({wall}) * 12 + month({wall}))"
+        case "WEEK":
+            return f"floor((unix_date(CAST({wall} AS DATE)) + 3) / 7)"
+        case "DAY":
+            return f"unix_date(CAST({wall} AS DATE))"
+    moment = f"CAST({wall} AS TIMESTAMP)" if value.spark == "DATE" else wall
+    micros = {"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}
+    return f"floor(unix_micros({moment}) / {micros[unit]})"
+
+
+def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
+    arguments = arguments_of(tr, node, 2, 3)
+    value, step = _in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
+    if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
+        raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
+    return _start(tr, node, value, step.unit, step.constant)
+
+
+def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
+    arguments = arguments_of(tr, node, 2, 3)
+    value = _in_zone(tr, node, arguments[1], arguments[2:])
+    found = _start(tr, node, value, _unit(tr, arguments[0]), 1)
+    if isinstance(value.bare, t.DateTime64) and isinstance(found.bare, t.DateTime):
+        return replace(found, type=null_if_any(t.DateTime64(0, value.bare.zone), [value]))
+    return found
+
+
+def _start(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
+    if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)) or unit in ("MILLISECOND", "MICROSECOND"):
+        raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a time and a unit from SECOND on")
+    return start_of(value, unit, step)
+
+
+def _date_add(sign: int) -> Form:
+    """date_add(unit, n, time) and date_add(time, INTERVAL n unit)."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        arguments = arguments_of(tr, node, 2, 3)
+        symbol = "+" if sign > 0 else "-"
+        if len(arguments) == 2:
+            left, right = tr.all(arguments)
+            return arithmetic.combine(tr, node, symbol, (left, right))
+        step = exp.Interval(this=arguments[1], unit=exp.var(_unit(tr, arguments[0])))
+        return arithmetic.combine(tr, node, symbol, (tr.translate(arguments[2]), tr.translate(step)))
+
+    return form
+
+
+TIME_FORMS: Mapping[str, Form] = {
+    **dict.fromkeys(("dateDiff", "date_diff", "datediff", "timestampdiff"), _date_diff),
+    **dict.fromkeys(("date_trunc", "dateTrunc", "datetrunc"), _date_trunc),
+    **dict.fromkeys(("date_add", "dateAdd", "dateadd"), _date_add(1)),
+    **dict.fromkeys(("date_sub", "dateSub", "datesub"), _date_add(-1)),
+    "toStartOfInterval": _start_of_interval,
+}
