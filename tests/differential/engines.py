@@ -6,15 +6,17 @@ nothing is rounded; a value of one engine equals the other's or the test fails.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
+import struct
 from dataclasses import dataclass, field
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
-import pandas as pd
 from chdb.session import Session
 from pyspark.sql import SparkSession
-from sample import ROWS, SCHEMA, clickhouse_literal, project
+from tests.differential.sample import ROWS, SCHEMA, clickhouse_literal, project
 
 from penstock.errors import Location
 from penstock.model import types as t
@@ -81,32 +83,35 @@ def column_type(name: str) -> Type:
 
 def shown(value: object, of: Type) -> object:
     """A Spark value as ClickHouse's JSON has it."""
-    if value is None:
-        return None
-    match bare(of):
-        case t.Int():
+    match bare(of), value:
+        case _, None:
+            return None
+        case t.Int(), _:
             assert not isinstance(value, bool), "a number, not a boolean"
             return int(value)  # type: ignore[call-overload]
-        case t.Decimal():
-            return float(value)  # type: ignore[arg-type]
-        case t.Float(bits):
-            return _float(float(value), bits)  # type: ignore[arg-type]
-        case t.DateTime() | t.DateTime64():
+        case t.Float() | t.Decimal(), _:
+            return _float(float(value))  # type: ignore[arg-type]
+        case t.DateTime() | t.DateTime64(), dt.datetime():
             return _moment(value, bare(of))
-        case t.Date():
+        case t.Date(), _:
             return str(value)
-        case t.Array(inner):
-            return [shown(each, inner) for each in value]  # type: ignore[attr-defined]
-        case t.Map(key, item):
-            return {str(shown(k, key)): shown(v, item) for k, v in value.items()}  # type: ignore[attr-defined]
-        case t.Tuple(fields):
-            parts = [shown(each, inner) for each, (_, inner) in zip(value, fields, strict=True)]  # type: ignore[call-overload]
-            return parts
+        case _:
+            return _nested(value, bare(of))
+
+
+def _nested(value: object, of: Type) -> object:
+    match of, value:
+        case t.Array(inner), list():
+            return [shown(each, inner) for each in value]
+        case t.Map(key, item), dict():
+            return {str(shown(k, key)): shown(v, item) for k, v in value.items()}
+        case t.Tuple(fields), tuple():
+            return [shown(each, inner) for each, (_, inner) in zip(value, fields, strict=True)]
         case _:
             return value
 
 
-def _float(value: float, bits: int) -> object:
+def _float(value: float) -> object:
     if math.isnan(value):
         return "nan"
     if math.isinf(value):
@@ -114,36 +119,30 @@ def _float(value: float, bits: int) -> object:
     return value
 
 
-def _moment(value: object, of: Type) -> str:
+def _moment(value: dt.datetime, of: Type) -> str:
     zone = getattr(of, "zone", None) or "UTC"
-    moment = pd.Timestamp(value).tz_localize("UTC").tz_convert(zone)
+    moment = value.astimezone(dt.timezone.utc).astimezone(ZoneInfo(zone))
     text = moment.strftime("%Y-%m-%d %H:%M:%S.%f")
     precision = of.precision if isinstance(of, t.DateTime64) else 0
     return text[:19] + (f".{text[20 : 20 + precision]}" if precision else "")
 
 
 def same(ours: object, theirs: object) -> bool:
-    """Equal values; whole numbers and floats compare by value, Float32 by its shortest text."""
-    if isinstance(ours, float) and isinstance(theirs, (int, float)) and not isinstance(theirs, bool):
-        return (
-            ours == float(theirs)
-            or math.isclose(ours, float(theirs), rel_tol=1e-15, abs_tol=0)
-            or _float32(ours, float(theirs))
-        )
-    if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)):
-        return len(ours) == len(theirs) and all(map(same, ours, theirs))
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        return ours.keys() == theirs.keys() and all(same(ours[key], theirs[key]) for key in ours)
-    if isinstance(theirs, str) and theirs == "-nan":
-        return ours == "nan"
-    return ours == theirs
+    """Equal values; numbers compare by value, one unit of the last digit apart at most."""
+    match ours, theirs:
+        case (float(), int() | float()) if not isinstance(theirs, bool):
+            return _same_number(ours, float(theirs))
+        case (list() | tuple(), list() | tuple()):
+            return len(ours) == len(theirs) and all(map(same, ours, theirs))
+        case (dict(), dict()):
+            return ours.keys() == theirs.keys() and all(same(ours[key], theirs[key]) for key in ours)
+        case ("nan", "-nan"):
+            return True
+        case _:
+            return ours == theirs
 
 
-def _float32(a: float, b: float) -> bool:
-    import struct
-
-    return (
-        struct.unpack("f", struct.pack("f", a)) == struct.unpack("f", struct.pack("f", b))
-        and abs(a) < 1e38
-        and repr(b).replace("-", "").replace(".", "").strip("0").__len__() <= 9
-    )
+def _same_number(a: float, b: float) -> bool:
+    """ClickHouse writes a Float32 by the fewest digits that tell it from its neighbours."""
+    shortest = struct.unpack("f", struct.pack("f", b))[0] if abs(b) < 1e38 else b
+    return math.isclose(a, b, rel_tol=1e-15, abs_tol=0) or a == shortest

@@ -22,7 +22,6 @@ from penstock.model.cursor import Batches, Cursor, History, Tail
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, View, last_seq
 from penstock.model.types import String
 
-
 SMALL = 50_000
 """Steps of fewer rows run in the session that is tuned for them."""
 

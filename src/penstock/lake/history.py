@@ -52,4 +52,4 @@ def _file_ends(lake: Lake, table: str, snapshot: int) -> list[tuple[int, int]]:
     seq = found.schema().find_field(SEQ)
     files = [task.file for task in found.scan(snapshot_id=snapshot).plan_files()]
     ends = [(file.upper_bounds[seq.field_id], file.record_count) for file in files if file.record_count]
-    return sorted((from_bytes(LongType(), end), rows) for end, rows in ends)
+    return sorted((int(from_bytes(LongType(), end)), rows) for end, rows in ends)

@@ -39,7 +39,7 @@ def java_home() -> Path:
     found = f"found only {', '.join(seen)}" if seen else "found none"
     raise JavaMissing(
         f"Spark needs Java {OLDEST} or later; {found}",
-        hint="Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17; or set JAVA_HOME",
+        hint="Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17; or set JAVA_HOME",
     )
 
 

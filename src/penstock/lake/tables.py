@@ -74,7 +74,8 @@ def drop_field(lake: Lake, table: str, field: str) -> None:
     if found is None or field not in found.schema().column_names:
         return
     metadata = found.metadata
-    keys = [part.source_id for key in (*metadata.partition_specs, *metadata.sort_orders) for part in key.fields]
+    keys = [part.source_id for spec in metadata.partition_specs for part in spec.fields]
+    keys += [part.source_id for order in metadata.sort_orders for part in order.fields]
     if found.schema().find_field(field).field_id not in keys:
         lake.spark.sql(f"ALTER TABLE {qualified(table)} DROP COLUMN {quoted(field)}")
 

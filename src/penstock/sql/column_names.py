@@ -32,8 +32,10 @@ def column_name(node: exp.Expr) -> str:
             return _shown(node)
 
 
-def _shown(node: exp.Expr) -> str:
-    """An expression inside another, as ClickHouse writes it."""
+def _shown(node: exp.Expr | None) -> str:
+    """An expression inside another, as ClickHouse writes it; nothing where the parser missed one."""
+    if node is None:
+        return ""
     if type(node) in _OPERATORS:
         return f"{_OPERATORS[type(node)]}({_shown(node.this)}, {_shown(node.expression)})"
     writer = _WRITERS.get(type(node))
@@ -50,9 +52,9 @@ def _negated(node: exp.Expr) -> str:
 
 def _place(node: exp.Expr) -> str:
     """A place in an array; the parser has taken 1 off a literal one."""
-    if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+    if isinstance(node, exp.Literal) and node.name.isdigit() and not node.args.get("is_string"):
         return str(int(node.name) + 1)
-    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and node.this.name.isdigit():
         return str(1 - int(node.this.name))
     return _shown(node)
 
@@ -79,7 +81,7 @@ _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Paren: lambda node: _shown(node.this),
     exp.Boolean: lambda node: "true" if node.this else "false",
     exp.Is: lambda node: f"isNull({_shown(node.this)})",
-    exp.Interval: lambda node: f"toInterval{node.args['unit'].name.capitalize()}({node.this.name})",
+    exp.Interval: lambda node: f"toInterval{node.text('unit').capitalize()}({node.name})",
     exp.Bracket: lambda node: f"arrayElement({_shown(node.this)}, {_place(node.expressions[0])})",
     exp.Cast: _of_cast,
     exp.CastToStrType: _of_cast,

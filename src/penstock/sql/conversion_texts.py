@@ -72,9 +72,8 @@ def as_text(value: Typed) -> str | None:
             return f"CAST({as_spark(value, 'INT')} AS STRING)"
         case t.Int() | t.Bool() | t.Date():
             return f"CAST({value.sql} AS STRING)"
-        case t.DateTime():
-            return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss')"
-        case t.DateTime64(precision, _):
+        case t.DateTime() | t.DateTime64() as of:
+            precision = of.precision if isinstance(of, t.DateTime64) else 0
             fraction = f".{'S' * precision}" if precision else ""
             return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
         case t.Decimal(_, scale):

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.errors import Problem, did_you_mean
+from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.sql.column_names import column_name
-from penstock.sql.problems import Refused, Report, place_of, refused
+from penstock.sql.problems import Refused, Report, refused
 from penstock.sql.query import ForwardColumn
 from penstock.sql.single import OWN, column_value, row_translator
 from penstock.sql.storing import as_column, why_not
@@ -38,12 +38,15 @@ def compile_forward(text: Text, old: Sequence[Column], new: Sequence[Column]) ->
     report = Report()
     columns: list[ForwardColumn] = []
     with report.collecting():
-        tree, whole = parse_select_list(text)
-        _check_shape(report, whole, tree)
-        tr = row_translator(whole, {column.name: column_value(column) for column in old})
+        tree = parse_select_list(text)
+        _check_shape(report, text, tree)
+        tr = row_translator(text, {column.name: column_value(column) for column in old})
         given = _given(report, tr, tree, [column.name for column in old])
         tr = _with_aliases(tr, tree, given)
-        columns = _columns(report, tr, given, new)
+        _check_names(report, tr, given, [column.name for column in new])
+        for column in new:
+            with report.collecting():
+                columns.append(_column(tr, _chosen(tr, given, column.name, text.location), column))
     report.finish("the FORWARD_QUERY cannot be compiled")
     return tuple(columns)
 
@@ -92,28 +95,22 @@ def _with_aliases(tr: Translator, tree: exp.Select, given: list[_Given]) -> Tran
     return tr.with_scope(replace(tr.scope, aliases={**constants, **own}))
 
 
-def _columns(report: Report, tr: Translator, given: list[_Given], new: Sequence[Column]) -> list[ForwardColumn]:
-    names = [column.name for column in new]
+def _check_names(report: Report, tr: Translator, given: list[_Given], new: list[str]) -> None:
+    """What is written out must be a column of the new schema; what a star gives may be one less."""
     for each in given:
-        if each.name not in names and not each.starred:
+        if each.name not in new and not each.starred:
             with report.collecting():
                 message = f"the new schema has no column `{each.name}`"
-                raise tr.refused(each.node, "unknown-column", message, did_you_mean(each.name, names))
-    found: list[ForwardColumn] = []
-    for column in new:
-        with report.collecting():
-            found.append(_column(tr, _chosen(tr, given, column.name), column))
-    return found
+                raise tr.refused(each.node, "unknown-column", message, did_you_mean(each.name, new))
 
 
-def _chosen(tr: Translator, given: list[_Given], name: str) -> _Given:
+def _chosen(tr: Translator, given: list[_Given], name: str, start: Location) -> _Given:
     """What is written out wins over what a star gives."""
     mine = sorted((each for each in given if each.name == name), key=lambda each: each.starred)
     if not mine:
-        place = place_of(tr.text, 0)
         message = f"the FORWARD_QUERY does not give the column `{name}`"
         hint = did_you_mean(name, [each.name for each in given])
-        raise Refused(Problem("missing-column", message, place, hint))
+        raise Refused(Problem("missing-column", message, start, hint))
     if len(mine) > 1 and not mine[1].starred:
         raise tr.refused(mine[1].node, "duplicate-column", f"the column `{name}` is given twice")
     return mine[0]

@@ -41,7 +41,7 @@ class _Walk:
 
     def __init__(self, tr: Translator, node: exp.Anonymous):
         _, arguments = call_parts(node)
-        function = arguments[0]
+        function = arguments[0] if arguments else None
         if not isinstance(function, exp.Lambda):
             raise tr.refused(node, "wrong-argument-type", f"the first argument of `{call_name(node)}` must be a lambda")
         self.arrays = _arrays(tr, node, arguments[1:])

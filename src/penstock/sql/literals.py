@@ -22,9 +22,9 @@ def literal(tr: Translator, node: exp.Expr) -> Typed:
     if node.args.get("is_string"):
         return text(node.name)
     try:
-        return integer(int(node.name))
+        return integer(int(node.name)) if node.name.isdigit() else floating(float(node.name))
     except ValueError:
-        return floating(float(node.name))
+        raise tr.refused(node, "invalid-literal", f"`{node.name}` is no number") from None
 
 
 def floating(value: float) -> Typed:

@@ -28,9 +28,8 @@ def compile_expression(text: Text, columns: Sequence[Column]) -> Expression:
     """A DEFAULT expression. Raises InvalidQuery."""
     report = Report()
     with report.collecting():
-        tree, whole = parse_select_list(text)
-        tr = row_translator(whole, {c.name: column_value(c) for c in columns})
-        value = tr.translate(_only(whole, tree).unalias())
+        tr = row_translator(text, {c.name: column_value(c) for c in columns})
+        value = tr.translate(_only(text, parse_select_list(text)).unalias())
         used = tr.uses.columns[OWN]
         return Expression(value.sql, value.type, tuple(c.name for c in columns if c.name in used))
     report.finish("the expression cannot be compiled")
@@ -59,4 +58,4 @@ def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:
     def no_subquery(tree: exp.Query) -> tuple[str, Columns]:
         raise refused(text, tree, "unsupported-syntax", "a SELECT is not allowed in this expression")
 
-    return Translator(text, scope, uses, HANDLERS, no_subquery, place="filter")
+    return Translator(text, scope, uses, HANDLERS, no_subquery, place="row")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import OptimizeError, ParseError, SqlglotError, TokenError
+from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
@@ -24,7 +24,7 @@ from penstock.sql.problems import refused
 from penstock.sql.spark_result import clickhouse_type
 from penstock.sql.spark_types import spark_type
 from penstock.sql.tables import hint_for, inlined, node_named, placeholder_of
-from penstock.sql.tree import syntax_problem
+from penstock.sql.tree import PARSE_ERRORS, syntax_problem
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted
 
@@ -46,10 +46,8 @@ def parse_spark(text: Text) -> exp.Query:
     """The one SELECT of a text. Raises Refused."""
     try:
         found = [each for each in _SPARK.parser().parse(_SPARK.tokenize(text.text), text.text) if each is not None]
-    except ParseError as error:
+    except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
-    except TokenError as error:
-        raise refused(text, None, "invalid-sql", f"the SQL cannot be read: {str(error).splitlines()[0]}") from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise refused(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
     return found[0]
@@ -67,7 +65,6 @@ def compile_spark(environment: Environment) -> Output:
     )
     qualified = _qualified(environment, tree, schema)
     _note_columns(environment, qualified, sources)
-    annotate_types(qualified, schema=schema, dialect="spark")
     columns = tuple(_column(environment, each, sources) for each in qualified.selects)
     sql = qualified.sql(dialect="spark")
     for source in sources.values():
@@ -112,7 +109,7 @@ def _left_most(tree: exp.Expr) -> exp.Expr | None:
             clause = node.args.get("from_")
             node = clause.this if clause is not None else None
         elif isinstance(node, exp.SetOperation):
-            node = node.left
+            node = node.this
         else:
             node = node.this if isinstance(node, exp.Subquery) else None
     return node
@@ -133,10 +130,11 @@ def _source(environment: Environment, node: exp.Table, name: str) -> _Source:
 
 
 def _qualified(environment: Environment, tree: exp.Query, schema: MappingSchema) -> exp.Query:
-    """Every column with its table, every star written out. Raises Refused for an unknown column."""
+    """Every column with its table, every star written out, types told. Raises Refused for an unknown column."""
     try:
         done = qualify(tree, schema=schema, dialect="spark", quote_identifiers=True, validate_qualify_columns=False)
-    except (OptimizeError, SqlglotError) as error:
+        annotate_types(done, schema=schema, dialect="spark")
+    except (SqlglotError, AttributeError, TypeError, IndexError, ValueError) as error:
         message = str(error).splitlines()[0]
         raise refused(environment.text, tree, "invalid-sql", f"the SQL cannot be resolved: {message}") from error
     assert isinstance(done, exp.Query)

@@ -20,6 +20,7 @@ from penstock.sql.arguments import Form, arguments_of, text_of
 from penstock.sql.conversions import CAST, Mode, convert
 from penstock.sql.lambdas import LAMBDA_FORMS
 from penstock.sql.literals import make_tuple
+from penstock.sql.names import element
 from penstock.sql.spark_types import zero
 from penstock.sql.special_times import TIME_FORMS
 from penstock.sql.subqueries import membership_call
@@ -130,6 +131,15 @@ def _tuple(tr: Translator, node: exp.Anonymous) -> Typed:
     return make_tuple(tr.all(arguments_of(tr, node, 1, 64)))
 
 
+def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
+    """tupleElement(tuple, 1) and tupleElement(tuple, 'name')."""
+    value, place = arguments_of(tr, node, 2, 2)
+    step = tr.translate(place).constant
+    if not isinstance(step, (int, str)):
+        raise tr.refused(place, "wrong-argument-type", "expected a literal name or place here")
+    return element(tr, node, tr.translate(value), str(step))
+
+
 def _finalize(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = arguments_of(tr, node, 1, 1)
     return finalize(tr, node, tr.translate(argument))
@@ -161,7 +171,8 @@ SPECIAL_FORMS: Mapping[str, Form] = {
     "accurateCastOrNull": _accurate(Mode("null", "refused")),
     "accurateCastOrDefault": _accurate(Mode("zero", "refused"), 3),
     "defaultValueOfTypeName": _default_of, "toTypeName": _type_name, "finalizeAggregation": _finalize,
-    "tuple": _tuple, "arrayJoin": _array_join,
+    "tuple": _tuple,
+    "tupleElement": _tuple_element, "arrayJoin": _array_join,
     **TIME_FORMS,
     **LAMBDA_FORMS,
 }  # fmt: skip

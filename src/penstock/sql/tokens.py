@@ -178,5 +178,12 @@ def parametric_calls(tokens: Tokens) -> Tokens:
     return out
 
 
+def select_list(tokens: Tokens) -> Tokens:
+    """A select list as a SELECT; the word that is added has the place of the first token."""
+    if tokens and tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH):
+        return [token_like(tokens[0], TokenType.SELECT, "SELECT"), *tokens]
+    return tokens
+
+
 REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (limit_by, bare_except, plain_calls, parametric_calls)
 """In order: calls are marked before their parameters are looked for."""

@@ -17,13 +17,19 @@ from penstock.sql.problems import Refused, refused
 from penstock.sql.scope import Scope, Trace, Uses
 from penstock.sql.typed import Typed
 
-Place: TypeAlias = Literal["select", "filter", "aggregate", "window"]
+Place: TypeAlias = Literal["select", "filter", "row", "aggregate", "window"]
 """Where an expression stands: aggregates and windows are allowed in `select` only; `filter` is WHERE,
+`row` an expression over one row,
 `aggregate` and `window` the arguments of one."""
 
 Columns: TypeAlias = tuple[tuple[str, Typed], ...]
 CompileSubquery: TypeAlias = Callable[[exp.Query], tuple[str, Columns]]
 Handler: TypeAlias = Callable[["Translator", exp.Expr], Typed]
+
+
+def too_deep(text: Text) -> Refused:
+    """For a text that nests deeper than Python's stack."""
+    return refused(text, None, "too-deep", "the SQL nests too deeply", "write parts of it as nodes of their own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +48,19 @@ class Translator:
     locals: Mapping[str, Typed] = field(default_factory=dict)
     resolving: frozenset[str] = frozenset()
 
-    def translate(self, node: exp.Expr) -> Typed:
-        """The node as Spark SQL. Raises Refused."""
+    def translate(self, node: exp.Expr | None) -> Typed:
+        """The node as Spark SQL. Raises Refused; None stands for what the parser missed."""
+        if node is None:
+            raise refused(self.text, None, "invalid-sql", "an expression is missing")
         handler = self.handlers.get(type(node))
         if handler is None:
             shown = node.sql(dialect="clickhouse").replace("@", "")
             raise self.refused(node, "unsupported-syntax", f"`{shown}` is not supported")
         mark = len(self.trace.free)
-        value = handler(self, node)
+        try:
+            value = handler(self, node)
+        except RecursionError:
+            raise too_deep(self.text) from None
         if value.sql in self.keys:
             del self.trace.free[mark:]
         return value

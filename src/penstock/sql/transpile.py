@@ -30,7 +30,7 @@ from penstock.sql.scope import Scope, Uses
 from penstock.sql.single import compile_expression
 from penstock.sql.spark_dialect import compile_spark
 from penstock.sql.texts import split_format
-from penstock.sql.translator import Columns, Translator
+from penstock.sql.translator import Columns, Translator, too_deep
 from penstock.sql.tree import parse_query
 from penstock.sql.unions import union
 from penstock.sql.views import view_of
@@ -104,9 +104,12 @@ def _compiled(environment: Environment, message: str) -> Output:
 
 def compile_text(environment: Environment) -> Output:
     """The environment's text, in its dialect. Raises Refused for what ends the compilation."""
-    if environment.dialect == "spark":
-        return compile_spark(environment)
-    return compile_query(environment, parse_query(environment.text))
+    try:
+        if environment.dialect == "spark":
+            return compile_spark(environment)
+        return compile_query(environment, parse_query(environment.text))
+    except RecursionError:
+        raise too_deep(environment.text) from None
 
 
 def compile_query(environment: Environment, tree: exp.Query) -> Output:

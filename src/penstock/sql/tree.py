@@ -6,6 +6,8 @@ Invariant: every function call is an `Anonymous` whose name ends with CALL_MARK.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -13,7 +15,10 @@ from sqlglot.errors import ParseError, TokenError
 from penstock.errors import Problem
 from penstock.model.datasource import Text
 from penstock.sql.problems import Refused, place_of, refused
-from penstock.sql.tokens import CALL_MARK, PARAMETERS, tokenize
+from penstock.sql.tokens import CALL_MARK, PARAMETERS, Tokens, select_list, tokenize
+
+PARSE_ERRORS = (ParseError, TokenError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
+"""What sqlglot raises for a text that is no SQL: its builders of nodes do not check what they get."""
 
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 
@@ -28,17 +33,12 @@ def parse_query(text: Text) -> exp.Query:
     return found
 
 
-def parse_select_list(text: Text) -> tuple[exp.Select, Text]:
-    """A select list, with or without the word SELECT, as a SELECT; and the text it was parsed from."""
-    if text.text.lstrip().lower().startswith(("select", "with")):
-        whole = text
-    else:
-        # On one line with the list, so that the places in the list stay true on all lines but the first.
-        whole = Text("SELECT " + text.text, text.at(1, 1 - len("SELECT ")), text.indent)
-    found = parse_query(whole)
+def parse_select_list(text: Text) -> exp.Select:
+    """A select list, with or without the word SELECT, as a SELECT. Raises Refused."""
+    found = _parse(text, select_list)
     if not isinstance(found, exp.Select):
-        raise refused(whole, found, "not-a-select-list", "expected a select list, found a UNION")
-    return found, whole
+        raise refused(text, found, "not-a-select-list", "expected a select list")
+    return found
 
 
 def call_name(node: exp.Expr) -> str | None:
@@ -56,23 +56,23 @@ def call_parts(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
     return [], arguments
 
 
-def _parse(text: Text) -> exp.Expr:
+def _parse(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> exp.Expr:
     if not text.text.strip():
         raise refused(text, None, "empty-query", "expected a SELECT, found nothing")
     try:
-        found = [each for each in _DIALECT.parser().parse(tokenize(text.text), text.text) if each is not None]
-    except ParseError as error:
+        found = [each for each in _DIALECT.parser().parse(prepare(tokenize(text.text)), text.text) if each is not None]
+    except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
-    except TokenError as error:
-        message = str(error).splitlines()[0].removesuffix(":")
-        raise refused(text, None, "invalid-sql", f"the SQL cannot be read: {message}") from error
     if len(found) != 1:
         raise refused(text, found[1] if found else None, "invalid-sql", "expected one statement")
     return found[0]
 
 
-def syntax_problem(text: Text, error: ParseError) -> Refused:
-    """What sqlglot's parser stopped at, at its place."""
+def syntax_problem(text: Text, error: Exception) -> Refused:
+    """What sqlglot stopped at, at its place."""
+    if not isinstance(error, ParseError):
+        said = str(error).splitlines()[0].removesuffix(":") if isinstance(error, TokenError) else "invalid expression"
+        return refused(text, None, "invalid-sql", f"the SQL cannot be read: {said}")
     first = error.errors[0] if error.errors else {}
     context = str(first.get("start_context") or "")
     near = str(first.get("highlight") or "").removesuffix(CALL_MARK)

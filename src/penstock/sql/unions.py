@@ -19,13 +19,16 @@ def union(environment: Environment, tree: exp.SetOperation) -> Output:
     """Raises Refused where the parts do not fit together."""
     if not isinstance(tree, exp.Union):
         raise refused(environment.text, tree, "unsupported-clause", f"{tree.key.upper()} is not supported")
-    left = environment.compile(environment, tree.left)
-    right = environment.compile(environment.not_triggering(), tree.right)
+    first, second = tree.this, tree.expression
+    if not isinstance(first, exp.Query) or not isinstance(second, exp.Query):
+        raise refused(environment.text, tree, "invalid-sql", "UNION needs a SELECT on both sides")
+    left = environment.compile(environment, first)
+    right = environment.compile(environment.not_triggering(), second)
     if len(left.columns) != len(right.columns):
         message = f"UNION of {len(left.columns)} and {len(right.columns)} columns"
-        raise refused(environment.text, tree.right, "wrong-column-count", message)
+        raise refused(environment.text, second, "wrong-column-count", message)
     columns = tuple(
-        (name, _common(environment, tree, (value, other)))
+        (name, _common(environment, second, (value, other)))
         for (name, value), (_, other) in zip(left.columns, right.columns, strict=True)
     )
     word = "UNION" if tree.args.get("distinct") else "UNION ALL"
@@ -33,11 +36,11 @@ def union(environment: Environment, tree: exp.SetOperation) -> Output:
     return Output(f"{parts[0]} {word} {parts[1]}", columns, left.grouped or right.grouped)
 
 
-def _common(environment: Environment, tree: exp.SetOperation, pair: tuple[Typed, Typed]) -> Typed:
+def _common(environment: Environment, second: exp.Query, pair: tuple[Typed, Typed]) -> Typed:
     of = supertype([value.type for value in pair])
     if of is None:
         message = f"UNION of {pair[0].type} and {pair[1].type}: there is no common type"
-        raise refused(environment.text, tree.right, "no-common-type", message, "cast one of them")
+        raise refused(environment.text, second, "no-common-type", message, "cast one of them")
     sparks = {value.spark for value in pair}
     return Typed("", of, pair[0].spark if len(sparks) == 1 else value_type(of))
 

@@ -127,12 +127,12 @@ def _default(environment: Environment, column: Column, present: list[Column]) ->
     if column.default is None:
         return zero(column.type)
     with environment.report.collecting():
-        tree, text = parse_select_list(column.default)
-        tr = row_translator(text, {each.name: column_value(each) for each in present})
+        tree = parse_select_list(column.default)
+        tr = row_translator(column.default, {each.name: column_value(each) for each in present})
         value = tr.translate(tree.expressions[0].unalias())
         sql = as_column(value, column.type)
         if sql is not None:
             return sql
         message, hint = why_not(value.type, column.type)
-        raise refused(text, tree, "incompatible-type", f"DEFAULT of `{column.name}`: {message}", hint)
+        raise refused(column.default, tree, "incompatible-type", f"DEFAULT of `{column.name}`: {message}", hint)
     return zero(column.type)

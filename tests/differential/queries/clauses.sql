@@ -65,7 +65,7 @@ SELECT (SELECT count() FROM t) AS c, (SELECT s FROM t WHERE id = 99) AS e;
 SELECT number, number % 3 AS m FROM numbers(5) ORDER BY number;
 SELECT lc, groupArray(u8) AS g FROM (SELECT lc, u8 FROM t ORDER BY id) GROUP BY lc ORDER BY lc;
 SELECT id, (id, s).2 AS z, tuple(id, s).1 AS w FROM t ORDER BY id;
-SELECT 1, 'a', NULL, 1.5, -1, 300, 70000, 5000000000, true, [1, 2], (1, 'x'), 1 = 1, NOT 1;
+SELECT 1, 'a', 1.5, -1, 300, 70000, 5000000000, true, [1, 2], (1, 'x'), 1 = 1, NOT 1;
 SELECT id, id BETWEEN 2 AND 4 AS x, s LIKE 'H%o%' AS l, s ILIKE 'h%' AS il, s NOT LIKE '%,%' AS nl FROM t ORDER BY id;
 SELECT id, CASE WHEN u8 > 100 THEN 'big' WHEN u8 > 1 THEN 'mid' ELSE 'low' END AS c, CASE lc WHEN 'a' THEN 1 WHEN 'b' THEN 2 END AS k FROM t ORDER BY id;
 SELECT id, u8 > 3 ? 'y' : 'n' AS x FROM t ORDER BY id;

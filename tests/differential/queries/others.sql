@@ -23,3 +23,8 @@ SELECT lc, countMerge(c), sumMerge(sm), avgMerge(a), uniqMerge(u), maxMerge(m), 
 SELECT countMerge(c), sumMerge(s), avgMerge(a), uniqMerge(u), maxMerge(m) FROM (SELECT countState() AS c, sumState(u8) AS s, avgState(u8) AS a, uniqState(ns) AS u, maxState(t) AS m FROM none);
 SELECT avgMerge(a), sumMerge(s), countMerge(c) FROM (SELECT lc, avgMergeState(a) AS a, sumMergeState(s) AS s, countMergeState(c) AS c FROM (SELECT lc, id, avgState(i64) AS a, sumState(ni) AS s, countState(ni) AS c FROM t GROUP BY lc, id) GROUP BY lc);
 SELECT countIfMerge(c), sumIfMerge(s), avgIfMerge(a) FROM (SELECT countIfState(u8 > 3) AS c, sumIfState(u8, id > 2) AS s, avgIfState(u8, id > 2) AS a FROM t GROUP BY lc);
+SELECT JSONExtract('{"a":"hello","b":[-100,200.0,300]}', 'b', 'Array(Int32)'), JSONExtract('{"a":"5"}', 'a', 'Int32'), JSONExtract('{"a":5}', 'a', 'String'), JSONExtract('{"a":300}', 'a', 'UInt8'), JSONExtract('{"a":["x","y"]}', 'a', 'Array(String)'), JSONExtract('{"a":true}', 'a', 'Bool'), JSONExtract('{}', 'a', 'Float64'), JSON_VALUE('{"a":{"b":5}}', '$.a.b');
+SELECT tupleElement((1, 'a'), 2), tupleElement(tuple(7, 8), 1), (1, (2, 'x')).2.2;
+SELECT sum(u64), sum(id) + 1, count() * 2, sum(u8) - 300, sum(u8) / count(), max(u64) + 0 FROM t;
+SELECT CAST((1, 'a') AS Tuple(UInt16, String)), CAST(NULL AS Nullable(String)), CAST(u64 AS String), CAST(dec AS Int32), CAST(dec AS Decimal(12, 1)), CAST(f32 AS Float64) FROM t WHERE id <> 4;
+SELECT length(toString(toFixedString('a', 3))), toFixedString('abc', 3) = 'abc';

@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.parse.lexer import InvalidSyntax
+from penstock.parse.types import parse_type
 from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
+from penstock.sql.functions.strings import constant_text
 from penstock.sql.let import let
 from penstock.sql.typed import Typed, null_if_any, typed
-from penstock.sql.value_types import text_literal
+from penstock.sql.value_types import text_literal, value_type
 
 _NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 
@@ -115,7 +118,36 @@ def _json_value(values: Sequence[Typed]) -> Typed:
     return typed(f"coalesce({found}, '')", null_if_any(STRING, [values[0]]))
 
 
+def _formula(of: Type) -> Callable[[str], str]:
+    """What makes a value of a type of a VARIANT. Raises BadArguments for a type without one."""
+    match of:
+        case t.String():
+            return _text
+        case t.Int():
+            return _integer(of.low, of.high, value_type(of))
+        case t.Float(64):
+            return _float
+        case t.Bool():
+            return lambda v: f"({_bool(v)} <> 0)"
+        case t.Array(inner):
+            element = _formula(inner)("e")
+            return lambda v: f"transform(coalesce(try_cast({v} AS ARRAY<VARIANT>), array()), e -> {element})"
+        case _:
+            raise BadArguments(f"`JSONExtract` of {of} is not supported", "String, integers, Float64, Bool, Array")
+
+
+def _extract_as(values: Sequence[Typed]) -> Typed:
+    """JSONExtract(json, path…, 'Type')."""
+    try:
+        of = parse_type(constant_text(values[-1], "the type"))
+    except InvalidSyntax as error:
+        raise BadArguments(str(error), error.hint) from error
+    sql = let(_parsed(values[0], values[1:-1]), _formula(of))
+    return typed(sql, null_if_any(of, [values[0]]))
+
+
 FUNCTIONS: tuple[Function, ...] = (
+    Function("JSONExtract", (2, 16), ("string", "constant"), _extract_as),
     _extract("JSONExtractString", STRING, _text),
     _extract("JSONExtractInt", INT64, _integer(-(2**63), 2**63 - 1, "BIGINT")),
     _extract("JSONExtractUInt", UINT64, _integer(0, 2**64 - 1, "DECIMAL(20,0)")),

@@ -1,0 +1,41 @@
+"""The two engines, once for all differential tests.
+
+In: nothing. Out: fixtures. Called by pytest. Invariant: Spark runs as Penstock runs it: ANSI, UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.differential.engines import ClickHouse, Spark
+
+
+@pytest.fixture(scope="session")
+def clickhouse() -> ClickHouse:
+    return ClickHouse()
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[SparkSession]:
+    builder = SparkSession.builder.master("local[2]")
+    conf = {
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.memory": "1g",
+        "spark.log.level": "OFF",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(spark_session: SparkSession) -> Spark:
+    return Spark(spark_session)

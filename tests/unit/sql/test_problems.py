@@ -1,0 +1,62 @@
+"""What is refused, with its place: line:column, sentence, hint."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems
+
+CASES = {
+    "SELECT carier FROM flights": ["1:8: unknown column `carier` (did you mean `carrier`?)"],
+    "SELECT 1 FROM flihts": ["1:15: unknown data source or pipe `flihts` (did you mean `flights`?)"],
+    "SELECT toDat(time_hour) FROM flights": ["1:8: unknown function `toDat` (did you mean `toDate`?)"],
+    "SELECT x.flight\nFROM flights AS y": ["1:8: unknown table or column `x` (there is: y)"],
+    "SELECT\n  carier,\n  orign\nFROM flights": [
+        "2:3: unknown column `carier` (did you mean `carrier`?)",
+        "3:3: unknown column `orign` (did you mean `origin`?)",
+    ],
+    "SELECT carrier, count() FROM flights": [
+        "1:8: `carrier` is neither grouped by nor aggregated (add it to GROUP BY, or use any(…))"
+    ],
+    "SELECT count() FROM flights WHERE count() > 1": [
+        "1:35: the aggregate `count` is not allowed in WHERE (use HAVING)"
+    ],
+    "SELECT sum(count()) FROM flights": ["1:12: the aggregate `count` is not allowed inside another aggregate"],
+    "SELECT carrier FROM flights FINAL": ["1:21: FINAL is not supported on this engine (leave FINAL out)"],
+    "SELECT carrier, count() FROM flights GROUP BY carrier WITH TOTALS": ["1:47: WITH TOTALS is not supported"],
+    "SELECT day FROM flights ORDER BY day WITH FILL": ["1:34: WITH FILL is not supported"],
+    "SELECT a.day FROM flights a ASOF JOIN flights b ON a.day = b.day": ["1:39: ASOF JOIN is not supported"],
+    "SELECT 1 FROM flights SAMPLE 0.1": ["1:15: SAMPLE is not supported"],
+    "SELECT day + flight FROM flights": [
+        "1:8: `+` is not defined for UInt8 and String (cast one of them)"
+    ],
+    "SELECT flight = 1 FROM flights": [
+        "1:8: String and UInt8 cannot be compared (cast one of them)"
+    ],
+    "SELECT toUInt8() FROM flights": ["1:8: `toUInt8` takes 1 arguments, 0 are given"],
+    "SELECT lower(day) FROM flights": ["1:14: argument 1 of `lower` must be a string, this is UInt8"],
+    "SELECT time_hour > 'soon' FROM flights": ["1:8: 'soon' is not a value of DateTime"],
+    "SELECT * EXCEPT (dey) FROM flights": ["1:18: unknown column `dey` (did you mean `day`?)"],
+    "SELECT max_delay FROM carrier_daily WHERE max_delay > 3": [
+        "1:43: AggregateFunction(max, Nullable(Float64)) and UInt8 cannot be compared (cast one of them)"
+    ],
+    "SELECT countMerge(planes) FROM carrier_daily": [
+        "1:8: `countMerge` needs a state of `count`, this is AggregateFunction(uniq, Nullable(String)) "
+        "(did you mean `uniqMerge`?)"
+    ],
+    "SELECT CAST(day, 'Uint8') FROM flights": ["1:13: unknown type `Uint8` (did you mean `UInt8`?)"],
+    "SELECT day FROM flights LIMIT -1": ["1:32: expected a literal number from 0"],
+    "SELECT day FROM flights ORDER BY 4": ["1:34: position 4 is not in the select list of 1 columns"],
+    "SELECT row_number() FROM flights": ["1:8: `row_number` needs OVER (…)"],
+    "SELECT day FROM flights WHERE (SELECT 1, 2) = 1": [
+        "1:39: a subquery as a value gives one column, this gives 2"
+    ],
+    "INSERT INTO flights VALUES (1)": ["1:13: only SELECT is allowed here"],
+    "SELECT 1; SELECT 2": ["1:18: expected one statement"],
+    "SELECT (1": ["1:9: invalid SQL near `1`: expecting )"],
+    "": ["1:1: expected a SELECT, found nothing"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", CASES)
+def test_problems(sql: str) -> None:
+    assert problems(sql) == CASES[sql]

@@ -1,0 +1,45 @@
+"""DEFAULT expressions and the FORMAT at the end of a SQL text."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import column, text
+
+from penstock.errors import InvalidQuery
+from penstock.sql.transpile import compile_expression, split_format
+
+COLUMNS = (column("a", "UInt8"), column("t", "DateTime"))
+
+
+def test_an_expression_over_columns() -> None:
+    found = compile_expression(text("toDate(t) + a"), COLUMNS)
+    assert (found.sql, str(found.type), found.uses) == ("date_add(CAST(`t` AS DATE), `a`)", "Date", ("a", "t"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("toDate(x)", "q.sql:1:8: unknown column `x` (there is: a, t)"),
+        ("a, t", "q.sql:1:1: expected one expression"),
+        ("sum(a)", "q.sql:1:1: the aggregate `sum` is not allowed here"),
+        ("(SELECT 1)", "q.sql:1:9: a SELECT is not allowed in this expression"),
+    ],
+)
+def test_problems(sql: str, problem: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        compile_expression(text(sql), COLUMNS)
+    assert [str(each) for each in caught.value.problems] == [problem]
+
+
+@pytest.mark.parametrize(
+    ("sql", "rest", "name"),
+    [
+        ("SELECT 1 FORMAT JSON", "SELECT 1", "JSON"),
+        ("SELECT 1\nformat CSVWithNames;\n", "SELECT 1", "CSVWithNames"),
+        ("SELECT 1;", "SELECT 1", None),
+        ("SELECT 'FORMAT JSON'", "SELECT 'FORMAT JSON'", None),
+    ],
+)
+def test_split_format(sql: str, rest: str, name: str | None) -> None:
+    found, format_name = split_format(text(sql))
+    assert (found.text, format_name) == (rest, name)

@@ -1,0 +1,59 @@
+"""SQL of DIALECT spark: placeholders, columns, types; what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.sql.flights import PROJECT, datasource, text, view
+
+from penstock.errors import InvalidQuery
+from penstock.model.project import Project
+from penstock.sql.query import Query, Read
+from penstock.sql.transpile import compile_sql, compile_view
+
+
+def spark(sql: str) -> Query:
+    return compile_sql(PROJECT, text(sql), "spark")
+
+
+def test_columns_and_types() -> None:
+    found = spark("SELECT carrier, count(*) AS n, avg(dep_delay) AS d FROM flights GROUP BY carrier")
+    assert found.reads == (Read("__all_flights__", "flights", ("carrier", "dep_delay")),)
+    assert {name: str(of) for name, of in found.columns} == {
+        "carrier": "LowCardinality(String)",
+        "n": "Nullable(Int64)",
+        "d": "Nullable(Float64)",
+    }
+    assert "FROM __all_flights__ AS `flights`" in found.sql
+
+
+def test_it_reads_pipes_of_the_other_dialect() -> None:
+    found = spark("SELECT * FROM top WHERE flights > 3")
+    assert found.reads[0].datasource == "carrier_daily"
+    assert {name: str(of) for name, of in found.columns}["flights"] == "UInt64"
+
+
+def test_a_view() -> None:
+    sql = "SELECT carrier, count(*) AS n FROM flights GROUP BY carrier"
+    pipe = replace(view("v", "tgt", sql), dialect="spark")
+    target = datasource("tgt", {"carrier": "String", "n": "UInt32"})
+    found = compile_view(Project.of([*PROJECT.datasources, target], [pipe]), pipe, pipe.nodes[0])
+    assert found.trigger == Read("__new_flights__", "flights", ("carrier",))
+    assert found.grouped
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("SELECT carier FROM flights", "q.sql:1:8: unknown column `carier` (did you mean `carrier`?)"),
+        ("SELECT * FROM flihts", "q.sql:1:15: unknown data source or pipe `flihts` (did you mean `flights`?)"),
+        ("DROP TABLE flights", "q.sql:1:12: only one SELECT is allowed here"),
+        ("SELECT reflect('a', 'b') AS x", "q.sql:1:8: the function `reflect` is not allowed"),
+        ("SELECT (1", "q.sql:1:9: invalid SQL near `1`: expecting )"),
+    ],
+)
+def test_problems(sql: str, problem: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        spark(sql)
+    assert [str(each) for each in caught.value.problems] == [problem]
