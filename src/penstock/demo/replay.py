@@ -16,6 +16,10 @@ from penstock.demo.client import Client
 from penstock.demo.data import Post
 
 
+SLOW_FROM, SLOW_PACE = 0.95, 1.0
+"""From this share of the posts on, one in so many seconds while the replay may not end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
     """The newest acknowledged post of flights: the flights up to and with it, and when it was sent."""
@@ -25,7 +29,8 @@ class Sent:
 
 
 class Replay(threading.Thread):
-    """`sent` is the progress; `failure` is what stopped it early."""
+    """`sent` is the progress; `failure` is what stopped it early. On a slow machine the last posts go
+    at a slow pace until `may_end` is set, so that rows are still coming in at the last switch."""
 
     def __init__(self, client: Client, plan: Sequence[Post], seconds: float):
         super().__init__(name="replay", daemon=True)
@@ -35,6 +40,7 @@ class Replay(threading.Thread):
         self.quarantined = 0
         self.failure: Exception | None = None
         self.began = self.ended = 0.0
+        self.may_end = threading.Event()
 
     def run(self) -> None:
         self.began = time.monotonic()
@@ -49,6 +55,8 @@ class Replay(threading.Thread):
     def _wait_for_turn(self, number: int) -> None:
         due = self.began + self._seconds * number / len(self._plan)
         time.sleep(max(0.0, due - time.monotonic()))
+        if number > SLOW_FROM * len(self._plan):
+            self.may_end.wait(SLOW_PACE)
 
     def _post(self, post: Post) -> None:
         at = time.monotonic()

@@ -109,6 +109,7 @@ def rollback(stage: Stage) -> None:
 def promote_again(stage: Stage) -> None:
     stage.wait_for(AGAIN_AT)
     _switch(stage, "promote version 2 again", lambda: stage.client.promote(stage.version_2), has_distance=True)
+    stage.replay.may_end.set()
 
 
 def _switch(stage: Stage, text: str, call: Callable[[], Json], *, has_distance: bool) -> None:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.model.types import Type
 from penstock.sql.block import Block
 from penstock.sql.scope import Relation
 from penstock.sql.spark_types import zero
 from penstock.sql.translator import Translator
-from penstock.sql.typed import Typed
-from penstock.sql.value_types import quoted, value_type
+from penstock.sql.typed import Typed, typed
+from penstock.sql.value_types import quoted
 
 
 def array_join(block: Block, node: exp.Join) -> Block:
@@ -26,16 +27,12 @@ def array_join(block: Block, node: exp.Join) -> Block:
     names = [_name(tr, part) for part in parts]
     outer = str(node.args.get("side") or "").upper() == "LEFT"
     alias = f"__array{len(block.translator.scope.relations)}"
-    zipped = _zipped([array.sql for array in arrays])
     shown = ", ".join(quoted(f"e{place}") for place in range(len(names)))
-    view = f"LATERAL VIEW {'OUTER ' if outer else ''}inline({zipped}) {quoted(alias)} AS {shown}"
+    view = f"LATERAL VIEW {'OUTER ' if outer else ''}inline({_zipped(arrays)}) {quoted(alias)} AS {shown}"
     columns = {}
     for place, (name, array) in enumerate(zip(names, arrays, strict=True)):
-        of = array.bare.of if isinstance(array.bare, t.Array) else array.bare
-        sql = f"{quoted(alias)}.{quoted(f'e{place}')}"
-        if outer and not t.nullable(of):
-            sql = f"coalesce({sql}, {zero(of)})"
-        columns[name] = Typed(sql, of, value_type(of))
+        element = typed(f"{quoted(alias)}.{quoted(f'e{place}')}", _element_type(array))
+        columns[name] = _zero_if_missing(element) if outer else element
     scope = block.translator.scope
     kept = tuple(_without(relation, parts, columns) for relation in scope.relations)
     relations = (Relation(alias, columns), *kept)
@@ -45,6 +42,14 @@ def array_join(block: Block, node: exp.Join) -> Block:
         source=f"{block.source} {view}",
         translator=block.translator.with_scope(replace(scope, relations=relations)),
     )
+
+
+def _element_type(array: Typed) -> Type:
+    return array.bare.of if isinstance(array.bare, t.Array) else array.bare
+
+
+def _zero_if_missing(value: Typed) -> Typed:
+    return value if value.nullable else replace(value, sql=f"coalesce({value.sql}, {zero(value.type)})")
 
 
 def _without(relation: Relation, parts: list[exp.Expr], columns: dict[str, Typed]) -> Relation:
@@ -67,9 +72,10 @@ def _name(tr: Translator, node: exp.Expr) -> str:
     raise tr.refused(node, "missing-alias", "this array needs a name", "ARRAY JOIN … AS name")
 
 
-def _zipped(arrays: list[str]) -> str:
-    if len(arrays) == 1:
-        return f"arrays_zip({arrays[0]})"
-    same = " OR ".join(f"size({arrays[0]}) <> size({other})" for other in arrays[1:])
+def _zipped(arrays: list[Typed]) -> str:
+    shown = [array.sql for array in arrays]
+    if len(shown) == 1:
+        return f"arrays_zip({shown[0]})"
+    same = " OR ".join(f"size({shown[0]}) <> size({other})" for other in shown[1:])
     wrong = "raise_error('the arrays of ARRAY JOIN have different sizes')"
-    return f"if({same}, {wrong}, arrays_zip({', '.join(arrays)}))"
+    return f"if({same}, {wrong}, arrays_zip({', '.join(shown)}))"

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import Text
+from penstock.sql.spark_types import UnknownState
 
 
 class Refused(Exception):
@@ -43,7 +44,8 @@ def refused(text: Text, node: exp.Expr | None, code: str, message: str, hint: st
 
 @dataclass(frozen=True, slots=True)
 class Collecting:
-    """A `with` block that a refusal ends; the refusal is noted and goes no further."""
+    """A `with` block that a refusal ends; the refusal is noted and goes no further. A column whose
+    state type is unknown is one, wherever it is met."""
 
     problems: list[Problem]
 
@@ -51,10 +53,14 @@ class Collecting:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, stop: BaseException | None, trace: object) -> bool:
-        if not isinstance(stop, Refused):
+        if isinstance(stop, UnknownState):
+            problem = Problem("unsupported-state", str(stop), hint=stop.hint)
+        elif isinstance(stop, Refused):
+            problem = stop.problem
+        else:
             return False
-        if stop.problem not in self.problems:
-            self.problems.append(stop.problem)
+        if problem not in self.problems:
+            self.problems.append(problem)
         return True
 
 
@@ -71,4 +77,8 @@ class Report:
     def finish(self, message: str) -> None:
         """Raise InvalidQuery if there were problems."""
         if self.problems:
-            raise InvalidQuery(message, sorted(self.problems, key=lambda each: (each.location is None, each.location)))
+            raise InvalidQuery(message, sorted(self.problems, key=_place))
+
+
+def _place(problem: Problem) -> tuple[bool, Location]:
+    return problem.location is None, problem.location or Location("")

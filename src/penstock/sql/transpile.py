@@ -33,7 +33,7 @@ from penstock.sql.texts import split_format
 from penstock.sql.translator import Columns, Translator, too_deep
 from penstock.sql.tree import parse_query
 from penstock.sql.unions import union
-from penstock.sql.views import view_of
+from penstock.sql.views import Target, view_of
 from penstock.sql.widening import cast_sql
 
 __all__ = [
@@ -78,7 +78,9 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
     environment = replace(_environment(project, node.sql, pipe.dialect).of_node(pipe, node), triggers=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     output = _compiled(environment, message)
-    view = view_of(environment, node, output)
+    view = Target("", output)
+    with environment.report.collecting():
+        view = view_of(environment, node, output)
     environment.report.finish(message)
     query = _query(project, environment.uses, view.output)
     return View(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)

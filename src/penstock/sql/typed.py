@@ -6,7 +6,7 @@ type that `sql` really has; `type` is what ClickHouse calls the same value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias, Union
 
 from penstock.model import types as t
@@ -100,8 +100,3 @@ def null_if_any(of: Type, operands: tuple[Typed, ...] | list[Typed]) -> Type:
     if any(operand.nullable for operand in operands) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable)):
         return t.Nullable(of)
     return of
-
-
-def renamed(value: Typed, sql: str) -> Typed:
-    """The same value under another SQL text, no literal any more."""
-    return replace(value, sql=sql, constant=None)

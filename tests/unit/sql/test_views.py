@@ -83,6 +83,13 @@ def test_problems(sql: str, target: str) -> None:
     assert refused(sql, **{name: of}) == CASES[(sql, target)]
 
 
+def test_a_target_with_an_unknown_state() -> None:
+    assert refused("SELECT day FROM flights", day="UInt8", s="AggregateFunction(topK(3), UInt8)") == [
+        "the state type AggregateFunction(topK(3), UInt8) is not supported (there is: any, anyLast, any_value, argMax, "
+        "argMin, array_agg, avg, corr, count, countDistinct, …)"
+    ]
+
+
 def test_an_unknown_target() -> None:
     pipe = view("v", "flihts", "SELECT day FROM flights")
     with pytest.raises(InvalidQuery) as caught:

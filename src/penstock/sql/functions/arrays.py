@@ -1,4 +1,4 @@
-"""Arrays and maps without lambdas: element, has, distinct, slices, sums, joins to text.
+"""Arrays without lambdas: element, has, distinct, slices, sums, joins to text.
 
 In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: places count from
 1, from the end where negative; a place outside gives the element type's zero value.
@@ -176,35 +176,6 @@ def _make_array(values: Sequence[Typed]) -> Typed:
     return typed(f"array({', '.join(as_spark(value, value_type(of)) for value in values)})", t.Array(of))
 
 
-def _make_map(values: Sequence[Typed]) -> Typed:
-    keys, items = values[::2], values[1::2]
-    key, item = supertype([value.type for value in keys]), supertype([value.type for value in items])
-    if len(keys) != len(items) or key is None or item is None:
-        raise BadArguments("`map` needs pairs of a key and a value, of one type each")
-    shown = (
-        part
-        for a, b in zip(keys, items, strict=True)
-        for part in (as_spark(a, value_type(key)), as_spark(b, value_type(item)))
-    )
-    return typed(f"map({', '.join(shown)})", t.Map(key, item))
-
-
-def _of_map(name: str, spark: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
-        of = values[0].bare
-        if not isinstance(of, t.Map):
-            raise BadArguments(f"`{name}` needs a Map")
-        return typed(f"{spark}({values[0].sql})", t.Array(of.key if name == "mapKeys" else of.value))
-
-    return Function(name, (1, 1), ("map",), build)
-
-
-def _map_contains(values: Sequence[Typed]) -> Typed:
-    of = values[0].bare
-    key = as_spark(values[1], value_type(of.key)) if isinstance(of, t.Map) else "NULL"
-    return Typed(f"map_contains_key({values[0].sql}, {key})", UINT8, "BOOLEAN")
-
-
 def _flatten(values: Sequence[Typed]) -> Typed:
     of, sql = values[0].bare, values[0].sql
     while isinstance(of, t.Array) and isinstance(of.of, t.Array):
@@ -248,10 +219,6 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function("range", (1, 3), ("integer",), _range),
     Function("array", (0, MANY), ("any",), _make_array, strict=False),
-    Function("map", (2, MANY), ("any",), _make_map, strict=False),
-    _of_map("mapKeys", "map_keys"),
-    _of_map("mapValues", "map_values"),
-    Function("mapContains", (2, 2), ("map", "any"), _map_contains),
     Function("cosineDistance", (2, 2), ("array",), _distance),
     simple(
         "arrayEnumerate",

@@ -134,13 +134,13 @@ FUNCTIONS: tuple[Function, ...] = (
         for end, mode in _MODES.items()
     ),
     *(
-        Function(f"parseDateTimeBestEffort{end}", (1, 2), ("string",), _to_datetime(mode))
+        Function(f"parseDateTimeBestEffort{end}", (1, 2), ("string",), _to_datetime(mode), exact=False)
         for end, mode in _MODES.items()
         if end
     ),
-    Function("parseDateTimeBestEffort", (1, 2), ("string",), _to_datetime(CAST)),
+    Function("parseDateTimeBestEffort", (1, 2), ("string",), _to_datetime(CAST), exact=False),
     *(
-        Function(f"parseDateTime64BestEffort{end}", (1, 3), ("string",), _to_datetime64(mode))
+        Function(f"parseDateTime64BestEffort{end}", (1, 3), ("string",), _to_datetime64(mode), exact=False)
         for end, mode in _MODES.items()
     ),
     Function("toDate", (1, 2), ("any", "constant"), _to_date),

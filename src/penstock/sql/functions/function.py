@@ -35,14 +35,13 @@ class BadArguments(Exception):
 @dataclass(frozen=True, slots=True)
 class Function:
     """`takes` are the kinds of the arguments, the last one repeated. `strict`: a literal NULL argument
-    makes NULL. `any_case`: ClickHouse takes the name in any case."""
+    makes NULL. `exact` is False where ClickHouse takes more than is taken here."""
 
     name: str
     arity: tuple[int, int]
     takes: tuple[Kind, ...]
     build: Build
     exact: bool = True
-    any_case: bool = False
     strict: bool = True
 
 

@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.sql.functions import arrays, conditions, conversions, datetimes, json, maths, operators, strings, urls
+from penstock.sql.functions import (
+    arrays,
+    conditions,
+    conversions,
+    datetimes,
+    json,
+    maps,
+    maths,
+    operators,
+    strings,
+    urls,
+)
 from penstock.sql.functions.function import Function
 
-_FAMILIES = (conversions, conditions, operators, maths, strings, datetimes, arrays, json, urls)
+_FAMILIES = (conversions, conditions, operators, maths, strings, datetimes, arrays, maps, json, urls)
 
 FUNCTIONS: Mapping[str, Function] = {row.name: row for family in _FAMILIES for row in family.FUNCTIONS}
 _ALIASES: Mapping[str, str] = {alias: name for family in _FAMILIES for alias, name in family.ALIASES.items()}

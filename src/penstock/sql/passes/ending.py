@@ -41,7 +41,9 @@ def limit_by(block: Block) -> Block:
     for key in keys:
         with block.environment.report.collecting():
             shown.append(_no_literal(block.translator.tracing().translate(at_position(block, key))).sql)
-    return replace(block, limit_by=LimitBy(int(count.name), int(skip.name), tuple(shown)))
+    with block.environment.report.collecting():
+        return replace(block, limit_by=LimitBy(_number(block, count), _number(block, skip), tuple(shown)))
+    return block
 
 
 def limit(block: Block) -> Block:

@@ -115,6 +115,10 @@ def _node(relation: Relation, name: str, replaced: Mapping[str, exp.Expr]) -> ex
 
 def _matching(block: Block, node: exp.Columns) -> list[Selected]:
     """COLUMNS('regular expression')."""
-    pattern = re.compile(node.this.name)
+    try:
+        pattern = re.compile(node.name)
+    except re.error as error:
+        message = f"invalid regular expression: {error}"
+        raise refused(block.environment.text, node, "invalid-literal", message) from error
     relations = block.translator.scope.relations
     return [Selected(name, _node(relation, name, {})) for relation, name in _columns(relations) if pattern.search(name)]

@@ -1,0 +1,38 @@
+"""Every function that SQL may call, for the documentation and its tests.
+
+In: the tables. Out: `supported`. Called by docs. Invariant: a name that is here compiles; one that is
+not is refused as unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.sql.aggregates.table import aggregate_named, aggregate_names
+from penstock.sql.functions.table import function_named, function_names
+from penstock.sql.special_forms import SPECIAL_FORMS
+from penstock.sql.windows import WINDOW_FUNCTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """A function. `exact`: its result is ClickHouse's own; `states`: -State and -Merge work."""
+
+    name: str
+    kind: Literal["scalar", "aggregate", "window"]
+    exact: bool = True
+    states: bool = False
+
+
+def supported() -> tuple[Supported, ...]:
+    """Sorted by kind and name."""
+    scalars = [Supported(name, "scalar", row.exact) for name in function_names() if (row := function_named(name))]
+    forms = [Supported(name, "scalar") for name in SPECIAL_FORMS]
+    aggregates = [
+        Supported(name, "aggregate", found.exact, found.has_state)
+        for name in aggregate_names()
+        if (found := aggregate_named(name))
+    ]
+    windows = [Supported(name, "window") for name in WINDOW_FUNCTIONS]
+    return tuple(sorted((*scalars, *forms, *aggregates, *windows), key=lambda each: (each.kind, each.name)))
