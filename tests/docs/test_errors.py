@@ -25,6 +25,8 @@ def codes(tree: ast.Module) -> Iterator[str]:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if "roblem" in name:
                 given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "code")]
                 yield from filter(None, map(_text, given))
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if "refuse" in name:
+                yield from (code for code in map(_text, node.args) if code and "-" in code)
             case ast.ClassDef():
                 yield from _codes_of_class(node)
 
