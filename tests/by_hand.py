@@ -100,7 +100,7 @@ class ByHand:
         of = self.deployments[deployment - 1]
         query = compile_sql(load_files(of.files).project, Text(text, Location("query")), "clickhouse")
         relations = {read.placeholder: relation(_bound(of.manifest, read.datasource), Latest()) for read in query.reads}
-        return run_query(self.lake, query.sql, query.columns, relations).rows
+        return run_query(self.lake.spark, query.sql, query.columns, relations).rows
 
     def read(self, name: str, columns: Iterable[str], deployment: int = 1) -> list[tuple[object, ...]]:
         """Rows of a data source (or quarantine) as a deployment sees them; `columns` are Spark SQL."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from penstock.deploy.core import Core
 from penstock.errors import InvalidRequest, Location, NotFound, Problem, did_you_mean
-from penstock.lake.query import Result, run_query
+from penstock.lake.query import Result, run_query, session_for
 from penstock.lake.read import Latest, rejected, relation
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
@@ -70,7 +70,9 @@ class Reader:
 
     def _run(self, query: Query, manifest: Manifest) -> Result:
         relations = {read.placeholder: _relation(manifest, read.datasource) for read in query.reads}
-        return run_query(self._core.lake, query.sql, query.columns, relations)
+        read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
+        rows = sum(self._core.registry.snapshots(table).rows for table in read)
+        return run_query(session_for(self._core.lake, rows), query.sql, query.columns, relations)
 
 
 def _load(deployment: Deployment) -> Compiled:

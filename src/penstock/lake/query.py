@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidQuery, Problem, TooLarge
 from penstock.lake.errors import condition, explain
@@ -18,6 +18,7 @@ from penstock.lake.session import Lake
 from penstock.model.types import Type
 
 MOST_ROWS = 100_000
+FEW_ROWS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,15 @@ class Result:
     bytes_read: int
 
 
-def run_query(lake: Lake, sql: str, columns: tuple[tuple[str, Type], ...], relations: Mapping[str, str]) -> Result:
+def session_for(lake: Lake, rows: int) -> SparkSession:
+    """The session for a query over tables of so many rows in all: over a few, starting tasks and
+    compiling code would take longer than the work."""
+    return lake.spark if rows <= FEW_ROWS else lake.bulk
+
+
+def run_query(
+    session: SparkSession, sql: str, columns: tuple[tuple[str, Type], ...], relations: Mapping[str, str]
+) -> Result:
     """Run `sql` with each placeholder replaced by its relation.
 
     Raises InvalidQuery with Spark's reason, TooLarge for more than MOST_ROWS rows.
@@ -40,8 +49,8 @@ def run_query(lake: Lake, sql: str, columns: tuple[tuple[str, Type], ...], relat
     for placeholder, relation in relations.items():
         sql = sql.replace(placeholder, relation)
     try:
-        answer = lake.bulk.sql(sql)
-        rows = [tuple(row) for row in answer.limit(MOST_ROWS + 1).collect()]
+        answer = session.sql(sql).limit(MOST_ROWS + 1)
+        rows = [tuple(row) for row in answer.collect()]
     except Exception as error:  # whatever Spark raises for a user's SQL is told as a problem
         raise _invalid(error) from error
     if len(rows) > MOST_ROWS:
