@@ -7,9 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from penstock.plan.plan import PlanOptions, make_plan
-from penstock.sql.transpile import compile_sql
-
 from penstock.errors import Location
 from penstock.flow.lag import behind
 from penstock.flow.registry import Registry
@@ -24,7 +21,9 @@ from penstock.model.datasource import Text
 from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Binding, Manifest
 from penstock.parse.load import load_files
+from penstock.plan.plan import PlanOptions, make_plan
 from penstock.plan.steps import CreateTable
+from penstock.sql.transpile import compile_sql
 from penstock.state.batches import Batches
 from penstock.state.database import open_database
 from penstock.state.operations import Operations
