@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from hypothesis import HealthCheck, given, settings
@@ -145,12 +146,18 @@ def test_live_is_not_disturbed(versions: list[Draft]) -> None:
                     assert flow in live.copies
 
 
+def uncast(default: str | None) -> str | None:
+    """A default without the cast to its column's stored type, which a widened column has wider."""
+    found = re.fullmatch(r"CAST\((.+) AS (?:INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+, ?\d+\))\)", default or "")
+    return found[1] if found else default
+
+
 def lands_the_same(live: Landing, after: Landing) -> None:
     written = {column.physical: column for column in live.columns}
     for column in after.columns:
         same = written.get(column.physical)
         if same is not None:
-            assert (column.path, column.default) == (same.path, same.default)
+            assert (column.path, uncast(column.default)) == (same.path, uncast(same.default))
 
 
 @SLOW

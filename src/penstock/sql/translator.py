@@ -49,8 +49,9 @@ class Translator:
     resolving: frozenset[str] = frozenset()
 
     def translate(self, node: exp.Expr | None) -> Typed:
-        """The node as Spark SQL. Raises Refused; None stands for what the parser missed."""
-        if node is None:
+        """The node as Spark SQL. Raises Refused; None, or whatever is no node, stands
+        for what the parser missed."""
+        if not isinstance(node, exp.Expr):
             raise refused(self.text, None, "invalid-sql", "an expression is missing")
         handler = self.handlers.get(type(node))
         if handler is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.deploy import owner as owner_module
 from penstock.deploy.owner import Process, own, read_record
 from penstock.errors import Conflict
 
@@ -49,7 +50,10 @@ def test_one_that_waits_takes_over(tmp_path: Path) -> None:
     assert told == [None]
 
 
-def test_the_jvm_of_a_killed_server_is_gone_before_the_next_begins(tmp_path: Path) -> None:
+def test_the_jvm_of_a_killed_server_is_gone_before_the_next_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner_module, "JVM_GRACE", 0.2)
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as orphan:
         first = own(tmp_path, None)
         first.record(orphan.pid, "http://127.0.0.1:7180")
