@@ -17,7 +17,7 @@ from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.viewsql import physical_sql
 from projects import Draft, drafts, edits
 
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Chain = list[tuple[Project, Plan, Manifest]]
 
 
