@@ -9,11 +9,13 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Graph:
-    """`reads` has every resource, with the names it reads, sorted."""
+    """`reads` has every resource, with the names it reads, sorted. Without slots: who reads a resource
+    is indexed when it is first asked for."""
 
     reads: Mapping[str, tuple[str, ...]]
 
@@ -44,21 +46,30 @@ class Graph:
         return tuple(ordered)
 
     def readers(self, name: str) -> tuple[str, ...]:
-        """The resources that read `name` directly."""
-        return tuple(reader for reader, names in self.reads.items() if name in names)
+        """The resources that read `name` directly, sorted."""
+        return self._readers.get(name, ())
 
     def upstream(self, name: str) -> tuple[str, ...]:
         """Everything that `name` derives from, sorted."""
-        return self._reached(name, {reader: set(names) for reader, names in self.reads.items()})
+        return _reached(name, self.reads)
 
     def downstream(self, name: str) -> tuple[str, ...]:
         """Everything that derives from `name`, sorted."""
-        return self._reached(name, {each: set(self.readers(each)) for each in self.reads})
+        return _reached(name, self._readers)
 
-    def _reached(self, start: str, steps: Mapping[str, set[str]]) -> tuple[str, ...]:
-        found: set[str] = set()
-        waiting = set(steps.get(start, ()))
-        while waiting:
-            found |= waiting
-            waiting = {name for each in waiting for name in steps[each]} - found
-        return tuple(sorted(found))
+    @cached_property
+    def _readers(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for reader, names in self.reads.items():
+            for name in names:
+                found.setdefault(name, []).append(reader)
+        return {name: tuple(sorted(readers)) for name, readers in found.items()}
+
+
+def _reached(start: str, steps: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    found: set[str] = set()
+    waiting = set(steps.get(start, ()))
+    while waiting:
+        found |= waiting
+        waiting = {name for each in waiting for name in steps.get(each, ())} - found
+    return tuple(sorted(found))

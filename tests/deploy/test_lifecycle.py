@@ -62,39 +62,39 @@ def test_rows_go_two_hops_and_the_rest_to_quarantine(running: Running) -> None:
     ]
 
 
-def test_forward_then_rollback_then_promote_again(running: Running) -> None:
-    running.deploy(project("b"))
-    running.post("b", [row(1), row(2, "8")])
+@pytest.mark.parametrize(("name", "strategy"), [("b", "bridge"), ("bf", "forward")])
+def test_retype_then_rollback_then_promote_again(running: Running, name: str, strategy: str) -> None:
+    running.deploy(project(name))
+    running.post(name, [row(1), row(2, "8")])
     new = {
-        **project("b"),
-        "datasources/b.datasource": LANDING.format(more="")
-        .replace("`code` String", "`code` UInt16")
-        .replace("ENGINE MergeTree", "ENGINE MergeTree")
+        **project(name),
+        f"datasources/{name}.datasource": LANDING.format(more="").replace("`code` String", "`code` UInt16")
         + "\nFORWARD_QUERY >\n    SELECT * REPLACE (toUInt16(code) AS code)\n",
+        "penstock.toml": f'[deploy.strategy]\n{name} = "{strategy}"\n',
     }
-    new["pipes/b_view.pipe"] = VIEW.format(source="b", target="b_counts").replace(
+    new[f"pipes/{name}_view.pipe"] = VIEW.format(source=name, target=f"{name}_counts").replace(
         "SELECT code,", "SELECT toString(code) AS code,"
     )
     staged = running.deploy(new, promote=False)
     assert staged.state == "ready", staged.error
-    assert running.strategies(staged)["b"] == "forward"
-    assert running.strategies(staged)["b_counts"] == "recompute"
+    assert running.strategies(staged)[name] == strategy
+    assert running.strategies(staged)[f"{name}_counts"] == "recompute"
     assert running.strategies(staged).get("a", "none") == "none"
-    running.post("b", [row(3), row(4, "words")])
-    assert answer(running, "b") == [("7", 2), ("8", 1), ("words", 1)]
-    assert answer(running, "b", "staging") == [("7", 2), ("8", 1)]
-    assert [code for (code,) in running.ask("SELECT code FROM b ORDER BY id", "staging")] == [7, 8, 7]
-    assert running.ask("SELECT raw FROM b_quarantine", "staging") == [('{"id": 4, "code": "words"}',)]
+    running.post(name, [row(3), row(4, "words")])
+    assert answer(running, name) == [("7", 2), ("8", 1), ("words", 1)]
+    assert answer(running, name, "staging") == [("7", 2), ("8", 1)]
+    assert [code for (code,) in running.ask(f"SELECT code FROM {name} ORDER BY id", "staging")] == [7, 8, 7]
+    assert running.ask(f"SELECT raw FROM {name}_quarantine", "staging") == [('{"id": 4, "code": "words"}',)]
     running.promote()
-    running.post("b", [row(5, "9")])
-    assert answer(running, "b") == [("7", 2), ("8", 1), ("9", 1)]
+    running.post(name, [row(5, "9")])
+    assert answer(running, name) == [("7", 2), ("8", 1), ("9", 1)]
     running.rollback()
-    assert answer(running, "b") == [("7", 2), ("8", 1), ("9", 1), ("words", 1)]
+    assert answer(running, name) == [("7", 2), ("8", 1), ("9", 1), ("words", 1)]
     running.promote()
-    assert answer(running, "b") == [("7", 2), ("8", 1), ("9", 1)]
+    assert answer(running, name) == [("7", 2), ("8", 1), ("9", 1)]
     assert running.pipeline.retire(None).state == "retired"
-    running.post("b", [row(6, "9")])
-    assert answer(running, "b") == [("7", 2), ("8", 1), ("9", 2)]
+    running.post(name, [row(6, "9")])
+    assert answer(running, name) == [("7", 2), ("8", 1), ("9", 2)]
 
 
 def test_a_column_is_added_in_place_and_live_does_not_see_it(running: Running) -> None:

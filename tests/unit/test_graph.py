@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.graph import Graph
 
@@ -17,6 +19,14 @@ def test_upstream_and_downstream_are_transitive() -> None:
     assert CHAIN.upstream("daily") == ("events", "sessions")
     assert CHAIN.downstream("events") == ("daily", "pages", "sessions")
     assert CHAIN.readers("events") == ("pages", "sessions")
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("abcdef"))))
+def test_downstream_is_the_inverse_of_upstream(reads: dict[str, set[str]]) -> None:
+    graph = Graph.of(reads)
+    for name in graph.reads:
+        assert graph.readers(name) == tuple(sorted(each for each in reads if name in reads[each]))
+        assert graph.downstream(name) == tuple(each for each in graph.reads if name in graph.upstream(each))
 
 
 def test_an_unknown_name_has_no_neighbours() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 
 from penstock.deploy import promote as switch
+from penstock.deploy.checks import count_rows
 from penstock.deploy.core import Core
 from penstock.deploy.executor import PROMOTE, Stopped, execute, unfinished
 from penstock.deploy.fork import fork
@@ -25,6 +26,7 @@ from penstock.parse.load import load_files
 from penstock.plan.explain import plan_to_json
 from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.steps import Activate, CatchUp
+from penstock.plan.values import Candidate
 
 log = logging.getLogger("penstock.deploy")
 
@@ -46,6 +48,9 @@ class Deployer:
             newest = max((each.id for each in self._core.deployments.list()), default=0)
             plan = self._plan(files, f"d{newest + 1}", options)
             told = {**plan_to_json(plan), "auto_promote": options.promote}
+            if options.check:
+                problems = (*plan.problems, *self._counted(plan))
+                told |= {"problems": [problem.as_json() for problem in problems]}
             if options.check or not plan.changes:
                 return _unsaved(self._core.pointer.read().live, files, plan, told)
             made = self._save(files, options, plan, told)
@@ -100,9 +105,17 @@ class Deployer:
         loaded = load_files(files)
         _raise_errors(loaded.problems)
         streams = frozenset(self._core.stepper.heads)
-        plan = make_plan(self._live(), loaded.project, PlanOptions(suffix, options.allow_destructive, streams))
+        wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
+        plan = make_plan(self._live(), loaded.project, wanted)
         _raise_errors(plan.problems)
         return plan
+
+    def _counted(self, plan: Plan) -> list[Problem]:
+        """What the forward queries would do to the rows there are. Raises InvalidProject where rows
+        fail."""
+        found = [problem for step in plan.checks for problem in count_rows(self._core, step)]
+        _raise_errors([*plan.problems, *found])
+        return found
 
     def _live(self) -> Live | None:
         live = self._core.live()
@@ -112,7 +125,16 @@ class Deployer:
         for table in live.manifest.tables:
             snapshots = self._core.registry.snapshots(table.id)
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes)
-        return Live(load_files(live.files).project, live.manifest, sizes, self._columns())
+        project = load_files(live.files).project
+        return Live(project, live.manifest, sizes, self._columns(), candidates=self._candidates(live.id))
+
+    def _candidates(self, base: int) -> tuple[Candidate, ...]:
+        """The other deployments against the same live version that have begun."""
+        return tuple(
+            Candidate(each.name or str(each.id), load_files(each.files).project, each.manifest)
+            for each in self._core.board.running.deployments
+            if each.base == base and each.state in ("ready", "backfilling")
+        )
 
     def _columns(self) -> dict[str, tuple[str, ...]]:
         """By table, the physical columns that any deployment which is not over may have made."""

@@ -8,11 +8,13 @@ done after it, so the journal alone tells where to go on.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from typing_extensions import assert_never
 
+from penstock.deploy.activation import start
+from penstock.deploy.checks import check_rows
 from penstock.deploy.core import Core
 from penstock.deploy.states import UNFINISHED, only
 from penstock.deploy.stepcodec import step_from_json
@@ -33,6 +35,7 @@ from penstock.plan.steps import (
     Activate,
     AddFields,
     CatchUp,
+    CheckRows,
     CreateTable,
     PlaceCursors,
     SetPartition,
@@ -130,7 +133,9 @@ def _run(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a
         case PlaceCursors(table):
             _place_cursors(core, id, table)
         case Activate():
-            _activate(core, id)
+            start(core, id, step)
+        case CheckRows():
+            check_rows(core, core.deployments.get(id), step)
         case CatchUp():
             _catch_up(core, id)
         case _:
@@ -157,50 +162,6 @@ def _place_cursors(core: Core, id: int, table: str) -> None:
         core.registry.refresh(table)
 
 
-def _activate(core: Core, id: int) -> None:
-    """Start the flows. Where a landing table gets a further version, the place in the stream from
-    which both are landed is the cut of the new version's bindings."""
-    deployment = core.deployments.get(id)
-    if deployment.state != "preparing":
-        return  # a restart after the step ran, before the journal had it as done
-    shared = _newly_shared(core, deployment)
-    with core.scheduler.exclusive(shared):
-        cuts = {table: last_seq(_landed(core, deployment.manifest, table)) for table in shared}
-        core.deployments.activate(id, _cut(deployment.manifest, cuts))
-        reached("activate.bound")
-        core.assign()
-
-
-def _cut(manifest: Manifest, cuts: dict[str, int]) -> Manifest:
-    """Quarantines are cut where the landing table of their stream is."""
-    streams = {
-        f"{landing.stream}__quarantine": cuts[landing.table] for landing in manifest.landings if landing.table in cuts
-    }
-    return activate(manifest, cuts | streams)
-
-
-def _newly_shared(core: Core, deployment: Deployment) -> Collection[str]:
-    """Tables that exist, have landed rows and that the deployment lands in by a version of its own."""
-    known = {
-        (landing.table, landing.version)
-        for other in core.deployments.running()
-        if other.id != deployment.id
-        for landing in other.manifest.landings
-    }
-    landed = {table for table, _ in known}
-    return [
-        each.table
-        for each in deployment.manifest.landings
-        if each.table in landed and (each.table, each.version) not in known
-    ]
-
-
-def _landed(core: Core, manifest: Manifest, table: str) -> int:
-    flow = next(landing.id for landing in manifest.landings if landing.table == table)
-    cursor = core.registry.cursor(table, flow)
-    return cursor.number if isinstance(cursor, Batches) else 0
-
-
 def _catch_up(core: Core, id: int) -> None:
     """Wait until every flow has what had arrived when the wait began; fail if one of the
     deployment's own flows keeps failing."""
@@ -222,13 +183,14 @@ def _cut_quarantines(core: Core, deployment: Deployment) -> None:
     cuts = {}
     for copy in deployment.manifest.copies:
         line = core.registry.snapshots(copy.table).line
-        ended = next((each.progress for each in line if _copied(each.progress.get(copy.id))), {})
+        said = (each.progress for each in line if each.progress is not None)
+        ended = next((progress for progress in said if _copied(progress.get(copy.id))), {})
         for landing in deployment.manifest.landings:
             at = ended.get(landing.id)
             if landing.table == copy.table and at is not None and isinstance(at.cursor, Batches):
                 cuts[f"{landing.stream}__quarantine"] = last_seq(at.cursor.number)
     if cuts:
-        core.deployments.set_manifest(deployment.id, activate(deployment.manifest, cuts))
+        core.deployments.revise(deployment.id, lambda manifest: activate(manifest, cuts))
         core.assign()
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from penstock.deploy.core import Core
 from penstock.lake import tables
-from penstock.model.manifest import Binding, Flow, Manifest, Source, View
+from penstock.model.manifest import Manifest, rebound
 
 
 def fork(core: Core, id: int, table: str) -> None:
@@ -26,30 +26,23 @@ def fork(core: Core, id: int, table: str) -> None:
         for each, clone in names.items():
             tables.clone_table(core.lake, each, clone)
             core.registry.forget(each)
-        core.deployments.set_manifest(id, rebind(deployment.manifest, names))
+        core.deployments.revise(id, lambda manifest: rebind(manifest, names))
         core.assign()
 
 
 def rebind(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
     """The manifest with some of its tables called otherwise."""
 
-    def bind(binding: Binding) -> Binding:
-        return replace(binding, table=names.get(binding.table, binding.table))
+    def name(table: str) -> str:
+        return names.get(table, table)
 
-    def source(read: Source) -> Source:
-        return replace(read, binding=bind(read.binding))
-
-    def flow(each: Flow) -> Flow:
-        moved = replace(each, table=names.get(each.table, each.table))
-        if isinstance(moved, View):
-            return replace(moved, trigger=source(moved.trigger), others=tuple(map(source, moved.others)))
-        return moved
-
+    moved = rebound(manifest, lambda binding: replace(binding, table=name(binding.table)))
     return replace(
-        manifest,
-        tables=tuple(replace(each, id=names.get(each.id, each.id)) for each in manifest.tables),
-        bindings=tuple(map(bind, manifest.bindings)),
-        flows=tuple(map(flow, manifest.flows)),
+        moved,
+        tables=tuple(replace(each, id=name(each.id)) for each in moved.tables),
+        quarantines=manifest.quarantines,
+        flows=tuple(replace(each, table=name(each.table)) for each in moved.flows),
+        meets=tuple(replace(each, table=name(each.table)) for each in moved.meets),
     )
 
 

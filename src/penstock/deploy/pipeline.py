@@ -16,6 +16,7 @@ from penstock.deploy.events import Event, events, fillings
 from penstock.deploy.ingest import Receipt
 from penstock.deploy.options import DeployOptions
 from penstock.deploy.reader import Reader
+from penstock.deploy.settling import Settler, share_of
 from penstock.flow.inbox import Inbox
 from penstock.flow.lag import behind
 from penstock.flow.registry import Registry
@@ -57,8 +58,10 @@ class Pipeline:
         self._reader = Reader(self._core)
         self.tokens = Tokens(self._database)
         self._core.assign()
+        self._settler = Settler(self._core, settings.flow.max_step_rows)
         scheduler.start()
         self._deployer.resume()
+        self._settler.start()
 
     @property
     def ready(self) -> bool:
@@ -72,6 +75,7 @@ class Pipeline:
     def close(self) -> None:
         """Keep what was posted, end the steps under way, stop Spark."""
         self._inbox.close()
+        self._settler.stop()
         self._core.scheduler.stop()
         self._deployer.close()
         self._core.lake.close()
@@ -153,7 +157,11 @@ def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, i
         "name": deployment.name,
         "state": deployment.state,
         "tables": {
-            bound.name: {"table": bound.table, "rows": core.registry.snapshots(bound.table).rows}
+            bound.name: {
+                "table": bound.table,
+                "rows": core.registry.snapshots(bound.table).rows,
+                "settled": share_of(bound),
+            }
             for bound in deployment.manifest.bindings
         },
         "behind": [

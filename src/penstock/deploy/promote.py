@@ -7,7 +7,7 @@ when it was asked for, so no reader sees a count go back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from penstock.deploy.core import Core
@@ -92,19 +92,20 @@ def _together(core: Core, deployment: Deployment, pointed: Pointed) -> Iterator[
         manifests = [each.manifest for each in core.board.running.deployments if each.id in both]
         return [each for manifest in manifests for each in behind(core.registry, manifest, heads)]
 
-    core.stepper.hold(heads)
     try:
-        if not core.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
-            raise Conflict(
-                f"the switch was not made: {_told(late())}", hint="see `penstock status`; try again when it caught up"
-            )
-        yield
+        with core.stepper.held(heads):
+            if not core.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
+                raise Conflict(
+                    f"the switch was not made: {told_late(late())}",
+                    hint="see `penstock status`; try again when it caught up",
+                )
+            yield
     finally:
-        core.stepper.release()
         core.scheduler.wake()
 
 
-def _told(late: list[Behind]) -> str:
+def told_late(late: Sequence[Behind]) -> str:
+    """Why a wait was in vain."""
     if not late:
         return "the server is stopping"
     worst = max(late, key=lambda each: each.head - each.at)

@@ -37,6 +37,8 @@ def behind(registry: Registry, manifest: Manifest, heads: Mapping[str, int]) -> 
                     found.append(Behind(table, id, "", 0, 1))
             case Landing() | View():
                 progress = registry.progress(flow.table, flow.id)
+                if progress is None and isinstance(flow, View) and flow.starts in ("met", "resumed"):
+                    found.append(Behind(flow.table, flow.id, "", 0, 1))
                 through = progress.through if progress else {}
                 streams = {flow.stream} if isinstance(flow, Landing) else carried[flow.trigger.binding.table]
                 found += [

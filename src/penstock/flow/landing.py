@@ -111,7 +111,7 @@ def last_step(registry: Registry, target: LandingTable) -> tuple[int, int] | Non
     numbers = [
         at.cursor.number
         for snapshot in registry.snapshots(target.table).line
-        if (at := snapshot.progress.get(target.flow)) is not None and isinstance(at.cursor, BatchCursor)
+        if (at := (snapshot.progress or {}).get(target.flow)) is not None and isinstance(at.cursor, BatchCursor)
     ]
     if not numbers:
         return None

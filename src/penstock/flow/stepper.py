@@ -8,8 +8,10 @@ much waits; where it starts is read from the table it writes.
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +19,13 @@ from typing_extensions import assert_never
 
 from penstock.flow.copy import copy_slice, is_complete
 from penstock.flow.landing import LandingTable, land, last_step, mend_quarantine
+from penstock.flow.meeting import Gathering, met_at
 from penstock.flow.registry import Registry
-from penstock.flow.view import advance, check_shared, next_advance
+from penstock.flow.view import advance, check_shared, next_advance, resume
 from penstock.flow.work import Work
 from penstock.lake.session import Lake
 from penstock.model.cursor import Batches as BatchCursor
-from penstock.model.cursor import Tail
+from penstock.model.cursor import Cursor, History, Tail
 from penstock.model.manifest import Copy, View
 from penstock.state.batches import Batches
 from penstock.state.operations import Operation, Operations
@@ -57,6 +60,8 @@ class Stepper:
         self._ended: dict[str, float] = {}
         self._read: dict[tuple[str, str], int] = {}
         self._operations = operations
+        self._meetings: dict[Gathering, int] = {}
+        self._holding = threading.Lock()
 
     def enter_lane(self, lane: str) -> None:
         """Called once by each thread that runs steps: its Spark jobs share the cores by lane."""
@@ -74,12 +79,15 @@ class Stepper:
         """Rows that a flow has read since this server started."""
         return self._read.get((table, flow), 0)
 
-    def hold(self, caps: Mapping[str, int]) -> None:
-        """Land no batch after these (of other streams none at all) until `release`."""
-        self._caps = dict(caps)
-
-    def release(self) -> None:
-        self._caps = None
+    @contextmanager
+    def held(self, caps: Mapping[str, int]) -> Iterator[None]:
+        """Land no batch after these (of other streams none at all) until the block ends."""
+        with self._holding:
+            self._caps = dict(caps)
+            try:
+                yield
+            finally:
+                self._caps = None
 
     def recover(self, work: Work) -> None:
         """After a failed step: what is in the table is the truth."""
@@ -94,9 +102,9 @@ class Stepper:
         run = work.run
         match run:
             case LandingTable():
-                return work.table not in self._mended or self._landed(work) < self._upto(run.stream)
+                return work.table not in self._mended or self._landed(work) < self._upto(work, run.stream)
             case View():
-                return self._may_start(work) and self._view_behind(run)
+                return self._may_start(work) and self._view_behind(work, run)
             case Copy():
                 return not is_complete(self._registry.cursor(run.table, run.id))
             case _:
@@ -116,15 +124,7 @@ class Stepper:
             case LandingTable():
                 return self._land(work, run)
             case View():
-                cursor = self._registry.cursor(run.table, run.id)
-                source = self._registry.snapshots(run.trigger.binding.table)
-                following = next_advance(self._lake, run, cursor, source, self._limits.rows)
-                if following is None:
-                    return None
-                check_shared(self._lake, work.variants, following)
-                rows = advance(self._lake, self._registry, run, following)
-                self._read[work.key] = self._read.get(work.key, 0) + following.rows
-                return rows
+                return self._advance(work, run)
             case Copy():
                 rows = copy_slice(self._lake, self._registry, run, self._limits.rows)
                 self._read[work.key] = self._read.get(work.key, 0) + rows
@@ -132,12 +132,27 @@ class Stepper:
             case _:
                 assert_never(run)
 
+    def _advance(self, work: Work, run: View) -> int | None:
+        source = self._registry.snapshots(run.trigger.binding.table)
+        cursor = self._cursor(work, run)
+        begun = self._registry.cursor(run.table, run.id) is not None
+        if run.starts == "resumed" and isinstance(cursor, Tail) and not begun:
+            resume(self._lake, self._registry, run, cursor.snapshot)
+            return None
+        following = next_advance(self._lake, run, cursor, source, self._limits.rows)
+        if following is None:
+            return None
+        check_shared(self._lake, work.variants, following)
+        rows = advance(self._lake, self._registry, run, following)
+        self._read[work.key] = self._read.get(work.key, 0) + following.rows
+        return rows
+
     def _land(self, work: Work, run: LandingTable) -> int | None:
         if work.table not in self._mended:
             self._mend(run)
         after = self._landed(work)
         batches = self._batches.after(run.stream, after, self._limits.rows, self._limits.bytes)
-        batches = tuple(batch for batch in batches if batch.number <= self._upto(run.stream))
+        batches = tuple(batch for batch in batches if batch.number <= self._upto(work, run.stream))
         return land(self._lake, self._registry, run, batches, self._inbox).rows if batches else None
 
     def _mend(self, run: LandingTable) -> None:
@@ -156,19 +171,46 @@ class Stepper:
             return cursor.number
         return 0 if self._may_start(work) else 2**62
 
-    def _upto(self, stream: str) -> int:
+    def _upto(self, work: Work, stream: str) -> int:
+        """The batch to land up to now: the last there is, or where a switch or a meeting waits."""
         head = self._heads.get(stream, 0)
         caps = self._caps
-        return head if caps is None else min(head, caps.get(stream, 0))
+        held = head if caps is None else min(head, caps.get(stream, 0))
+        return min(held, work.gathers.stop(work.flow)) if work.gathers and self._met(work.gathers) is None else held
 
     def _may_start(self, work: Work) -> bool:
         """A flow that starts where a history copy ends waits until that is complete."""
         return work.copy is None or is_complete(self._registry.cursor(work.table, work.copy))
 
-    def _view_behind(self, view: View) -> bool:
+    def _view_behind(self, work: Work, view: View) -> bool:
+        known = self._registry.cursor(view.table, view.id)
+        if known is None and view.starts in ("met", "resumed"):
+            return work.after is not None and self._met(work.after) is not None
+        if isinstance(known, Tail) and work.gathers is not None and self._met(work.gathers) is None:
+            return False
         source = self._registry.snapshots(view.trigger.binding.table).current
-        cursor = self._registry.cursor(view.table, view.id)
-        return source is not None and not (isinstance(cursor, Tail) and cursor.snapshot == source.id)
+        return source is not None and not (isinstance(known, Tail) and known.snapshot == source.id)
+
+    def _cursor(self, work: Work, view: View) -> Cursor | None:
+        """How far a view is; for one that has not begun, where it begins."""
+        known = self._registry.cursor(view.table, view.id)
+        met = self._met(work.after) if known is None and work.after is not None else None
+        match view.starts:
+            case "met" if met is not None:
+                return History(met, -1)
+            case "resumed" if met is not None:
+                return Tail(met)
+            case _:
+                return known
+
+    def _met(self, gathered: Gathering) -> int | None:
+        """The meeting, looked for until it is there and then kept."""
+        if gathered not in self._meetings:
+            found = met_at(gathered, self._registry.snapshots(gathered.table))
+            if found is None:
+                return None
+            self._meetings[gathered] = found
+        return self._meetings[gathered]
 
 
 def _operation(work: Work, rows: int, seconds: float) -> Operation:

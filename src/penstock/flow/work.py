@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from penstock.flow.landing import LandingTable
+from penstock.flow.meeting import Gathering, gathering
 from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Copy, Landing, View
 
@@ -22,7 +23,8 @@ Runnable: TypeAlias = Union[LandingTable, View, Copy]
 @dataclass(frozen=True, slots=True)
 class Work:
     """A flow to keep advancing. `priority` is that of the most urgent deployment that needs it,
-    `copy` that it starts where a copy into its table ends."""
+    `copy` that it starts where a copy into its table ends, `gathers` that it waits for the others in
+    its table, `after` whose meeting it begins from."""
 
     table: str
     flow: str
@@ -31,6 +33,8 @@ class Work:
     deployments: tuple[int, ...]
     copy: str | None = None
     variants: tuple[tuple[int, View], ...] = ()
+    gathers: Gathering | None = None
+    after: Gathering | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -55,7 +59,9 @@ def _of_one(deployment: Deployment) -> Iterable[Work]:
         run: Runnable = LandingTable((flow,)) if isinstance(flow, Landing) else flow
         copy = copies.get(flow.table) if not isinstance(flow, Copy) and flow.starts == "placed" else None
         variants = ((deployment.id, flow),) if isinstance(flow, View) else ()
-        yield Work(flow.table, flow.id, run, priority, (deployment.id,), copy, variants)
+        gathers = gathering(deployment.manifest, flow.table)
+        after = gathering(deployment.manifest, flow.trigger.binding.table) if isinstance(flow, View) else None
+        yield Work(flow.table, flow.id, run, priority, (deployment.id,), copy, variants, gathers, after)
 
 
 def _merge(first: Work, second: Work) -> Work:
@@ -67,6 +73,8 @@ def _merge(first: Work, second: Work) -> Work:
         run=run,
         deployments=first.deployments + second.deployments,
         copy=first.copy or second.copy,
+        gathers=first.gathers or second.gathers,
+        after=first.after or second.after,
         variants=first.variants + second.variants,
     )
 

@@ -47,7 +47,7 @@ Part: TypeAlias = Union[Latest, Slice, Appended]
 def relation(binding: Binding, part: Part) -> str:
     """`(SELECT … FROM table … WHERE …)` with the binding's columns under their logical names."""
     columns = ", ".join(f"{_column(column)} AS {quoted(column.name)}" for column in binding.columns) or "1 AS `_`"
-    wheres = _where_part(part) + _where_accepted(binding.accepts)
+    wheres = [*_where_part(part), *accepted(binding.accepts)]
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
     return f"(SELECT {columns} FROM {_from(binding.table, part)}{where})"
 
@@ -81,8 +81,8 @@ def _where_part(part: Part) -> list[str]:
             return []
 
 
-def _where_accepted(chain: Sequence[Accepts]) -> list[str]:
-    """Rows that the binding's version, at the time of the row, does not reject."""
+def accepted(chain: Sequence[Accepts]) -> list[str]:
+    """The condition for rows that the binding's version, at the time of the row, does not reject."""
     if not chain:
         return []
     return [f"({REJECTS} IS NULL OR NOT contains({REJECTS}, {version_at(chain)}))"]
@@ -100,6 +100,8 @@ def version_at(chain: Sequence[Accepts]) -> str:
 def _column(column: BoundColumn) -> str:
     """The value of a column; cast, because another version may have widened what is stored."""
     now = quoted(column.physical)
-    if column.before is not None and column.before.cut is not None:
-        now = f"CASE WHEN {SEQ} <= {column.before.cut} THEN {column.before.expression} ELSE {now} END"
+    before = column.before
+    if before is not None and before.cut is not None and not before.is_settled:
+        unsettled = f"{SEQ} <= {before.cut}" + (f" AND {SEQ} > {before.settled}" if before.settled >= 0 else "")
+        now = f"CASE WHEN {unsettled} THEN {before.expression} ELSE {now} END"
     return f"CAST({now} AS {spark_type(column.type)})"

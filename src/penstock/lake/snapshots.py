@@ -19,6 +19,8 @@ from penstock.model.cursor import Cursor, decode, encode
 
 CURSOR = "penstock.cursor."
 THROUGH = "penstock.through."
+FLOWS = "penstock.flows"
+"""How many flows a snapshot carries the cursors of: it may be none, in a clone nobody has fed yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version of a table. `added` counts rows; `progress` is by flow id."""
+    """One version of a table. `added` counts rows; `progress` is by flow id, None where the snapshot
+    says nothing of it."""
 
     id: int
     appends: bool
     added: int
-    progress: Mapping[str, Progress]
+    progress: Mapping[str, Progress] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +73,9 @@ class Snapshots:
 
 
 def progress_at(line: tuple[Snapshot, ...], position: int) -> Mapping[str, Progress]:
-    """The progress held by the last snapshot at or before `position` that holds any."""
-    while position >= 0:
-        if line[position].progress:
-            return line[position].progress
-        position -= 1
-    return {}
+    """The progress in the last snapshot at or before `position` that says it."""
+    said = (line[at].progress for at in range(position, -1, -1))
+    return next((progress for progress in said if progress is not None), {})
 
 
 def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Snapshots:
@@ -97,7 +97,7 @@ def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Sn
 
 def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:
     """Write options that put the progress of every flow of a table into its next snapshot."""
-    options: dict[str, str] = {}
+    options = {f"snapshot-property.{FLOWS}": str(len(progress))}
     for flow, at in progress.items():
         options[f"snapshot-property.{CURSOR}{flow}"] = encode(at.cursor)
         options[f"snapshot-property.{THROUGH}{flow}"] = orjson.dumps(dict(at.through)).decode()
@@ -115,7 +115,8 @@ def _parse(snapshot: IcebergSnapshot) -> Snapshot:
         if key.startswith(CURSOR)
     }
     appends = summary is not None and summary.operation.value == "append"
-    return Snapshot(snapshot.snapshot_id, appends, int(extra.get("added-records", 0)), progress)
+    said = progress if progress or FLOWS in extra else None
+    return Snapshot(snapshot.snapshot_id, appends, int(extra.get("added-records", 0)), said)
 
 
 def _total(snapshot: IcebergSnapshot, key: str) -> int:

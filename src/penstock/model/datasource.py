@@ -6,7 +6,9 @@ package. Invariant: a value holds what the user wrote, with its place; nothing i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from penstock.errors import Location
 from penstock.model.engine import Engine
@@ -51,10 +53,11 @@ class Token:
     scope: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DataSource:
     """One .datasource file. `keeps_history` is False for `BACKFILL skip`: a new target of a
-    materialized view then starts empty."""
+    materialized view then starts empty. Without slots, so that its columns are indexed once, when
+    one is first asked for."""
 
     name: str
     columns: tuple[Column, ...]
@@ -71,7 +74,7 @@ class DataSource:
 
     def column(self, name: str) -> Column | None:
         """The column of that name, or None."""
-        return next((column for column in self.columns if column.name == name), None)
+        return self._by_name.get(name)
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -80,6 +83,13 @@ class DataSource:
     def path_of(self, column: Column) -> str | None:
         """The JSON path an ingested row fills the column from: its own, or its name where no
         column of the schema has a path (reference: datafiles, Columns); None if nothing does."""
-        if any(other.json_path is not None for other in self.columns):
-            return column.json_path
-        return f"$.{column.name}"
+        return column.json_path if self._has_paths else f"$.{column.name}"
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        # Of two columns of one name the first counts.
+        return {column.name: column for column in reversed(self.columns)}
+
+    @cached_property
+    def _has_paths(self) -> bool:
+        return any(column.json_path is not None for column in self.columns)

@@ -11,9 +11,12 @@ have `_rejects STRING`: the landing versions that do not accept the row, NULL wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeAlias, Union
+
+from typing_extensions import assert_never
 
 from penstock.model.types import Type
 
@@ -62,10 +65,16 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Before:
     """What a column is for rows with `_seq` <= cut: a Spark SQL expression over physical columns.
-    `cut` is None until the deployment is activated on the table."""
+    `cut` is None until the deployment is activated on the table. In rows with `_seq` <= settled the
+    physical column holds the value already."""
 
     expression: str
     cut: int | None = None
+    settled: int = -1
+
+    @property
+    def is_settled(self) -> bool:
+        return self.cut is not None and self.settled >= self.cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +96,9 @@ class Accepts:
     upto: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Binding:
-    """A logical name bound to a physical table."""
+    """A logical name bound to a physical table. Without slots: columns are indexed when asked for."""
 
     name: str
     table: str
@@ -97,7 +106,11 @@ class Binding:
     accepts: tuple[Accepts, ...] = ()
 
     def column(self, name: str) -> BoundColumn | None:
-        return next((column for column in self.columns if column.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, BoundColumn]:
+        return {column.name: column for column in reversed(self.columns)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +126,10 @@ class LandingColumn:
     default: str | None = None
 
 
-Starts: TypeAlias = Literal["beginning", "placed"]
-"""Where a flow without a cursor begins: at the beginning of its source, or not before somebody
-(a history copy, an activation) has placed its cursor in the target table."""
+Starts: TypeAlias = Literal["beginning", "placed", "met", "resumed"]
+"""Where a flow without a cursor begins: at the beginning of its source; `placed`: not before somebody
+(a history copy, an activation) has placed its cursor in the target table; `met`: at the beginning of
+its source as of the meeting of that; `resumed`: with what its source gets after its meeting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,37 +190,74 @@ Flow: TypeAlias = Union[Landing, View, Copy]
 
 
 @dataclass(frozen=True, slots=True)
+class Meet:
+    """A new table in which all flows meet at the end of their histories, before any goes on: its first
+    snapshot with all of them there is the meeting, the place from which a flow out of it goes on that
+    has the rows up to there already. `stops`: the batch at which streams landed in it meet."""
+
+    table: str
+    stops: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """Everything a deployment reads and feeds. `quarantines` bind `<name>_quarantine`."""
+    """Everything a deployment reads and feeds. `quarantines` bind `<name>_quarantine`; `meets` are
+    those of its own new tables."""
 
     tables: tuple[Table, ...] = ()
     bindings: tuple[Binding, ...] = ()
     quarantines: tuple[Binding, ...] = ()
     flows: tuple[Flow, ...] = ()
+    meets: tuple[Meet, ...] = ()
 
     def binding(self, name: str) -> Binding | None:
         """The binding of a data source or of a quarantine."""
-        return next((bound for bound in (*self.bindings, *self.quarantines) if bound.name == name), None)
+        return self._bindings.get(name)
+
+    def meet(self, table: str) -> Meet | None:
+        return next((each for each in self.meets if each.table == table), None)
 
     def table(self, table: str) -> Table | None:
-        return next((each for each in self.tables if each.id == table), None)
+        return self._tables.get(table)
 
     def landing(self, name: str) -> Landing | None:
         """The landing flow of a data source."""
         bound = self.binding(name)
-        return next((flow for flow in self.landings if bound and flow.table == bound.table), None)
+        flows = self.flows_into(bound.table) if bound is not None else ()
+        return next((flow for flow in flows if isinstance(flow, Landing)), None)
 
-    @property
+    def flows_into(self, table: str) -> tuple[Flow, ...]:
+        """The flows whose rows go to a table, in their order."""
+        return self._flows.get(table, ())
+
+    @cached_property
     def landings(self) -> tuple[Landing, ...]:
         return tuple(flow for flow in self.flows if isinstance(flow, Landing))
 
-    @property
+    @cached_property
     def views(self) -> tuple[View, ...]:
         return tuple(flow for flow in self.flows if isinstance(flow, View))
 
-    @property
+    @cached_property
     def copies(self) -> tuple[Copy, ...]:
         return tuple(flow for flow in self.flows if isinstance(flow, Copy))
+
+    # What is looked up by name is indexed when it is first asked for, which is why there are no slots.
+
+    @cached_property
+    def _bindings(self) -> Mapping[str, Binding]:
+        return {bound.name: bound for bound in reversed((*self.bindings, *self.quarantines))}
+
+    @cached_property
+    def _tables(self) -> Mapping[str, Table]:
+        return {each.id: each for each in reversed(self.tables)}
+
+    @cached_property
+    def _flows(self) -> Mapping[str, tuple[Flow, ...]]:
+        found: dict[str, list[Flow]] = {}
+        for flow in self.flows:
+            found.setdefault(flow.table, []).append(flow)
+        return {table: tuple(flows) for table, flows in found.items()}
 
 
 def activate(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
@@ -219,13 +270,36 @@ def activate(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
         columns = tuple(_cut_column(column, cut) for column in binding.columns)
         return replace(binding, columns=columns, accepts=_cut_chain(binding.accepts, cut))
 
+    return rebound(manifest, bind)
+
+
+def settle(manifest: Manifest, table: str, columns: Collection[str], upto: int) -> Manifest:
+    """The manifest after physical columns of a table were given their values up to a `_seq`."""
+
+    def bind(binding: Binding) -> Binding:
+        if binding.table != table:
+            return binding
+        return replace(binding, columns=tuple(_settle(column, columns, upto) for column in binding.columns))
+
+    return rebound(manifest, bind)
+
+
+def rebound(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Manifest:
+    """The manifest with each binding replaced, also where flows read by it."""
+
     def source(read: Source) -> Source:
         return replace(read, binding=bind(read.binding))
 
     def flow(each: Flow) -> Flow:
-        if isinstance(each, View):
-            return replace(each, trigger=source(each.trigger), others=tuple(map(source, each.others)))
-        return each
+        match each:
+            case View():
+                return replace(each, trigger=source(each.trigger), others=tuple(map(source, each.others)))
+            case Copy():
+                return replace(each, source=bind(each.source))
+            case Landing():
+                return each
+            case _:
+                assert_never(each)
 
     return replace(
         manifest,
@@ -233,6 +307,12 @@ def activate(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
         quarantines=tuple(map(bind, manifest.quarantines)),
         flows=tuple(map(flow, manifest.flows)),
     )
+
+
+def _settle(column: BoundColumn, columns: Collection[str], upto: int) -> BoundColumn:
+    if column.physical not in columns or column.before is None or column.before.settled >= upto:
+        return column
+    return replace(column, before=replace(column.before, settled=upto))
 
 
 def _cut_column(column: BoundColumn, cut: int) -> BoundColumn:

@@ -7,16 +7,18 @@ or place of the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from penstock.model.datasource import DataSource
-from penstock.model.pipe import Node, Pipe
+from penstock.model.pipe import Materialized, Node, Pipe
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Project:
-    """Data sources and pipes, each sorted by name."""
+    """Data sources and pipes, each sorted by name. Without slots, so that what is looked up by name
+    is indexed once, when it is first asked for."""
 
     datasources: tuple[DataSource, ...] = ()
     pipes: tuple[Pipe, ...] = ()
@@ -30,17 +32,33 @@ class Project:
         )
 
     def datasource(self, name: str) -> DataSource | None:
-        return next((source for source in self.datasources if source.name == name), None)
+        return self._datasources.get(name)
 
     def pipe(self, name: str) -> Pipe | None:
-        return next((pipe for pipe in self.pipes if pipe.name == name), None)
+        return self._pipes.get(name)
 
     def feeders(self, datasource: str) -> tuple[tuple[Pipe, Node], ...]:
         """The materialized views that write into a data source."""
-        pairs = ((pipe, pipe.materialized) for pipe in self.pipes)
-        return tuple((pipe, node) for pipe, node in pairs if node is not None and node.kind.datasource == datasource)  # type: ignore[union-attr]
+        return self._feeders.get(datasource, ())
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every name SQL may read."""
         return tuple(source.name for source in self.datasources) + tuple(pipe.name for pipe in self.pipes)
+
+    @cached_property
+    def _datasources(self) -> Mapping[str, DataSource]:
+        return {source.name: source for source in reversed(self.datasources)}
+
+    @cached_property
+    def _pipes(self) -> Mapping[str, Pipe]:
+        return {pipe.name: pipe for pipe in reversed(self.pipes)}
+
+    @cached_property
+    def _feeders(self) -> Mapping[str, tuple[tuple[Pipe, Node], ...]]:
+        found: dict[str, list[tuple[Pipe, Node]]] = {}
+        for pipe in self.pipes:
+            node = pipe.materialized
+            if node is not None and isinstance(node.kind, Materialized):
+                found.setdefault(node.kind.datasource, []).append((pipe, node))
+        return {name: tuple(pairs) for name, pairs in found.items()}

@@ -39,9 +39,11 @@ class StateSettings:
 
 @dataclass(frozen=True, slots=True)
 class DeploySettings:
-    """For how long the previous deployment can be rolled back to."""
+    """For how long the previous deployment can be rolled back to. `strategy` names, by data source, the
+    strategy to take in place of the cheapest one."""
 
     rollback_window_hours: int = 24
+    strategy: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

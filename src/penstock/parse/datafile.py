@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlglot.dialects.clickhouse import ClickHouse
 
@@ -46,27 +47,24 @@ class Datafile:
         return Location(self.file)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
+    """A line, and what is asked of it again and again."""
+
     number: int
     text: str
+    indent: int
+    is_blank: bool
+    is_comment: bool
 
-    @property
-    def indent(self) -> int:
-        return len(self.text) - len(self.text.lstrip())
 
-    @property
-    def is_blank(self) -> bool:
-        return not self.text.strip()
-
-    @property
-    def is_comment(self) -> bool:
-        return self.text.lstrip().startswith("#")
+def _line(number: int, text: str) -> _Line:
+    bare = text.lstrip()
+    return _Line(number, text, len(text) - len(bare), not bare, bare.startswith("#"))
 
 
 def parse_datafile(text: str, file: str, keywords: Collection[str], problems: list[Problem]) -> Datafile:
     """The entries of a text. Unknown keywords are added to `problems` and left out with their blocks."""
-    lines = [_Line(number, line) for number, line in enumerate(_split(text), start=1)]
+    lines = [_line(number, line) for number, line in enumerate(_split(text), start=1)]
     entries: list[Entry] = []
     at = 0
     while at < len(lines):
@@ -135,7 +133,7 @@ class _Block:
     def holds(self, line: _Line) -> bool:
         """Whether a line belongs to the block. People leave SQL and the brackets of a schema
         unindented: what cannot be a directive is not taken for a misspelt one."""
-        if line.is_blank or line.indent > self.indent or line.is_comment:
+        if line.indent > self.indent or line.is_blank or line.is_comment:
             return True
         word = line.text.split()[0].upper()
         if not word[0].isalpha():
@@ -150,12 +148,14 @@ def _block_end(lines: list[_Line], start: int, block: _Block) -> int:
 
 def _block(lines: list[_Line], where: Location) -> Text:
     """The lines as one text without the indent they share. An unindented # is no part of it."""
-    kept = [line for line in lines if not (line.is_blank or _is_outer_comment(line))]
+    kept = [line for line in lines if not (line.is_blank or (line.is_comment and line.indent == 0))]
     if not kept:
         return Text("", where)
     first, last = kept[0].number, kept[-1].number
     indent = _shared_indent([line.text[: line.indent] for line in kept])
-    texts = [_inside(line, indent) for line in lines if first <= line.number <= last]
+    texts = [""] * (last - first + 1)
+    for line in kept:
+        texts[line.number - first] = line.text[indent:]
     return Text("\n".join(texts), Location(where.file, first, indent + 1), indent)
 
 
@@ -163,14 +163,6 @@ def _shared_indent(indents: list[str]) -> int:
     """How many characters all indents begin with: two that differ in tabs and spaces share few."""
     low, high = min(indents), max(indents)
     return next((at for at, char in enumerate(low) if char != high[at]), len(low))
-
-
-def _inside(line: _Line, indent: int) -> str:
-    return "" if line.is_blank or _is_outer_comment(line) else line.text[indent:]
-
-
-def _is_outer_comment(line: _Line) -> bool:
-    return line.is_comment and line.indent == 0
 
 
 def words(text: Text) -> Iterator[Text]:

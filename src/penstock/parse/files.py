@@ -27,18 +27,20 @@ def is_part(path: str) -> bool:
     *folders, name = PurePosixPath(path).parts or ("",)
     if path == SETTINGS_FILE:
         return True
-    is_datafile = name.endswith(SUFFIXES) and not name.startswith(".")
-    return is_datafile and not any(_is_left_out(folder) for folder in folders)
+    return _is_datafile(name) and not any(_is_left_out(folder) for folder in folders)
 
 
 def read_folder(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, bytes]]:
     """The files of a project by relative path, in the order of their paths."""
     for path in sorted(_walk(folder)):
         try:
-            yield path, (folder / path).read_bytes()
+            with open(os.path.join(folder, path), "rb") as file:
+                content = file.read()
         except OSError as error:
             message = f"the file cannot be read: {error.strerror or 'unknown cause'}"
             problems.append(Problem("unreadable-file", message, Location(path)))
+        else:
+            yield path, content
 
 
 def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
@@ -56,10 +58,15 @@ def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
 def _walk(folder: Path) -> Iterator[str]:
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not _is_left_out(name)]
-        for name in names:
-            path = (Path(here) / name).relative_to(folder).as_posix()
-            if is_part(path):
-                yield path
+        inside = Path(here).relative_to(folder).as_posix()
+        if inside == ".":
+            yield from (name for name in names if is_part(name))
+        else:
+            yield from (f"{inside}/{name}" for name in names if _is_datafile(name))
+
+
+def _is_datafile(name: str) -> bool:
+    return name.endswith(SUFFIXES) and not name.startswith(".")
 
 
 def _is_left_out(folder: str) -> bool:

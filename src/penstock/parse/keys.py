@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -46,7 +47,7 @@ def key_parts(text: Text, problems: list[Problem]) -> tuple[KeyPart, ...]:
 def expression(text: Text, problems: list[Problem]) -> KeyPart | None:
     """One expression, or None and a problem."""
     try:
-        tree = sqlglot.parse_one(text.text, read="clickhouse", into=exp.Condition)
+        tree = _tree(text.text)
     except ParseError as error:
         problems.append(_unparsed(text, error))
     except (TokenError, RecursionError):
@@ -54,6 +55,12 @@ def expression(text: Text, problems: list[Problem]) -> KeyPart | None:
     else:
         return KeyPart(_bare(text), tuple(_names(tree)), tree)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _tree(text: str) -> exp.Expr:
+    """Many data sources have the same key. Nobody changes the tree."""
+    return sqlglot.parse_one(text, read="clickhouse", into=exp.Condition)
 
 
 def check_columns(key: KeyPart, columns: Sequence[Column]) -> Iterator[Problem]:

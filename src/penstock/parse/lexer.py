@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, TypeAlias
 
 Kind = Literal["word", "quoted", "string", "number", "symbol", "end"]
+Words: TypeAlias = tuple[tuple[Kind, str], ...]
+"""Lexemes without their offsets: equal wherever they stand, so that what they mean can be kept."""
 
 DEEPEST = 50
 """How many brackets may stand inside each other: more than anybody writes, less than recursion takes."""
@@ -25,6 +26,16 @@ _LEXEME = re.compile(
     | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
     | (?P<word>[^\W\d]\w*)
     | (?P<symbol>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# The same, but for what `comma_spans` looks for: what it may stand in, and the symbols themselves.
+_BRACKET_OR_COMMA = re.compile(
+    r"""
+      --[^\n]* | \#(?=[!\s]|$)[^\n]* | /\*.*?\*/
+    | '(?:[^'\\]|\\.|'')*'
+    | `(?:[^`\\]|\\.|``)*` | "(?:[^"\\]|\\.|"")*"
+    | ([()\[\]{},])\s*
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -45,9 +56,9 @@ class InvalidSyntax(ValueError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Lexeme:
-    """A word, a quoted name, a string, a number or one other character, as it is in the text."""
+class Lexeme(NamedTuple):
+    """A word, a quoted name, a string, a number or one other character, as it is in the text. There
+    are millions in a big project: a tuple is made in half the time of a dataclass."""
 
     kind: Kind
     text: str
@@ -66,7 +77,9 @@ class Lexeme:
 
     def says(self, word: str) -> bool:
         """Whether this is that word (in any case) or symbol."""
-        return self.kind in ("word", "symbol") and self.text.upper() == word.upper()
+        if self.kind == "symbol":
+            return self.text == word
+        return self.kind == "word" and self.text.upper() == word.upper()
 
     def __str__(self) -> str:
         return f"`{self.text}`" if self.text else "the end"
@@ -91,10 +104,12 @@ class Reader:
         self._next = 0
 
     def peek(self, ahead: int = 0) -> Lexeme:
+        if not ahead:
+            return self._lexemes[self._next]  # never behind the end, which is not taken
         return self._lexemes[min(self._next + ahead, len(self._lexemes) - 1)]
 
     def take(self) -> Lexeme:
-        found = self.peek()
+        found = self._lexemes[self._next]
         self._next += found.kind != "end"
         return found
 
@@ -123,6 +138,21 @@ class Reader:
             inner.append(found)
         raise self.unexpected("`)`")
 
+    def call(self) -> Words:
+        """The next lexeme and the brackets behind it, nothing read; () where these do not close."""
+        if not self.peek(1).says("("):
+            return (self.peek()[:2],)
+        depth = 0
+        for at in range(self._next + 1, len(self._lexemes)):
+            depth += step(self._lexemes[at])
+            if depth == 0:
+                return tuple([lexeme[:2] for lexeme in self._lexemes[self._next : at + 1]])
+        return ()
+
+    def skip(self, lexemes: int) -> None:
+        """Read so many lexemes, none of which is the end."""
+        self._next += lexemes
+
     def finish(self) -> None:
         """Nothing may follow."""
         if self.peek().kind != "end":
@@ -134,20 +164,46 @@ class Reader:
         return InvalidSyntax(f"expected {wanted}, found {found}", found.start, hint or quote_hint(found))
 
 
+def from_words(words: Words) -> Reader:
+    """A reader of lexemes whose offsets are not known: only for what cannot be wrong."""
+    return Reader([*(Lexeme(kind, text, 0) for kind, text in words), Lexeme("end", "", 0)])
+
+
 def at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
     """The parts between the commas that stand outside brackets, each with an end of its own. What
     is empty has no parts, and a comma may stand behind the last part."""
     part: list[Lexeme] = []
     depth = 0
     for lexeme in lexemes:
-        depth = max(0, depth + step(lexeme))
-        if depth == 0 and lexeme.says(","):
-            yield (*part, Lexeme("end", ",", lexeme.start))
-            part = []
-        elif lexeme.kind != "end":
+        kind = lexeme.kind
+        if kind == "symbol":
+            depth = max(0, depth + step(lexeme))
+            if depth == 0 and lexeme.text == ",":
+                yield (*part, Lexeme("end", ",", lexeme.start))
+                part = []
+                continue
+        if kind != "end":
             part.append(lexeme)
         elif part:
             yield (*part, lexeme)
+
+
+def comma_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the parts of `at_commas` are, each with the comma that ends it and without the spaces that
+    begin it; found without making lexemes. What stands behind the last comma is a part."""
+    start, depth = len(text) - len(text.lstrip()), 0
+    for found in _BRACKET_OR_COMMA.finditer(text):
+        symbol = found[1]
+        if symbol is None:
+            continue
+        if symbol in _OPENING:
+            depth += 1
+        elif symbol in _CLOSING:
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            yield start, found.end(1)
+            start = found.end()
+    yield start, len(text)
 
 
 def quote_hint(lexeme: Lexeme) -> str | None:
@@ -165,6 +221,8 @@ def step(lexeme: Lexeme) -> int:
 def _refuse_depth(lexemes: Sequence[Lexeme]) -> None:
     depth = 0
     for lexeme in lexemes:
+        if lexeme.kind != "symbol":
+            continue
         depth += step(lexeme)
         if depth > DEEPEST:
             raise InvalidSyntax(f"more than {DEEPEST} brackets inside each other", lexeme.start)

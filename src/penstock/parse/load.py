@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from posixpath import basename, splitext
 from typing import TypeAlias, Union
 
 from penstock.errors import Location, NotFound, Problem
@@ -43,8 +44,9 @@ class Loaded:
         return tuple(problem for problem in self.problems if problem.level == "error")
 
 
-def load_folder(folder: Path) -> Loaded:
-    """The project of a folder. Raises NotFound where there is no such folder."""
+def load_folder(folder: Path, known: Loaded | None = None) -> Loaded:
+    """The project of a folder. Raises NotFound where there is no such folder. A file that `known` has
+    read from the same path with the same text is not read again: its resource is the same object."""
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}", hint="name the project's folder with --project")
     problems: list[Problem] = []
@@ -53,7 +55,7 @@ def load_folder(folder: Path) -> Loaded:
         text = decode(content, path, problems)
         if text is not None:
             files[path] = text
-    return _load(files, problems)
+    return _load(files, problems, known)
 
 
 def load_files(files: Mapping[str, str]) -> Loaded:
@@ -62,13 +64,17 @@ def load_files(files: Mapping[str, str]) -> Loaded:
     return _load(wanted, [])
 
 
-def _load(files: Mapping[str, str], problems: list[Problem]) -> Loaded:
+def _load(files: Mapping[str, str], problems: list[Problem], known: Loaded | None = None) -> Loaded:
     """`files` are parts of the project, and no others."""
     settings = parse_settings(files.get(SETTINGS_FILE, ""), SETTINGS_FILE, problems)
     resources: list[Resource] = []
+    read = _already_read(known, files, settings.dialect)
     for path in sorted(files):
-        resources.extend(_parse_file(path, files[path], settings.dialect, problems))
-    names = {PurePosixPath(path).stem for path in files if path.endswith(".datasource")}
+        if path in read:
+            resources.append(read[path])
+        else:
+            resources.extend(_parse_file(path, files[path], settings.dialect, problems))
+    names = {splitext(basename(path))[0] for path in files if path.endswith(".datasource")}
     problems.extend(check_project(resources, names))
     first: dict[str, Resource] = {}
     for resource in resources:
@@ -81,8 +87,22 @@ def _load(files: Mapping[str, str], problems: list[Problem]) -> Loaded:
     return Loaded(project, settings, dict(sorted(files.items())), tuple(ordered))
 
 
+def _already_read(known: Loaded | None, files: Mapping[str, str], dialect: Dialect) -> Mapping[str, Resource]:
+    """The resources by path that need not be read again. A file with a problem is: it is told again."""
+    if known is None or known.settings.dialect != dialect:
+        return {}
+    again = {problem.location.file for problem in known.problems if problem.location is not None}
+    resources: tuple[Resource, ...] = (*known.project.datasources, *known.project.pipes)
+    by_path = {each.location.file: each for each in resources}
+    return {
+        path: by_path[path]
+        for path, text in files.items()
+        if path in by_path and path not in again and known.files.get(path) == text
+    }
+
+
 def _parse_file(path: str, text: str, dialect: Dialect, problems: list[Problem]) -> Iterator[Resource]:
-    suffix, name = PurePosixPath(path).suffix, PurePosixPath(path).stem
+    name, suffix = splitext(basename(path))
     if suffix == ".connection":
         message = "connections are not supported: connectors are not in this version"
         problems.append(Problem("unsupported-file", message, Location(path), "remove the file"))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 
-from penstock.errors import Problem, did_you_mean
+from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.parse.columnnames import check_name, check_together
-from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, at_commas, lex, quote_hint, step
+from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, at_commas, comma_spans, lex, quote_hint, step
 from penstock.parse.places import located, part, place
 from penstock.parse.types import read_type
 
@@ -58,12 +59,9 @@ class _Modifiers:
 
 def parse_schema(text: Text, problems: list[Problem]) -> tuple[Column, ...]:
     """The columns of a SCHEMA block, in their order."""
-    columns: list[Column] = []
-    for lexemes in at_commas(lex(text.text)):
-        try:
-            columns.append(_parse_column(Reader(lexemes), text, problems))
-        except InvalidSyntax as error:
-            problems.append(located(error, text))
+    columns = _known_columns(text)
+    if columns is None:
+        columns = _parse_columns(text, problems)
     problems.extend(check_together(columns))
     first_of_name: dict[str, Column] = {}
     for column in columns:
@@ -71,25 +69,70 @@ def parse_schema(text: Text, problems: list[Problem]) -> tuple[Column, ...]:
     return tuple(first_of_name.values())
 
 
+def _known_columns(text: Text) -> list[Column] | None:
+    """The columns, each read once however many data sources have it; None where one of them is wrong,
+    and all are read again to tell what, and where."""
+    columns: list[Column] = []
+    line, begun, before = 1, 0, 0
+    for start, end in comma_spans(text.text):
+        known = _read_alone(text.text[start:end])
+        if known is None:
+            return None
+        newlines = text.text.count("\n", before, start)
+        if newlines:
+            line, begun = line + newlines, text.text.rfind("\n", before, start) + 1
+        where = text.at(line, start - begun + 1)
+        columns += [_placed(column, where, text.indent) for column in known]
+        before = start
+    return columns
+
+
+@lru_cache(maxsize=16384)
+def _read_alone(words: str) -> tuple[Column, ...] | None:
+    """The column between two commas, with places as if nothing stood before it; () for nothing but
+    comments, None where it is wrong."""
+    problems: list[Problem] = []
+    columns = _parse_columns(Text(words, Location("")), problems)
+    return tuple(columns) if not problems else None
+
+
+def _placed(column: Column, start: Location, indent: int) -> Column:
+    """A column that was read alone, as one whose words begin at `start`."""
+    where, default = column.location, column.default
+    where = start if where.line == where.column == 1 else _at(where, start, indent)
+    if default is not None:
+        default = Text(default.text, _at(default.location, start, indent), indent)
+    return Column(column.name, column.type, column.json_path, default, column.codec, column.renamed_from, where)
+
+
+def _at(alone: Location, start: Location, indent: int) -> Location:
+    return Text("", start, indent).at(alone.line, alone.column)
+
+
+def _parse_columns(text: Text, problems: list[Problem]) -> list[Column]:
+    columns: list[Column] = []
+    for lexemes in at_commas(lex(text.text)):
+        try:
+            columns.append(_parse_column(Reader(lexemes), text, problems))
+        except InvalidSyntax as error:
+            problems.append(located(error, text))
+    return columns
+
+
 def _parse_column(reader: Reader, text: Text, problems: list[Problem]) -> Column:
     head = reader.peek()
     if head.kind not in ("word", "quoted"):
         raise InvalidColumn(f"expected the name of a column, found {head}", head.start, _hint(head))
     reader.take()
-    column = Column(head.value, read_type(reader), location=place(text, head.start))
-    modifiers = _Modifiers()
+    of = read_type(reader)
+    found = _Modifiers()
     try:
         check_name(head)
-        _read_modifiers(reader, text, modifiers)
+        _read_modifiers(reader, text, found)
     except InvalidSyntax as error:
         problems.append(located(error, text))
-    return replace(
-        column,
-        json_path=modifiers.json_path,
-        default=modifiers.default,
-        codec=modifiers.codec,
-        renamed_from=modifiers.renamed_from,
-    )
+    where = place(text, head.start)
+    return Column(head.value, of, found.json_path, found.default, found.codec, found.renamed_from, where)
 
 
 def _read_modifiers(reader: Reader, text: Text, into: _Modifiers) -> None:

@@ -29,6 +29,8 @@ else:
     import tomli as tomllib
 
 SETTINGS_FILE = "penstock.toml"
+STRATEGIES = ("in_place", "reuse", "bridge", "forward", "recompute")
+"""The strategies that can be asked for."""
 
 
 class _Wrong(ValueError):
@@ -145,6 +147,12 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
             raise _Wrong(f"a table of texts: put the value of {prefix}{name} in quotes")
 
 
+def _strategies(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(each in STRATEGIES for each in value.values()):
+        raise _Wrong(f'a table of data source = "strategy", one of {", ".join(STRATEGIES)}')
+    return dict(value)
+
+
 _MANY = 10**12
 _TABLES: Mapping[str, Callable[..., Any]] = {
     "server": ServerSettings,
@@ -159,6 +167,6 @@ _ROOT: Checks = {
     "spark": {"master": _text, "driver_memory": _memory, "packages": _texts, "conf": _properties},
     "catalog": _properties,
     "state": {"url": _text},
-    "deploy": {"rollback_window_hours": _between(0, 24 * 365)},
+    "deploy": {"rollback_window_hours": _between(0, 24 * 365), "strategy": _strategies},
     "flow": {"max_step_rows": _between(1, _MANY), "max_step_bytes": _between(1, _MANY)},
 }

@@ -8,10 +8,11 @@ an `InvalidType` that says what to write instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.parse.lexer import Lexeme, Reader, lex, quote_hint
+from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, Words, from_words, lex, quote_hint
 from penstock.parse.typerules import (
     REFUSED,
     UNSUPPORTED,
@@ -48,6 +49,7 @@ _ANY_CASE = ("Bool", "Date", "Date32", "DateTime", "DateTime64", "Decimal", "Dec
 _SPELLINGS = {name.lower(): name for name in (*_ANY_CASE, "Enum", "JSON")} | {"enum8": "Enum8", "enum16": "Enum16"}
 
 
+@lru_cache(maxsize=4096)
 def parse_type(text: str) -> t.Type:
     """The type a text names. Raises InvalidSyntax (mostly its subclass InvalidType)."""
     reader = Reader(lex(text))
@@ -57,7 +59,29 @@ def parse_type(text: str) -> t.Type:
 
 
 def read_type(reader: Reader) -> t.Type:
-    """The type that comes next in a reader; what follows it stays unread."""
+    """The type that comes next in a reader; what follows it stays unread. Projects have few types and
+    many columns: a type with arguments is read once."""
+    words = reader.call()
+    known = _known(words) if len(words) > 1 else None
+    if known is None:
+        return _read(reader)
+    reader.skip(len(words))
+    return known
+
+
+@lru_cache(maxsize=4096)
+def _known(words: Words) -> t.Type | None:
+    """The type of a name and its arguments; None where it is wrong, which is told with its place."""
+    reader = from_words(words)
+    try:
+        found = _read(reader)
+        reader.finish()
+    except InvalidSyntax:
+        return None
+    return found
+
+
+def _read(reader: Reader) -> t.Type:
     head = reader.peek()
     if head.kind != "word":
         raise InvalidType(f"expected a type, found {head}", head.start, quote_hint(head))

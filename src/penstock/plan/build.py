@@ -1,21 +1,21 @@
-"""The outcome of each strategy: tables, bindings, flows and steps of one data source.
+"""The outcomes of a new data source and of one that stays in the table of live.
 
-In: a data source, what runs of it, and the choice made. Out: `Outcome`. Called by `datasource`.
-Invariant: what live reads and writes is shared or left alone: no outcome changes a live binding or
-flow, and a table that gets other rows than live's is a new one.
+In: a data source, what runs of it, and the choice made. Out: `Outcome`. Called by `datasource`; its
+parts by `rebuild` too. Invariant: what live reads and writes is shared or left alone: no outcome
+changes a live binding or flow, and a table that gets other rows than live's is a new one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
-from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
+from penstock.model.manifest import Accepts, Binding, BoundColumn, Field, Starts, Table, View
 from penstock.plan.context import Context, Outcome
 from penstock.plan.fit import Fit, Transition
 from penstock.plan.flows import Place, landing, quarantine_binding, quarantine_table, view
+from penstock.plan.history import as_live, projected, stored
 from penstock.plan.identifiers import names
 from penstock.plan.layout import Layout, layout
 from penstock.plan.running import Running, extended
@@ -32,13 +32,13 @@ def create(context: Context, source: DataSource) -> Outcome:
     lands = landing(place, stream, context.compiled, "beginning")
     skips = bool(context.compiled.feeders(source.name)) and not source.keeps_history
     views = views_into(context, place, "placed" if skips else "beginning")
-    price = NOTHING if skips else context.price(source.name)
+    price = NOTHING if skips else context.price(views)
     laid = layout(source, place.columns)
-    table, quarantine = _table(place, laid), quarantine_table(stream)
+    table, quarantine = new_table(place, laid), quarantine_table(stream)
     accepts = (Accepts(lands.version),)
     reason = _reason_to_create(views, source)
     return Outcome(
-        resource(source, Choice("create", reason, price)),
+        resource(source, Choice("create", reason, "new", price)),
         (table, quarantine),
         Binding(source.name, table.id, place.columns, accepts),
         quarantine_binding(source.name, stream, accepts),
@@ -56,47 +56,24 @@ def stay(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice: 
     same = lands.version == run.landing.version
     columns = _live_columns(run, fit.columns) if same else fit.columns
     laid = layout(source, columns)
-    table = _grown(run.table, fit, columns, laid)
+    table = grown(run.table, fit, columns, laid)
+    binding = Binding(source.name, table.id, columns, extended(run.binding.accepts, lands.version))
     return Outcome(
         resource(source, choice),
         (table, run.quarantine),
-        Binding(source.name, table.id, columns, extended(run.binding.accepts, lands.version)),
+        binding,
         quarantine_binding(source.name, run.landing.stream, extended(run.quarantined.accepts, lands.version)),
         (run.landing if same else lands, *feeding.shared, *run.copies),
         _changes_to(run.table, table, fit),
         run.size,
-        _new_problems(way, laid),
-    )
-
-
-def move(context: Context, way: Transition, feeding: Feeding, choice: Choice) -> Outcome:
-    """A new table, filled by the forward query or by the views from the beginning."""
-    run, source = way.run, way.new
-    # A forward that was refused for want of a query is built all the same: what reads it is planned on.
-    forward = choice.strategy == "forward" and not choice.refused
-    place = new_place(context, source)
-    lands = landing(place, run.landing.stream, context.compiled, "placed" if forward else "beginning")
-    copied = _copy(way, place, feeding) if forward else None
-    laid = layout(source, place.columns)
-    table = _table(place, laid)
-    accepts = (Accepts(lands.version),)
-    rejected = extended(run.quarantined.accepts, lands.version) if forward else accepts
-    return Outcome(
-        resource(source, choice),
-        (table, run.quarantine),
-        Binding(source.name, table.id, place.columns, accepts),
-        quarantine_binding(source.name, lands.stream, rejected),
-        (lands, *_moved_views(context, place, copied), *((copied,) if copied else ())),
-        (CreateTable(table),),
-        run.size,
-        _new_problems(way, laid),
+        new_problems(way, laid),
+        as_live(run, binding, fit.match, stored(run, columns, fit.match)),
     )
 
 
 def resource(source: DataSource, choice: Choice) -> ResourcePlan:
     """What the plan says of a data source."""
-    rows, size = (choice.moves.rows, choice.moves.bytes) if choice.moves is not None else (None, None)
-    return ResourcePlan(source.name, "datasource", choice.strategy, choice.reason, rows, size, choice.rejected)
+    return ResourcePlan(source.name, "datasource", choice.strategy, choice.reason, choice.moves, choice.rejected)
 
 
 def new_place(context: Context, source: DataSource) -> Place:
@@ -114,40 +91,30 @@ def new_place(context: Context, source: DataSource) -> Place:
     return Place(source, context.new_table(source), tuple(columns))
 
 
-def views_into(context: Context, place: Place, starts: Starts) -> tuple[View, ...]:
-    """The flows of the materialized views that write a data source."""
+def views_into(
+    context: Context, place: Place, starts: Starts, binding_of: Callable[[str], Binding] | None = None
+) -> tuple[View, ...]:
+    """The flows of the materialized views that write a data source, over the next version's bindings
+    unless others are given."""
     feeders = context.compiled.feeders(place.source.name)
-    return tuple(view(each, place, context.bindings, starts) for each in feeders)
+    views = (view(each, place, binding_of or context.binding, starts) for each in feeders)
+    return tuple(projected(each, each.fields) for each in views)
 
 
-def _moved_views(context: Context, place: Place, copied: Copy | None) -> tuple[View, ...]:
-    """The views into a new table. Where a copy hands a cursor over, the view goes on from there."""
-    handed = {after for _, after in copied.cursors} if copied else set()
-    views = views_into(context, place, "beginning")
-    return tuple(replace(each, starts="placed") if each.id in handed else each for each in views)
-
-
-def _copy(way: Transition, place: Place, feeding: Feeding) -> Copy:
-    assert way.forward is not None, "chosen only where a forward query compiles"
-    physical = place.physical
-    select = tuple((physical[column.name], column.sql) for column in way.forward.columns)
-    landed = (way.run.landing.id, way.run.landing.id)
-    fed = tuple((live.id, after.id) for after, live in feeding.pairs if live is not None)
-    return Copy(f"copy.{place.table}", way.run.binding, place.table, select, (landed, *fed))
-
-
-def _table(place: Place, laid: Layout) -> Table:
+def new_table(place: Place, laid: Layout) -> Table:
+    """The table of a place."""
     fields = tuple(Field(column.physical, column.type) for column in place.columns)
     return Table(place.table, fields, laid.partition, laid.sort, lands=True)
 
 
-def _grown(live: Table, fit: Fit, columns: Iterable[BoundColumn], laid: Layout) -> Table:
+def grown(live: Table, fit: Fit, columns: Iterable[BoundColumn], laid: Layout) -> Table:
     """The table as the new version wants it: columns that nothing reads any more are left out, and
     dropped when no deployment wants them."""
     types = {field.name: field for field in live.fields} | {field.name: field for field in (*fit.added, *fit.widened)}
     used: set[str] = set()
     for column in columns:
-        used |= {column.physical} | (names(column.before.expression) if column.before else frozenset())
+        before = column.before
+        used |= {column.physical} | (names(before.expression) if before and not before.is_settled else frozenset())
         types[column.physical] = Field(column.physical, column.type)
     fields = tuple(field for name, field in types.items() if name in used)
     return Table(live.id, fields, laid.partition, laid.sort, live.lands)
@@ -167,7 +134,7 @@ def _changes_to(before: Table, after: Table, fit: Fit) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _new_problems(way: Transition, laid: Layout) -> tuple[Problem, ...]:
+def new_problems(way: Transition, laid: Layout) -> tuple[Problem, ...]:
     """Keys that cannot be used for the layout are told when they are new."""
     before, after = way.run.source.engine, way.new.engine
     same = (before.sorting_key, before.partition_key) == (after.sorting_key, after.partition_key)

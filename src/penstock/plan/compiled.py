@@ -7,7 +7,7 @@ problems of another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.errors import InvalidQuery, Location, Problem
@@ -36,7 +36,8 @@ class Compiled:
 
     def feeders(self, target: str) -> tuple[View, ...]:
         """The views into a data source, by pipe."""
-        return tuple(view for _, view in sorted(self.views.items()) if view.target == target)
+        pipes = (pipe.name for pipe, _ in self.project.feeders(target))
+        return tuple(self.views[pipe] for pipe in pipes if pipe in self.views)
 
     def default(self, source: DataSource, column: Column) -> str | None:
         """The DEFAULT of a column; the zero value where nothing else can fill it at ingestion."""
@@ -56,10 +57,10 @@ class Compiled:
         return Graph.of(arrows)
 
 
-def unstored(project: Project) -> tuple[Problem, ...]:
+def unstored(sources: Iterable[DataSource]) -> tuple[Problem, ...]:
     """The columns of types that no table can hold."""
     problems = []
-    for source in project.datasources:
+    for source in sources:
         for column in source.columns:
             try:
                 spark_type(column.type)
@@ -69,13 +70,16 @@ def unstored(project: Project) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def compile_project(project: Project) -> Compiled:
-    """Compile every query and DEFAULT; collect the problems of all."""
+def compile_project(project: Project, only: Collection[str] | None = None) -> Compiled:
+    """Compile the queries and DEFAULTs of the resources in `only` (None: of all); collect the problems
+    of all."""
     views: dict[str, View] = {}
     reads: dict[str, tuple[Read, ...]] = {}
     problems: list[Problem] = []
     failed: set[str] = set()
     for pipe in project.pipes:
+        if only is not None and pipe.name not in only:
+            continue
         try:
             view = _view(project, pipe)
             reads[pipe.name] = reads_of(view) if view else compile_pipe(project, pipe).reads
@@ -84,7 +88,8 @@ def compile_project(project: Project) -> Compiled:
             problems += _problems(error, pipe.location)
         else:
             views |= {pipe.name: view} if view else {}
-    defaults, wrong = _defaults(project)
+    sources = [source for source in project.datasources if only is None or source.name in only]
+    defaults, wrong = _defaults(sources)
     compiled = Compiled(project, views, reads, defaults, frozenset(failed), (*problems, *wrong))
     return _without_cycle(compiled)
 
@@ -99,10 +104,10 @@ def _view(project: Project, pipe: Pipe) -> View | None:
     return compile_view(project, pipe, node) if node is not None else None
 
 
-def _defaults(project: Project) -> tuple[dict[tuple[str, str], str], list[Problem]]:
+def _defaults(sources: Iterable[DataSource]) -> tuple[dict[tuple[str, str], str], list[Problem]]:
     defaults: dict[tuple[str, str], str] = {}
     problems: list[Problem] = []
-    for source in project.datasources:
+    for source in sources:
         for column in source.columns:
             if column.default is None:
                 continue

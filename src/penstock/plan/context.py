@@ -6,23 +6,27 @@ Invariant: an outcome holds all that its data source adds to the manifest and to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
-from penstock.model.manifest import Binding, Flow, Table
+from penstock.model.manifest import Binding, Flow, Meet, Table, View
 from penstock.model.project import Project
 from penstock.plan.changes import Change
-from penstock.plan.compiled import Compiled
+from penstock.plan.compiled import Compiled, reads_of
+from penstock.plan.identifiers import names
 from penstock.plan.running import Running, running
-from penstock.plan.steps import Step
-from penstock.plan.values import NOTHING, Live, PlanOptions, ResourcePlan, Size
+from penstock.plan.steps import CheckRows, Clone, Step
+from penstock.plan.values import MOVING, NOTHING, Live, PlanOptions, ResourcePlan, Size
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One planned data source. `holds` is how much its table has, at most; None if not known."""
+    """One planned data source. `holds` is how much its table has, at most; None if not known.
+    `history` shows the columns whose values for the rows there are are live's, as live's (None: it is
+    new); `clone` is the table that its own begins as a clone of; `checks` is all that a forward query
+    may do to the rows there are; `meets` are those of a table that another deployment made."""
 
     resource: ResourcePlan
     tables: tuple[Table, ...]
@@ -32,20 +36,32 @@ class Outcome:
     steps: tuple[Step, ...]
     holds: Size | None
     problems: tuple[Problem, ...] = ()
+    history: Binding | None = None
+    clone: Clone | None = None
+    checks: CheckRows | None = None
+    meets: tuple[Meet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The two versions, and the outcomes of the data sources planned so far, by name. `former` has
-    the live name of each data source that live has."""
+    """The two versions, and the outcomes of the data sources planned so far, by name: `done` grows in
+    the order in which data flows. `former` has the live name of each data source that live has,
+    `changes` are by resource, `clones` name the table that each clone begins as."""
 
     live: Live
     project: Project
     options: PlanOptions
     compiled: Compiled
     former: Mapping[str, str]
-    changes: tuple[Change, ...]
-    done: Mapping[str, Outcome]
+    changes: Mapping[str, tuple[Change, ...]]
+    done: dict[str, Outcome]
+    clones: dict[str, str]
+
+    def add(self, name: str, outcome: Outcome) -> None:
+        """One more data source is planned."""
+        self.done[name] = outcome
+        if outcome.clone is not None:
+            self.clones[outcome.clone.table.id] = outcome.clone.of
 
     def running(self, name: str) -> Running | None:
         """The data source of the next version as it runs now."""
@@ -53,27 +69,52 @@ class Context:
         return running(self.live, former) if former is not None else None
 
     def changes_of(self, name: str) -> tuple[Change, ...]:
-        return tuple(change for change in self.changes if change.resource == name)
+        return self.changes.get(name, ())
 
     def new_table(self, source: DataSource) -> str:
         """The name of a new physical table for a data source."""
         return f"{source.name}__{self.options.suffix}"
 
-    @property
-    def bindings(self) -> Mapping[str, Binding]:
-        return {name: outcome.binding for name, outcome in self.done.items()}
+    def binding(self, name: str) -> Binding:
+        return self.done[name].binding
 
-    def price(self, name: str) -> Size | None:
-        """What computing the views into a data source from the beginning reads."""
+    def history(self, name: str) -> Binding:
+        """The binding, with what is as it was in live shown as live's."""
+        return self.done[name].history or self.done[name].binding
+
+    def goes_on(self, view: View, live: View) -> bool:
+        """Whether a place in the source of a live view is one in that of the new view: they read the
+        same table, or a clone of it with its snapshots."""
+        table = view.trigger.binding.table
+        return self.clones.get(table, table) == live.trigger.binding.table
+
+    def moved(self, name: str) -> tuple[str, ...]:
+        """The sources of a data source's views whose rows or columns become others."""
+        reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of(view)}
+        return tuple(read for read in sorted(reads) if self.done[read].resource.strategy in MOVING)
+
+    def price(self, views: Iterable[View]) -> Size | None:
+        """What computing views from the beginning reads: the columns that they use of their sources'
+        rows."""
         total = NOTHING
-        for view in self.compiled.feeders(name):
-            source = self.done[view.trigger.datasource].holds
-            if source is None:
+        for view in views:
+            bound = view.trigger.binding
+            size = self.done[bound.name].holds
+            if size is None:
                 return None
-            total += source
+            total += replace(size, bytes=self._bytes(bound, size))
         return total
+
+    def _bytes(self, bound: Binding, size: Size) -> int:
+        table = self.clones.get(bound.table, bound.table)
+        widths = self.live.widths.get(table)
+        if widths is None:
+            return size.bytes
+        used = {column.physical for column in bound.columns}
+        open_ones = [each.before for each in bound.columns if each.before and not each.before.is_settled]
+        used |= {name for before in open_ones for name in names(before.expression)}
+        return sum(widths.get(name, 0) for name in used)
 
     def is_unclear(self, name: str) -> bool:
         """Whether a pipe that feeds the data source does not compile: then its flows say nothing."""
-        pipes = (pipe for pipe in self.project.pipes if pipe.name in self.compiled.failed)
-        return any(pipe.name in {each.name for each, _ in self.project.feeders(name)} for pipe in pipes)
+        return any(pipe.name in self.compiled.failed for pipe, _ in self.project.feeders(name))

@@ -10,17 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from typing_extensions import assert_never
+
 from penstock.errors import Location, Problem
 from penstock.model.datasource import DataSource
-from penstock.plan.build import create, move, stay, views_into
+from penstock.model.manifest import BoundColumn
+from penstock.plan.build import create, stay, views_into
+from penstock.plan.causes import causes
+from penstock.plan.checks import checked, row_checks
 from penstock.plan.context import Context, Outcome
 from penstock.plan.fit import Fit, Transition, fit
 from penstock.plan.flows import Place
 from penstock.plan.forward import read_forward
 from penstock.plan.hints import forward_hint
+from penstock.plan.history import again, computed, stored
 from penstock.plan.normal import normal
-from penstock.plan.running import Running
+from penstock.plan.rebuild import clone, move, refill
+from penstock.plan.running import Running, is_ordered
 from penstock.plan.same import Feeding, compare
+from penstock.plan.sharing import takes_rows
 from penstock.plan.strategy import Case, Choice, choose
 from penstock.plan.wording import counted
 
@@ -40,41 +48,117 @@ def plan_datasource(context: Context, name: str) -> Outcome:
 
 def _existing(context: Context, run: Running, source: DataSource) -> Outcome:
     way = Transition(run, source, context.compiled, read_forward(run.source, source))
-    fitted = fit(way)
-    feeding = _feeding(context, run, way, fitted)
-    projects = (context.live.project, context.project)
-    choice = choose(Case(way, fitted, feeding, context.changes_of(source.name), context.price(source.name), projects))
-    problems = (*_refusals(way, fitted, feeding, choice), *_losses(context, way, fitted, _lost_views(feeding, choice)))
-    outcome = _build(context, way, fitted, feeding, choice)
-    return replace(outcome, problems=(*outcome.problems, *problems))
+    case = _case(context, way)
+    choice = choose(case)
+    problems = (*_unmet_wish(case, choice), *_refusals(case, choice), *_losses(context, case, choice))
+    outcome = _build(context, case, choice)
+    checks = row_checks(case.way, choice)
+    return replace(
+        outcome,
+        problems=(*outcome.problems, *problems),
+        steps=(*outcome.steps, *checked(checks)),
+        checks=checks,
+    )
 
 
-def _feeding(context: Context, run: Running, way: Transition, fitted: Fit) -> Feeding:
+def _case(context: Context, way: Transition) -> Case:
+    name, fitted = way.new.name, fit(way)
+    feeding = _feeding(context, way, fitted)
+    views = (*(view for view, _ in feeding.kept), *feeding.new)
+    return Case(
+        way=way,
+        fit=fitted,
+        feeding=feeding,
+        again=_again(context, way, fitted, feeding),
+        changes=context.changes_of(name),
+        price=context.price(views) if not context.is_unclear(name) else None,
+        causes=causes(context, name, feeding),
+        moved=() if context.is_unclear(name) else context.moved(name),
+        ordered=is_ordered(context.live, way.run) and not takes_rows(way.new),
+        wanted=context.options.strategies.get(name),
+    )
+
+
+def _feeding(context: Context, way: Transition, fitted: Fit) -> Feeding:
     """The views into the table of live, were it kept. Views that do not compile count as unchanged:
     their own problems are told, nothing can be said of the data."""
     if context.is_unclear(way.new.name):
-        return Feeding(kept=tuple((view, view) for view in run.views))
-    return compare(run.views, views_into(context, Place(way.new, run.table.id, fitted.columns), "beginning"))
+        return Feeding(kept=tuple((view, view) for view in way.run.views))
+    return compare(way.run.views, views_into(context, _in_live(way, fitted), "beginning"))
 
 
-def _build(context: Context, way: Transition, fitted: Fit, feeding: Feeding, choice: Choice) -> Outcome:
-    match choice.strategy:
-        case "forward" | "recompute":
-            return move(context, way, feeding, choice)
-        case _:
+def _again(context: Context, way: Transition, fitted: Fit, feeding: Feeding) -> Feeding | None:
+    """The views paired by the history they give, where that is all of live's."""
+    if feeding.unchanged or not way.run.views:
+        return None
+    place = _in_live(way, fitted)
+    views = views_into(context, place, "beginning", context.history)
+    paired = again(way.run.views, views, tuple(column.physical for column in place.columns))
+    return _actual(paired, feeding) if paired.unchanged else None
+
+
+def _actual(paired: Feeding, feeding: Feeding) -> Feeding:
+    """The pairs with the views over the bindings that they will read."""
+    views = {(view.pipe, view.node): view for view in (*(new for new, _ in feeding.kept), *feeding.new)}
+    return Feeding(tuple((views[view.pipe, view.node], live) for view, live in paired.kept))
+
+
+def _kept(context: Context, case: Case) -> frozenset[str]:
+    """The columns in which the views give the rows of live again."""
+    way, place = case.way, _in_live(case.way, case.fit)
+    shown = stored(way.run, case.fit.columns, case.fit.match)
+    if context.is_unclear(way.new.name):
+        return shown
+    physical = {column.physical: column.name for column in place.columns if column.name in shown}
+    views = views_into(context, place, "beginning", context.history)
+    return frozenset(physical[field] for field in computed(way.run.views, views, tuple(physical)))
+
+
+def _in_live(way: Transition, fitted: Fit) -> Place:
+    """The columns in the table of live; one that it cannot give in a column that it does not have."""
+    bound = {column.name: column for column in fitted.columns}
+    columns = (bound.get(c.name) or BoundColumn(c.name, c.type, f"new {c.name}") for c in way.new.columns)
+    return Place(way.new, way.run.table.id, tuple(columns))
+
+
+def _build(context: Context, case: Case, choice: Choice) -> Outcome:
+    way, fitted, feeding = case.way, case.fit, case.feeding
+    match choice.table:
+        case "live":
             return stay(context, way, fitted, feeding, choice)
+        case "clone":
+            return clone(context, way, fitted, case.again or feeding, choice)
+        case "new" if choice.strategy == "forward" and not choice.refused:
+            return move(context, way, fitted, feeding, choice)
+        case "new":
+            # A forward that was refused for want of a query is built all the same: what reads it is
+            # planned on.
+            return refill(context, way, fitted, _kept(context, case) if case.fed else frozenset(), choice)
+        case _:
+            assert_never(choice.table)
 
 
-def _refusals(way: Transition, fitted: Fit, feeding: Feeding, choice: Choice) -> Iterator[Problem]:
+def _unmet_wish(case: Case, choice: Choice) -> Iterator[Problem]:
+    """A strategy that is asked for and would not be right. Of a change of an earlier step the wish is
+    left over: it is not told of a data source that stays as it is."""
+    if case.wanted is None or case.wanted == choice.strategy or choice.strategy in ("none", "reuse"):
+        return
+    message = f"`{case.wanted}` is asked for `{case.way.new.name}` and would not be right: `{choice.strategy}` is taken"
+    hint = "a `forward` needs a FORWARD_QUERY of this step" if case.wanted == "forward" else None
+    yield Problem("strategy-not-possible", message, case.way.new.location, hint, "warning")
+
+
+def _refusals(case: Case, choice: Choice) -> Iterator[Problem]:
     """Where a forward query is needed and there is none that compiles; a warning where it does not
     compile and is not needed."""
+    way = case.way
     broken = way.forward.problems if way.forward else ()
-    needed = choice.refused or not feeding.unchanged
+    needed = choice.refused or not case.feeding.unchanged
     yield from (problem if needed else replace(problem, level="warning") for problem in broken)
     if not choice.refused or broken:
         return
     hint = forward_hint(way)
-    for each in fitted.blocked:
+    for each in case.fit.blocked:
         before = each.before.type if each.before else None
         yield Problem(
             "needs-forward-query",
@@ -85,20 +169,18 @@ def _refusals(way: Transition, fitted: Fit, feeding: Feeding, choice: Choice) ->
         )
 
 
-def _lost_views(feeding: Feeding, choice: Choice) -> tuple[str, ...]:
-    """Pipes that feed the data source no longer and whose rows are not kept either."""
-    return tuple(view.pipe for view in feeding.removed) if choice.strategy == "recompute" else ()
-
-
-def _losses(context: Context, way: Transition, fitted: Fit, pipes: tuple[str, ...]) -> Iterator[Problem]:
+def _losses(context: Context, case: Case, choice: Choice) -> Iterator[Problem]:
     """What cannot be had back once the deployment before is retired."""
     if context.options.allow_destructive:
         return
-    name, rows = way.new.name, counted(way.run.size.rows if way.run.size else None)
-    for column in fitted.match.dropped:
-        yield destructive(f"column `{column.name}` of `{name}` is dropped: {rows} lose its value", way.new.location)
-    for pipe in pipes:
-        yield destructive(f"`{pipe}` feeds `{name}` no longer: what it made of {rows} goes", way.new.location)
+    name, rows = case.way.new.name, counted(case.size.rows if case.size else None)
+    for column in case.fit.match.dropped:
+        message = f"column `{column.name}` of `{name}` is dropped: {rows} lose its value"
+        yield destructive(message, case.way.new.location)
+    # What a view that ends has made stays, unless all is made anew.
+    for view in case.feeding.removed if choice.strategy == "recompute" else ():
+        message = f"`{view.pipe}` feeds `{name}` no longer: what it made of {rows} goes"
+        yield destructive(message, case.way.new.location)
 
 
 def destructive(message: str, location: Location) -> Problem:

@@ -46,10 +46,14 @@ def diff(before: Project, after: Project) -> tuple[Change, ...]:
     found: list[Change] = [ResourceRemoved(source.name, "datasource") for source in gone]
     for source in after.datasources:
         old = before.datasource(former[source.name]) if source.name in former else None
+        if old == source:
+            continue
         found += _datasource(old, source) if old else [ResourceAdded(source.name, "datasource")]
     found += [ResourceRemoved(pipe.name, kind_of(pipe)) for pipe in before.pipes if after.pipe(pipe.name) is None]
     for pipe in after.pipes:
         known = before.pipe(pipe.name)
+        if known == pipe:
+            continue
         found += _pipe(known, pipe) if known else [ResourceAdded(pipe.name, kind_of(pipe))]
     return tuple(found)
 

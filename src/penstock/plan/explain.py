@@ -12,8 +12,8 @@ from typing_extensions import assert_never
 
 from penstock.model.manifest import Transform
 from penstock.plan import steps as s
-from penstock.plan.values import Plan, ResourcePlan
-from penstock.plan.wording import columns_of, kind_of_change, told
+from penstock.plan.values import Plan, ResourcePlan, Size
+from penstock.plan.wording import columns_of, kind_of_change, listed, told
 
 
 def plan_to_json(plan: Plan) -> dict[str, object]:
@@ -45,13 +45,18 @@ def _resource_to_json(resource: ResourcePlan) -> dict[str, object]:
         "kind": resource.kind,
         "strategy": resource.strategy,
         "reason": resource.reason,
-        "rows": resource.rows,
-        "bytes": resource.bytes,
+        **_moves_to_json(resource.moves),
         "rejected": [
-            {"strategy": each.strategy, "rows": each.rows, "bytes": each.bytes, "reason": each.reason}
+            {"strategy": each.strategy, **_moves_to_json(each.moves), "reason": each.reason}
             for each in resource.rejected
         ],
     }
+
+
+def _moves_to_json(moves: Size | None) -> dict[str, object]:
+    if moves is None:
+        return {"rows": None, "bytes": None, "files": None}
+    return {"rows": moves.rows, "bytes": moves.bytes, "files": moves.files}
 
 
 def explain(plan: Plan) -> str:
@@ -61,7 +66,7 @@ def explain(plan: Plan) -> str:
         _block("Resources", list(_resources(plan.resources))),
         _block("Steps", [f"{number}. {told_step(step)}" for number, step in enumerate(plan.steps, 1)] or ["none"]),
         _block("Problems", [f"{problem.level}: {problem}" for problem in plan.problems]) if plan.problems else "",
-        f"Moves {_rows(plan.rows_moved)} rows, {_bytes(plan.bytes_moved)}.",
+        f"Moves {_rows(plan.moves)} rows, {_bytes(plan.moves)}.",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -72,7 +77,7 @@ def _block(title: str, lines: Sequence[str]) -> str:
 
 def _resources(resources: Sequence[ResourcePlan]) -> Iterator[str]:
     head = ("resource", "strategy", "rows", "size", "reason")
-    body = ((each.name, each.strategy, _rows(each.rows), _bytes(each.bytes), each.reason) for each in resources)
+    body = ((each.name, each.strategy, _rows(each.moves), _bytes(each.moves), each.reason) for each in resources)
     table = [head, *body]
     widths = [max(len(row[column]) for row in table) for column in range(4)]
     rejected = [(), *(each.rejected for each in resources)]
@@ -82,7 +87,7 @@ def _resources(resources: Sequence[ResourcePlan]) -> Iterator[str]:
             f"{name:<{widths[0]}}  {strategy:<{widths[1]}}  {rows:>{widths[2]}}  {size:>{widths[3]}}  {reason}"
         ).rstrip()
         for each in dearer:
-            yield f"  not {each.strategy} ({_rows(each.rows)} rows): {each.reason}"
+            yield f"  not {each.strategy} ({_rows(each.moves)} rows): {each.reason}"
 
 
 def table_of(step: s.Step) -> str | None:
@@ -90,7 +95,7 @@ def table_of(step: s.Step) -> str | None:
     match step:
         case s.CreateTable(table):
             return table.id
-        case s.Activate() | s.CatchUp():
+        case s.Activate() | s.CatchUp() | s.CheckRows():
             return None
         case _:
             return step.table
@@ -101,6 +106,24 @@ def told_step(step: s.Step) -> str:
     match step:
         case s.CreateTable(table):
             return f"create table {table.id} ({len(table.fields)} columns)"
+        case s.AddFields() | s.WidenField() | s.SetSort() | s.SetPartition():
+            return _told_metadata(step)
+        case s.PlaceCursors(table):
+            return f"start the views into {table} at what arrives from now on"
+        case s.Activate(clones):
+            made = ", ".join(f"{each.table.id} of {each.of}" for each in clones)
+            return f"clone {made}; start the flows" if made else "start the flows"
+        case s.CheckRows(name, _, checks):
+            columns = listed(f"`{each.column}`" for each in checks)
+            return f"see that {columns} can be had for every row of {name}"
+        case s.CatchUp():
+            return "wait until every flow has caught up"
+        case _:
+            assert_never(step)
+
+
+def _told_metadata(step: s.AddFields | s.WidenField | s.SetSort | s.SetPartition) -> str:
+    match step:
         case s.AddFields(table, fields):
             return f"add to {table}: {', '.join(f'{field.name} {field.type}' for field in fields)}"
         case s.WidenField(table, field, to):
@@ -109,12 +132,6 @@ def told_step(step: s.Step) -> str:
             return f"sort {table} by {_transforms(sort)}"
         case s.SetPartition(table, partition, _):
             return f"partition {table} by {_transforms(partition)}"
-        case s.PlaceCursors(table):
-            return f"start the views into {table} at what arrives from now on"
-        case s.Activate():
-            return "start the flows"
-        case s.CatchUp():
-            return "wait until every flow has caught up"
         case _:
             assert_never(step)
 
@@ -124,14 +141,14 @@ def _transforms(transforms: Sequence[Transform]) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def _rows(rows: int | None) -> str:
-    return "?" if rows is None else f"{rows:,}"
+def _rows(moves: Size | None) -> str:
+    return "?" if moves is None else f"{moves.rows:,}"
 
 
-def _bytes(size: int | None) -> str:
-    if size is None:
+def _bytes(moves: Size | None) -> str:
+    if moves is None:
         return "?"
-    amount, unit = float(size), "B"
+    amount, unit = float(moves.bytes), "B"
     for larger in ("KB", "MB", "GB", "TB"):
         if amount < 1000:
             break

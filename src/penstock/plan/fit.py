@@ -15,7 +15,7 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import SEQ, Before, BoundColumn, Field
 from penstock.model.types import nullable
 from penstock.plan.compiled import Compiled
-from penstock.plan.forward import Forward, is_constant, is_null, keeps_values
+from penstock.plan.forward import Forward, is_constant, is_null, is_repeatable, keeps_values
 from penstock.plan.identifiers import names, quoted, substitute
 from penstock.plan.matching import Match, match_columns
 from penstock.plan.normal import same_sql
@@ -38,13 +38,23 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
+class Bridged:
+    """A column whose values for the rows there are come from an expression of the forward query."""
+
+    column: Column
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
-    """The bound columns, in the order of the schema, physical columns to add and to widen."""
+    """The bound columns, in the order of the schema, physical columns to add and to widen; `bridged`
+    are those among them that a forward query computes."""
 
     columns: tuple[BoundColumn, ...]
     added: tuple[Field, ...]
     widened: tuple[Field, ...]
     blocked: tuple[Blocked, ...]
+    bridged: tuple[Bridged, ...]
     match: Match
 
 
@@ -60,11 +70,13 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A column in the table of live; `own`: in a physical column that is new there."""
+    """A column in the table of live; `own`: in a physical column that is new there; `computed`: why,
+    where a forward query computes it."""
 
     column: Column
     bound: BoundColumn
     own: bool = False
+    computed: str | None = None
 
 
 def fit(way: Transition) -> Fit:
@@ -92,7 +104,8 @@ def _fit(way: Transition, match: Match, placed: Mapping[str, _Placed], blocked: 
         for each in in_order
         if not each.own and promotes(spark_type(have[each.bound.physical].type), spark_type(each.bound.type))
     )
-    return Fit(tuple(each.bound for each in in_order), added, widened, blocked, match)
+    bridged = tuple(Bridged(each.column, each.computed) for each in in_order if each.computed is not None)
+    return Fit(tuple(each.bound for each in in_order), added, widened, blocked, bridged, match)
 
 
 def _named(placed: _Placed, taken: set[str]) -> _Placed:
@@ -117,7 +130,7 @@ def _continued(way: Transition, column: Column, origin: Column, placed: Mapping[
         return _Placed(column, bound)
     said = way.forward.column(column.name) if way.forward else None
     if said is not None and not keeps_values(said, origin, column.type):
-        return Blocked(column, origin, _retyped(column, origin), lossy=False)
+        return _bridge(way, said, Blocked(column, origin, _retyped(column, origin), lossy=False))
     value = _converted(way, column, origin, placed)
     if value is None:
         return Blocked(column, origin, _retyped(column, origin), lossy=True)
@@ -170,8 +183,18 @@ def _said(way: Transition, column: Column, said: ForwardColumn) -> _Placed | Blo
     live = way.run.binding.column(said.renames) if said.renames else None
     value = cast_sql(before_cut(settled(live)), copied.type, column.type) if copied and live else None
     if value is None:
-        return Blocked(column, None, f"`{column.name}` computed{_from(said.uses)}", lossy=False)
+        return _bridge(way, said, Blocked(column, None, f"`{column.name}` computed{_from(said.uses)}", lossy=False))
     return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _bridge(way: Transition, said: ForwardColumn, otherwise: Blocked) -> _Placed | Blocked:
+    """A column that is computed whenever rows from before are read, if it is the same each time."""
+    if not is_repeatable(said):
+        return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
+    values = {column.name: before_cut(settled(column)) for column in way.run.binding.columns}
+    before = Before(substitute(said.sql, values))
+    bound = BoundColumn(otherwise.column.name, otherwise.column.type, otherwise.column.name, before)
+    return _Placed(otherwise.column, bound, own=True, computed=otherwise.reason)
 
 
 def _retyped(column: Column, origin: Column) -> str:
@@ -203,8 +226,9 @@ def _default_before(way: Transition, column: Column, placed: Mapping[str, _Place
 def before_cut(column: BoundColumn) -> str:
     """What a bound column is for the rows there are now: Spark SQL over physical columns."""
     physical, before = quoted(column.physical), column.before
-    if before is None:
+    if before is None or before.is_settled:
         return physical
     if before.cut is None:
         return f"({before.expression})"
-    return f"(CASE WHEN {SEQ} <= {before.cut} THEN {before.expression} ELSE {physical} END)"
+    rows = f"{SEQ} <= {before.cut}" + (f" AND {SEQ} > {before.settled}" if before.settled >= 0 else "")
+    return f"(CASE WHEN {rows} THEN {before.expression} ELSE {physical} END)"

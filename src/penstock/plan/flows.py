@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.model.datasource import DataSource
@@ -76,9 +76,9 @@ def _version(table: str, columns: list[LandingColumn]) -> str:
     return hashlib.sha256(json.dumps([table, content], sort_keys=True).encode()).hexdigest()[:12]
 
 
-def view(compiled: query.View, place: Place, bindings: Mapping[str, Binding], starts: Starts) -> View:
+def view(compiled: query.View, place: Place, binding_of: Callable[[str], Binding], starts: Starts) -> View:
     """The flow of a materialized view into a table."""
-    trigger, *others = (_source(read, bindings[read.datasource]) for read in reads_of(compiled))
+    trigger, *others = (_source(read, binding_of(read.datasource)) for read in reads_of(compiled))
     fields = tuple(column.physical for column in place.columns)
     id = f"{compiled.pipe}.{compiled.node}"
     sql = compiled.query.sql

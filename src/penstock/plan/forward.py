@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.tokens import TokenType
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Column, DataSource
@@ -57,6 +59,19 @@ def is_constant(column: ForwardColumn) -> bool:
 
 
 _CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Neg, exp.Paren)
+
+
+def is_repeatable(column: ForwardColumn) -> bool:
+    """Whether the value is the same whenever it is asked for: no clock, no random number."""
+    tokens = sqlglot.tokenize(column.sql, dialect="spark")
+    return not any(token.text.lower() in _FLEETING and token.token_type not in _TEXTS for token in tokens)
+
+
+_FLEETING = frozenset(
+    {"current_timestamp", "current_date", "now", "rand", "randn", "uuid", "shuffle", "monotonically_increasing_id"}
+)
+"""Spark functions that sql.functions compiles to and that give another value each time."""
+_TEXTS = (TokenType.STRING, TokenType.IDENTIFIER)
 
 
 def is_null(column: ForwardColumn) -> bool:

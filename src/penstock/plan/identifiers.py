@@ -7,6 +7,7 @@ columns. Invariant: strings, functions and the fields of structs are never touch
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 
 import sqlglot
@@ -57,6 +58,7 @@ def tree_of(sql: str) -> exp.Expr | None:
         return None
 
 
+@functools.lru_cache(maxsize=1024)
 def output_names(sql: str) -> tuple[str, ...]:
     """The names of the columns of a SELECT, in order."""
     tree = tree_of(sql)

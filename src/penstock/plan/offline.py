@@ -2,39 +2,111 @@
 
 In: two loaded projects, and the sizes of the tables if they are known. Out: `Plan`. Called by cli and
 by the golden tests. Invariant: the first project is taken to run as its first deployment would make
-it; what is not known of its data is None, never a guess.
+it; what is not known of its data is None, never a guess. Only what the changes reach, and what that
+derives from, is looked at, so the time is that of the change and not of the project.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.model.manifest import Manifest
 from penstock.model.project import Project
 from penstock.parse.load import Loaded, load_folder
+from penstock.plan.changes import Kind
+from penstock.plan.diff import diff, kind_of
 from penstock.plan.plan import make_plan
-from penstock.plan.values import Live, Plan, PlanOptions, Size
+from penstock.plan.scope import Scope, scope, with_upstream
+from penstock.plan.spare import reason_to_spare
+from penstock.plan.values import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
 
 FIRST, NEXT = PlanOptions("d1"), PlanOptions("d2")
 
 
 def plan_folders(before: Path, after: Path, options: PlanOptions = NEXT) -> tuple[Plan, Loaded, Loaded]:
     """The plan, and both folders as read. Raises NotFound where a folder does not exist."""
-    old, new = load_folder(before), load_folder(after)
-    return plan_projects(old.project, new.project, {}, options), old, new
+    old = load_folder(before)
+    new = load_folder(after, old)
+    wanted = replace(options, strategies=new.settings.deploy.strategy)
+    return plan_projects(old.project, new.project, {}, wanted), old, new
 
 
 def plan_projects(before: Project, after: Project, sizes: Mapping[str, Size], options: PlanOptions = NEXT) -> Plan:
-    """The plan between two projects. `sizes` are by data source. Where the first project does not
-    plan by itself, the answer is its problems."""
-    first = make_plan(None, before, FIRST)
+    """The plan between two projects. `sizes` are by data source. Where what is needed of the first
+    project does not plan by itself, the answer is its problems."""
+    changes = diff(before, after)
+    reach = scope(before, after, changes, options.strategies)
+    names = _needed(before, after, reach)
+    old, new = _part(before, names), _part(after, names)
+    first = make_plan(None, old, FIRST)
     if first.errors:
-        return Plan(problems=first.problems)
-    return make_plan(as_live(before, first.manifest, sizes), after, options)
+        return Plan(changes, problems=first.problems)
+    plan = make_plan(as_live(old, first.manifest, sizes), new, options)
+    return replace(plan, changes=changes, resources=_filled(after, plan, reach))
 
 
 def as_live(project: Project, manifest: Manifest, sizes: Mapping[str, Size]) -> Live:
     """A project that runs by a manifest; `sizes` are by data source."""
     by_table = {bound.table: sizes[bound.name] for bound in manifest.bindings if bound.name in sizes}
     return Live(project, manifest, by_table)
+
+
+def _needed(before: Project, after: Project, reach: Scope) -> frozenset[str]:
+    """What is in reach or gone, and all that it derives from in either version."""
+    names = reach.reached | (frozenset(before.names) - frozenset(after.names))
+    while True:
+        more = names | with_upstream(after, names) | with_upstream(before, names)
+        if more == names:
+            return names
+        names = more
+
+
+def _part(project: Project, names: frozenset[str]) -> Project:
+    return Project(
+        tuple(source for source in project.datasources if source.name in names),
+        tuple(pipe for pipe in project.pipes if pipe.name in names),
+    )
+
+
+def _filled(project: Project, plan: Plan, reach: Scope) -> tuple[ResourcePlan, ...]:
+    """The resources of the plan, with those that were not looked at among them."""
+    known: dict[tuple[str, Kind], ResourcePlan] = {(each.name, each.kind): each for each in plan.resources}
+    spared = _Spared(project, reach, {each.name: each for each in plan.resources if each.kind == "datasource"})
+    found = []
+    for source in project.datasources:
+        planned = known.pop((source.name, "datasource")) if (source.name, "datasource") in known else None
+        found.append(planned or spared.of(source.name))
+    for pipe in project.pipes:
+        unchanged = ResourcePlan(pipe.name, kind_of(pipe), "none", "unchanged")
+        found.append(known.pop((pipe.name, kind_of(pipe)), unchanged))
+    return (*found, *known.values()) if plan.resources or not plan.errors else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Spared:
+    """What is said of data sources that no change reaches: those below a changed one are reused."""
+
+    project: Project
+    reach: Scope
+    known: dict[str, ResourcePlan]
+
+    def of(self, name: str) -> ResourcePlan:
+        waiting = [name]
+        while waiting:
+            above = self._above(waiting[-1])
+            missing = [each for each in above if each not in self.known and each not in waiting]
+            if missing:
+                waiting += missing
+                continue
+            moved = [each for each in above if each in self.known and self.known[each].strategy in MOVING]
+            done = waiting.pop()
+            reason = reason_to_spare(moved) if moved else "unchanged"
+            self.known[done] = ResourcePlan(done, "datasource", "reuse" if moved else "none", reason)
+        return self.known[name]
+
+    def _above(self, name: str) -> list[str]:
+        pipes = [pipe.name for pipe, _ in self.project.feeders(name)]
+        named = {read for pipe in pipes for read in self.reach.named.get(pipe, frozenset())} - {name}
+        return sorted(each for each in named if self.project.datasource(each) is not None)

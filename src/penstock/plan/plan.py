@@ -7,19 +7,25 @@ project planned against itself gives no change, no step and the same manifest.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from penstock.errors import Location, Problem
+from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.manifest import Manifest
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
+from penstock.plan.candidates import adopted
+from penstock.plan.changes import Change
 from penstock.plan.compiled import compile_project, unstored
 from penstock.plan.context import Context, Outcome
 from penstock.plan.datasource import plan_datasource
 from penstock.plan.diff import diff, kind_of
 from penstock.plan.matching import former_names
+from penstock.plan.meeting import meet
 from penstock.plan.removal import removal_problems, removed
-from penstock.plan.steps import Activate, CatchUp, Step, in_order
+from penstock.plan.scope import Scope, everything, scope
+from penstock.plan.spare import outdated, spare, unreached
+from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, in_order
 from penstock.plan.values import Live, Plan, PlanOptions, Rejected, ResourcePlan, Size
 from penstock.plan.wording import listed, told
 
@@ -29,39 +35,80 @@ __all__ = ["Live", "Plan", "PlanOptions", "Rejected", "ResourcePlan", "Size", "m
 def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan:
     """What to do so that `project` runs where `live` does. All problems are in the plan; an error
     among them leaves it without steps and manifest."""
-    unheld = unstored(project)
+    before = live or Live(Project(), Manifest(), {})
+    changes = diff(before.project, project)
+    reach = everything(project) if live is None else scope(before.project, project, changes, options.strategies)
+    made = _planned(before, project, options, changes, reach) or _whole(before, project, options, changes)
+    if live is not None and not changes and not made.errors:
+        return replace(made, steps=(), manifest=live.manifest)
+    return made
+
+
+def _whole(before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
+    """The plan with nothing left out."""
+    made = _planned(before, project, options, changes, everything(project))
+    assert made is not None, "what is left out only can be out of date"
+    return made
+
+
+def _planned(
+    before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: Scope
+) -> Plan | None:
+    """The plan of what is in reach, the rest as it is; None where the rest cannot stay so."""
+    sources = [source for source in project.datasources if reach.has(source.name)]
+    unheld = unstored(sources)
     if unheld:
-        return Plan(problems=unheld)
-    context = _plan_datasources(_context(live or Live(Project(), Manifest(), {}), project, options))
-    outcomes = [outcome for _, outcome in sorted(context.done.items())]
-    problems = [*context.compiled.problems, *removal_problems(context)]
+        return Plan(changes, problems=unheld)
+    context = _context(before, project, options, changes, reach)
+    _plan_datasources(context, reach)
+    if outdated(context, reach):
+        return None
+    outcomes = [outcome for _, outcome in sorted(spare(context, reach).items())]
+    problems = [*context.compiled.problems, *removal_problems(context), *_unknown_wishes(context)]
     problems += [problem for outcome in outcomes for problem in outcome.problems]
     resources = (*(outcome.resource for outcome in outcomes), *_pipes(context), *removed(context))
-    plan = Plan(context.changes, resources, problems=tuple(sorted(dict.fromkeys(problems), key=_place)))
+    checks = tuple(outcome.checks for outcome in outcomes if outcome.checks is not None)
+    plan = Plan(changes, resources, problems=tuple(sorted(dict.fromkeys(problems), key=_place)), checks=checks)
     if plan.errors:
         return plan
     manifest = _manifest(outcomes)
-    return replace(plan, steps=_steps(context, outcomes, manifest), manifest=manifest)
+    return replace(plan, steps=_steps(outcomes, manifest), manifest=manifest)
 
 
-def _context(live: Live, project: Project, options: PlanOptions) -> Context:
+def _context(
+    live: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: Scope
+) -> Context:
+    by_resource: dict[str, list[Change]] = {}
+    for change in changes:
+        by_resource.setdefault(change.resource, []).append(change)
     return Context(
         live=live,
         project=project,
         options=options,
-        compiled=compile_project(project),
+        compiled=compile_project(project, reach.reached),
         former=former_names(live.project, project),
-        changes=diff(live.project, project),
+        changes={name: tuple(found) for name, found in by_resource.items()},
         done={},
+        clones={},
     )
 
 
-def _plan_datasources(context: Context) -> Context:
-    """Each data source after those that its rows derive from."""
+def _plan_datasources(context: Context, reach: Scope) -> None:
+    """Each data source after those that its rows derive from; those out of reach first, as they are."""
+    for source in context.project.datasources:
+        if not reach.has(source.name):
+            context.add(source.name, unreached(context, source.name))
     for name in context.compiled.graph.order():
-        if context.project.datasource(name) is not None:
-            context = replace(context, done={**context.done, name: plan_datasource(context, name)})
-    return context
+        if context.project.datasource(name) is not None and reach.has(name):
+            context.add(name, adopted(context, reach, name) or plan_datasource(context, name))
+
+
+def _unknown_wishes(context: Context) -> Iterator[Problem]:
+    """Strategies asked for data sources that there are not."""
+    known = [source.name for source in context.project.datasources]
+    for name in sorted(set(context.options.strategies) - set(known)):
+        message = f"`[deploy.strategy]` names `{name}`, and there is no such data source"
+        yield Problem("unknown-datasource", message, Location("penstock.toml"), did_you_mean(name, known))
 
 
 def _pipes(context: Context) -> tuple[ResourcePlan, ...]:
@@ -85,19 +132,23 @@ def _feeds(context: Context, pipe: Pipe) -> str:
 
 
 def _manifest(outcomes: list[Outcome]) -> Manifest:
+    new = {step.table.id for outcome in outcomes for step in outcome.steps if isinstance(step, CreateTable)}
+    flows, meets = meet((flow for outcome in outcomes for flow in outcome.flows), new)
     return Manifest(
         tables=tuple(table for outcome in outcomes for table in outcome.tables),
         bindings=tuple(outcome.binding for outcome in outcomes),
         quarantines=tuple(outcome.quarantined for outcome in outcomes),
-        flows=tuple(flow for outcome in outcomes for flow in outcome.flows),
+        flows=flows,
+        meets=(*meets, *(each for outcome in outcomes for each in outcome.meets)),
     )
 
 
-def _steps(context: Context, outcomes: list[Outcome], manifest: Manifest) -> tuple[Step, ...]:
-    """Nothing to do where nothing changed."""
-    if not context.changes and manifest == context.live.manifest:
-        return ()
-    return in_order((*(step for outcome in outcomes for step in outcome.steps), Activate(), CatchUp()))
+def _steps(outcomes: list[Outcome], manifest: Manifest) -> tuple[Step, ...]:
+    steps = [step for outcome in outcomes for step in outcome.steps]
+    new = {step.table.id for step in steps if isinstance(step, CreateTable)}
+    clones = tuple(outcome.clone for outcome in outcomes if outcome.clone is not None)
+    begins = {copy.table for copy in manifest.copies} | {each.table for each in manifest.meets}
+    return in_order((*steps, Activate(clones, tuple(sorted(begins & new))), CatchUp()))
 
 
 def _place(problem: Problem) -> tuple[Location, str, str]:

@@ -59,7 +59,7 @@ def _still_read(context: Context) -> Iterator[Problem]:
     ]
     if not dropped or not context.compiled.failed:
         return
-    before = compile_project(context.live.project).reads
+    before = compile_project(context.live.project, context.compiled.failed).reads
     for source, column in dropped:
         former = context.former[source.name]
         readers = [

@@ -6,10 +6,11 @@ live reads and writes; the planner changes none of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Flow, Landing, Table, View
+from penstock.plan.sharing import takes_rows
 from penstock.plan.values import Live, Size
 
 
@@ -44,6 +45,7 @@ def running(live: Live, name: str) -> Running | None:
     table, quarantine = manifest.table(binding.table), manifest.table(quarantined.table)
     if table is None or quarantine is None:
         return None
+    flows = manifest.flows_into(table.id)
     return Running(
         source=source,
         table=table,
@@ -51,11 +53,30 @@ def running(live: Live, name: str) -> Running | None:
         landing=landing,
         quarantine=quarantine,
         quarantined=quarantined,
-        views=tuple(view for view in manifest.views if view.table == table.id),
-        copies=tuple(copy for copy in manifest.copies if copy.table == table.id),
+        views=tuple(_begun(flow) for flow in flows if isinstance(flow, View)),
+        copies=tuple(flow for flow in flows if isinstance(flow, Copy)),
         size=live.sizes.get(table.id),
         taken=frozenset(field.name for field in table.fields) | frozenset(live.columns.get(table.id, ())),
     )
+
+
+def _begun(view: View) -> View:
+    """A view of live, whose cursor is in its table: where it once began is over."""
+    return replace(view, starts="beginning") if view.starts in ("met", "resumed") else view
+
+
+def is_ordered(live: Live, run: Running) -> bool:
+    """Whether `_seq` tells earlier from later rows in the table: all of them derive from one stream,
+    so they are numbered by the same batches."""
+    tables: list[str] = [run.table.id]
+    streams: set[str] = set()
+    for table in tables:  # grows while it is walked
+        flows = live.manifest.flows_into(table)
+        above = {flow.trigger.binding.table for flow in flows if isinstance(flow, View)}
+        names = {flow.trigger.binding.name for flow in flows if isinstance(flow, View)}
+        streams |= {name for name in names if (read := live.project.datasource(name)) is None or takes_rows(read)}
+        tables += sorted(above - set(tables))
+    return len(streams) == 1 and not takes_rows(run.source)
 
 
 def settled(column: BoundColumn) -> BoundColumn:

@@ -8,12 +8,12 @@ compared with the physical names in the place of the logical ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.model.manifest import Source, View
-from penstock.model.types import LowCardinality, Type
 from penstock.plan.viewsql import physical_sql, role
+from penstock.sql.spark_types import spark_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,20 @@ class Feeding:
         return tuple(view for view in self.ended if (view.pipe, view.node) not in names)
 
 
-def compare(live: Iterable[View], after: Iterable[View]) -> Feeding:
+def compare(live: Sequence[View], after: Sequence[View]) -> Feeding:
     """Pair the views into one table by what they do."""
+    return pair(live, after, content)
+
+
+def pair(live: Sequence[View], after: Sequence[View], told: Callable[[View], object]) -> Feeding:
+    """Pair views of which `told` says the same, each once."""
     waiting = list(live)
-    known = [_content(view) for view in waiting]
+    known = [told(view) for view in waiting]
     kept, new = [], []
     for view in after:
-        content = _content(view)
-        if content in known:
-            at = known.index(content)
+        mine = told(view)
+        if mine in known:
+            at = known.index(mine)
             kept.append((view, waiting.pop(at)))
             known.pop(at)
         else:
@@ -69,7 +74,7 @@ def compare(live: Iterable[View], after: Iterable[View]) -> Feeding:
     return Feeding(tuple(kept), tuple(new), tuple(waiting))
 
 
-def _content(view: View) -> tuple[object, ...]:
+def content(view: View) -> tuple[object, ...]:
     """What a view does, without the names it uses and without where it starts. Which rows its
     sources accept is not part of it: that is the landing versions' matter."""
     sources = (view.trigger, *view.others)
@@ -77,10 +82,6 @@ def _content(view: View) -> tuple[object, ...]:
 
 
 def _read(source: Source) -> tuple[object, ...]:
-    columns = frozenset((_values(each.type), each.physical, each.before) for each in source.binding.columns)
+    """Types count as Spark has them: the SQL is compiled, so nothing else of them has an effect."""
+    columns = frozenset((spark_type(each.type), each.physical, each.before) for each in source.binding.columns)
     return role(source), source.binding.table, columns
-
-
-def _values(of: Type) -> Type:
-    """LowCardinality is a hint: the values are the same."""
-    return of.of if isinstance(of, LowCardinality) else of

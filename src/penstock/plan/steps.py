@@ -8,9 +8,9 @@ them changes what the live version reads.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import Literal, TypeAlias, Union
 
-from penstock.model.manifest import Field, Table, Transform
+from penstock.model.manifest import Binding, Field, Table, Transform
 from penstock.model.types import Type
 
 
@@ -64,8 +64,45 @@ class PlaceCursors:
 
 
 @dataclass(frozen=True, slots=True)
+class Clone:
+    """A table that begins with the snapshots and files of another: no row is copied. `widened` are
+    the columns whose stored type is promoted."""
+
+    table: Table
+    of: str
+    widened: tuple[Field, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Activate:
-    """Start the flows. The cuts of the manifest's bindings are filled in here."""
+    """Make the clones, all as of one moment, and start the flows from there. The cuts of the
+    manifest's bindings are filled in here. `begins` are new tables with a history that has to end at
+    that moment."""
+
+    clones: tuple[Clone, ...] = ()
+    begins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What may become of values of live in a column of the next version. `bad` is true for rows of which
+    `value` (both Spark SQL over live's columns) fails in, or takes a default for, a `conversion`; of a
+    column that is `unsure` only computing the `value` tells."""
+
+    column: str
+    kind: Literal["fails", "default", "unsure"]
+    conversion: str
+    value: str
+    bad: str = "false"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRows:
+    """Fail, with numbers, where rows of live cannot be had in the next version of a data source."""
+
+    name: str
+    live: Binding
+    checks: tuple[Check, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +110,12 @@ class CatchUp:
     """Wait until every flow has what had arrived when the wait began."""
 
 
-Step: TypeAlias = Union[CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CatchUp]
+Step: TypeAlias = Union[
+    CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CheckRows, CatchUp
+]
 
 ORDER: tuple[type[Step], ...] = (
-    CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CatchUp,
+    CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CheckRows, CatchUp,
 )  # fmt: skip
 """Tables exist before anything is set on them; nothing flows before all of it is set."""
 

@@ -1,19 +1,17 @@
 """Which strategy is right for an existing data source, and why the others are not.
 
 In: how the new version fits the table of live, what feeds it, and what each way would move. Out:
-`Choice`. Called by `datasource`. Invariant: one function a kind of decision; each gives the cheapest
-strategy that ends in the same rows as a project built from scratch (or as its forward query says).
+`Choice`. Called by `datasource`. Invariant: every right way ends in the same rows as a project built
+from scratch (or as its forward query says); of these the cheapest is taken, unless the user names one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from penstock.model.manifest import Binding, Source, View
-from penstock.model.project import Project
+from penstock.model.manifest import BoundColumn
 from penstock.plan.changes import Change, MetadataChanged
-from penstock.plan.diff import same_query
 from penstock.plan.fit import Fit, Transition
 from penstock.plan.same import Feeding
 from penstock.plan.values import NOTHING, Rejected, Size, Strategy
@@ -22,15 +20,21 @@ from penstock.plan.wording import listed, told
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is decided about. `price` is what computing the views into it from the beginning reads
-    (None: not known); `projects` are live's and the next."""
+    """What is decided about. `again` pairs the views that give all of the table's history as live's
+    do (None: they do not); `price` is what computing them from the beginning reads (None: not known);
+    `causes` say why its rows cannot stay; `moved` are its sources that become others; `ordered`:
+    whether `_seq` tells the rows there are from later ones; `wanted` is what the user asks for."""
 
     way: Transition
     fit: Fit
     feeding: Feeding
+    again: Feeding | None
     changes: tuple[Change, ...]
     price: Size | None
-    projects: tuple[Project, Project]
+    causes: tuple[str, ...]
+    moved: tuple[str, ...]
+    ordered: bool
+    wanted: str | None
 
     @property
     def fed(self) -> bool:
@@ -41,59 +45,122 @@ class Case:
     def forward_compiles(self) -> bool:
         return self.way.forward is not None and not self.way.forward.problems
 
+    @property
+    def size(self) -> Size | None:
+        return self.way.run.size
+
+    @property
+    def cause(self) -> str:
+        return listed(self.causes) if self.causes else listed(each.reason for each in self.fit.blocked)
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`refused`: only a forward query could do it, and there is none."""
+    """`table`: whether rows stay in live's table, in a clone of it, or come into a new one. `refused`:
+    only a forward query could do it, and there is none."""
 
     strategy: Strategy
     reason: str
+    table: Literal["live", "clone", "new"]
     moves: Size | None = NOTHING
     rejected: tuple[Rejected, ...] = ()
     refused: bool = False
 
 
 def choose(case: Case) -> Choice:
-    """The strategy for a data source that live has."""
-    return _choose_fed(case) if case.fed else _choose_landed(case)
+    """The strategy for a data source that live has: the cheapest right one, unless the user asks for
+    another right one."""
+    right, wrong = _fed(case) if case.fed else _landed(case)
+    wanted = [choice for choice in right if choice.strategy == case.wanted]
+    best = min(wanted or right, key=_price)
+    if best.strategy == "none" or (wanted and right[0].strategy == "none"):
+        return right[0]
+    others = [_dearer(choice) for choice in right if choice.strategy != best.strategy]
+    return replace(best, rejected=(*wrong, *others))
 
 
-def _choose_landed(case: Case) -> Choice:
+def _price(choice: Choice) -> tuple[float, float]:
+    """Unknown is dear; among equals the one named first is taken."""
+    if choice.moves is None:
+        return (float("inf"), float("inf"))
+    return (choice.moves.rows, choice.moves.bytes)
+
+
+def _dearer(choice: Choice) -> Rejected:
+    more = ", and moves more" if choice.moves != NOTHING else ""
+    return Rejected(choice.strategy, choice.moves, f"right too{more}")
+
+
+_Ways = tuple[list[Choice], list[Rejected]]
+
+
+def _landed(case: Case) -> _Ways:
     """A data source that only takes ingested rows."""
-    if not case.fit.blocked:
-        return _stay(case)
+    if not case.fit.blocked and not case.fit.bridged:
+        return [_stay(case)], [Rejected("forward", case.size, "not needed: the table's metadata is enough")]
+    computed = [(each.column, each.reason) for each in case.fit.bridged]
+    computed += [(each.column, each.reason) for each in case.fit.blocked]
+    reason = listed(why for _, why in computed)
     if not case.forward_compiles:
-        return Choice("forward", f"{_blocked(case)}: needs a FORWARD_QUERY", case.way.run.size, refused=True)
-    names = listed(f"`{each.column.name}`" for each in case.fit.blocked)
-    in_place = Rejected("in_place", 0, 0, f"the values of {names} have to be computed from the rows there are")
-    return Choice("forward", f"{_blocked(case)} by FORWARD_QUERY", case.way.run.size, (in_place,))
+        return [Choice("forward", f"{reason}: needs a FORWARD_QUERY", "new", case.size, refused=True)], []
+    names = listed(f"`{column.name}`" for column, _ in computed)
+    in_place = Rejected("in_place", NOTHING, f"the values of {names} have to be computed from the rows there are")
+    forward = Choice("forward", f"{reason} by FORWARD_QUERY", "new", case.size)
+    if case.fit.blocked:
+        said = listed(each.reason for each in case.fit.blocked)
+        return [forward], [in_place, Rejected("bridge", NOTHING, f"cannot be had when rows are read: {said}")]
+    bridge = Choice("bridge", f"{reason} by FORWARD_QUERY, whenever rows from before are read", "live")
+    return [bridge, forward], [in_place]
 
 
-def _choose_fed(case: Case) -> Choice:
+def _fed(case: Case) -> _Ways:
     """The target of materialized views."""
-    if case.feeding.unchanged and not case.fit.blocked:
-        return _stay(case)
-    cause = causes(case)
-    in_place = Rejected("in_place", 0, 0, cause)
-    size = case.way.run.size
+    fits = not case.fit.blocked and not case.fit.bridged
+    recompute = Choice("recompute", case.cause or "asked for", "new", case.price)
+    if case.feeding.unchanged and fits:
+        return [_stay(case), recompute], []
+    in_place = Rejected("in_place", NOTHING, case.cause)
+    if case.again is not None and fits:
+        return [Choice("reuse", _spared(case), "clone"), recompute], [in_place]
     obstacle = _no_forward(case)
-    if obstacle is None:
-        recompute = Rejected("recompute", *_split(case.price), "FORWARD_QUERY keeps the rows there are")
-        return Choice("forward", f"{cause}; history by FORWARD_QUERY", size, (in_place, recompute))
-    forward = Rejected("forward", *_split(size), obstacle)
-    return Choice("recompute", cause, case.price, (in_place, forward))
+    if obstacle is not None:
+        return [recompute], [in_place, Rejected("forward", case.size, obstacle)]
+    if case.wanted == "recompute":
+        return [recompute], [in_place, *map(_dearer, _forward(case))]
+    kept = Rejected("recompute", case.price, "FORWARD_QUERY keeps the rows there are")
+    return _forward(case), [in_place, kept]
+
+
+def _forward(case: Case) -> list[Choice]:
+    """A target whose forward query keeps the rows there are."""
+    copy = Choice("forward", f"{case.cause}; history by FORWARD_QUERY", "new", case.size)
+    if case.fit.blocked or (any(map(_reads_before, case.fit.columns)) and not case.ordered):
+        return [copy]
+    how = "computed whenever it is read" if case.fit.bridged else "no row is copied"
+    strategy: Strategy = "bridge" if case.fit.bridged else "forward"
+    return [Choice(strategy, f"{case.cause}; history by FORWARD_QUERY, {how}", "clone"), copy]
+
+
+def _reads_before(column: BoundColumn) -> bool:
+    return column.before is not None and column.before.cut is None
 
 
 def _stay(case: Case) -> Choice:
     """The table of live will do."""
     changes = [change for change in case.changes if not isinstance(change, MetadataChanged)]
-    if not changes:
-        what = listed(told(change) for change in case.changes)
-        return Choice("none", f"{what}: no data moves" if what else "unchanged")
-    dearer: Strategy = "recompute" if case.fed else "forward"
-    price = case.price if case.fed else case.way.run.size
-    rejected = Rejected(dearer, *_split(price), "not needed: the table's metadata is enough")
-    return Choice("in_place", ", ".join(told(change) for change in changes), NOTHING, (rejected,))
+    if changes:
+        return Choice("in_place", ", ".join(told(change) for change in changes), "live")
+    what = listed(told(change) for change in case.changes)
+    if case.moved:
+        return Choice("reuse", _spared(case), "live")
+    return Choice("none", f"{what}: no data moves" if what else "unchanged", "live")
+
+
+def _spared(case: Case) -> str:
+    if not case.moved:
+        return "its views give the rows there are again: they are kept"
+    sources = listed(f"`{name}`" for name in case.moved)
+    return f"its views read nothing of what changes in {sources}"
 
 
 def _no_forward(case: Case) -> str | None:
@@ -103,57 +170,4 @@ def _no_forward(case: Case) -> str | None:
         if case.way.new.forward_query is not None:
             return f"the FORWARD_QUERY of `{name}` is the one of an earlier step"
         return f"`{name}` has no FORWARD_QUERY"
-    if case.way.forward.problems:
-        return "its FORWARD_QUERY does not compile"
-    for view, live in case.feeding.pairs:
-        if live is not None and live.trigger.binding.table != view.trigger.binding.table:
-            return f"`{view.trigger.binding.name}` gets a new table, where no flow can go on from live's place"
-    return None
-
-
-def causes(case: Case) -> str:
-    """Why a target's rows cannot stay as they are."""
-    found = [cause for view, live in case.feeding.replaced for cause in _causes(case, view, live)]
-    found += [f"`{view.pipe}` feeds it no longer" for view in case.feeding.removed]
-    return listed(found) if found else _blocked(case)
-
-
-def _causes(case: Case, view: View, live: View | None) -> list[str]:
-    if live is None:
-        return [f"`{view.pipe}` feeds it now"]
-    was = {source.binding.name: source.binding for source in (live.trigger, *live.others)}
-    sources = (view.trigger, *view.others)
-    found = [f"its source `{source.binding.name}` gets a new table" for source in sources if _is_replaced(source, was)]
-    if _query_changed(case, view):
-        found.append(f"the query of `{view.pipe}` changed")
-    if found:
-        return found
-    columns = [(source.binding.name, column) for source in sources for column in _changed_columns(source, was)]
-    if columns:
-        return [f"column `{column}` of its source `{name}` changed" for name, column in columns]
-    own = [told(change) for change in case.changes if not isinstance(change, MetadataChanged)]
-    return own or [f"what the query of `{view.pipe}` reads changed"]
-
-
-def _is_replaced(source: Source, was: Mapping[str, Binding]) -> bool:
-    before = was.get(source.binding.name)
-    return before is not None and before.table != source.binding.table
-
-
-def _query_changed(case: Case, view: View) -> bool:
-    before, after = (project.pipe(view.pipe) for project in case.projects)
-    return before is None or after is None or not same_query(before, after)
-
-
-def _changed_columns(source: Source, was: Mapping[str, Binding]) -> list[str]:
-    before = was.get(source.binding.name)
-    known = before.columns if before is not None else ()
-    return [column.name for column in source.binding.columns if column not in known]
-
-
-def _blocked(case: Case) -> str:
-    return listed(each.reason for each in case.fit.blocked)
-
-
-def _split(size: Size | None) -> tuple[int | None, int | None]:
-    return (size.rows, size.bytes) if size is not None else (None, None)
+    return "its FORWARD_QUERY does not compile" if case.way.forward.problems else None

@@ -15,54 +15,71 @@ from penstock.errors import Problem
 from penstock.model.manifest import Manifest
 from penstock.model.project import Project
 from penstock.plan.changes import Change, Kind
-from penstock.plan.steps import Step
+from penstock.plan.steps import CheckRows, Step
 
 Strategy: TypeAlias = Literal["none", "in_place", "reuse", "bridge", "forward", "recompute", "create", "drop"]
+
+MOVING: tuple[Strategy, ...] = ("reuse", "bridge", "forward", "recompute")
+"""Strategies after which a data source is not the table, or has not the values, that live reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a table holds."""
+    """How much a table holds, or a step reads."""
 
     rows: int
     bytes: int
+    files: int = 0
 
     def __add__(self, other: Size) -> Size:
-        return Size(self.rows + other.rows, self.bytes + other.bytes)
+        return Size(self.rows + other.rows, self.bytes + other.bytes, self.files + other.files)
 
 
 NOTHING = Size(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """Another deployment that was planned against the same live version, and that runs."""
+
+    name: str
+    project: Project
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
 class Live:
     """What runs now. `sizes` (by physical table) may lack tables whose size is not known. `columns`
     (by physical table) are physical columns that other deployments made and that may still be
-    there: no new column takes the name of one."""
+    there: no new column takes the name of one. `widths` are the stored bytes of each physical column,
+    by physical table, where they are known. What `candidates` have already need not be made again."""
 
     project: Project
     manifest: Manifest
     sizes: Mapping[str, Size]
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    widths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    candidates: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
     """`suffix` ends the names of new physical tables; no other deployment has the same one. `streams`
-    have batches in the log: a new data source does not take over those of a deleted one."""
+    have batches in the log: a new data source does not take over those of a deleted one. `strategies`
+    are those that the user names, by data source."""
 
     suffix: str
     allow_destructive: bool = False
     streams: frozenset[str] = frozenset()
+    strategies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A strategy that was considered and is not right, or dearer. Rows are None if not known."""
+    """A strategy that was considered and is not right, or dearer. `moves` is None if not known."""
 
     strategy: Strategy
-    rows: int | None
-    bytes: int | None
+    moves: Size | None
     reason: str
 
 
@@ -74,39 +91,45 @@ class ResourcePlan:
     kind: Kind
     strategy: Strategy
     reason: str
-    rows: int | None = 0
-    bytes: int | None = 0
+    moves: Size | None = NOTHING
     rejected: tuple[Rejected, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The way from what is live to a project. Where `problems` holds an error, `steps` and
-    `manifest` are empty."""
+    `manifest` are empty. `checks` is what forward queries may do to the rows there are: whoever has
+    the data can count them."""
 
     changes: tuple[Change, ...] = ()
     resources: tuple[ResourcePlan, ...] = ()
     steps: tuple[Step, ...] = ()
     manifest: Manifest = field(default_factory=Manifest)
     problems: tuple[Problem, ...] = ()
+    checks: tuple[CheckRows, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.level == "error")
 
     @property
+    def moves(self) -> Size | None:
+        """What is copied or computed in all; None if a size is not known."""
+        total = NOTHING
+        for resource in self.resources:
+            if resource.moves is None:
+                return None
+            total += resource.moves
+        return total
+
+    @property
     def rows_moved(self) -> int | None:
-        """Rows to copy or compute; None if a size is not known."""
-        return _total(tuple(resource.rows for resource in self.resources))
+        return self.moves.rows if self.moves is not None else None
 
     @property
     def bytes_moved(self) -> int | None:
-        return _total(tuple(resource.bytes for resource in self.resources))
+        return self.moves.bytes if self.moves is not None else None
 
     def resource(self, name: str) -> ResourcePlan | None:
         return next((resource for resource in self.resources if resource.name == name), None)
 
-
-def _total(parts: tuple[int | None, ...]) -> int | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None

@@ -20,6 +20,7 @@ from penstock.sql.single import OWN, column_value, row_translator
 from penstock.sql.storing import as_column, why_not
 from penstock.sql.translator import Translator
 from penstock.sql.tree import parse_select_list
+from penstock.sql.typed import Typed
 
 _ALLOWED = ("expressions", "kind", "with_")
 
@@ -33,22 +34,43 @@ class _Given:
     starred: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SelectList:
+    """What a FORWARD_QUERY gives, read but not yet translated."""
+
+    tr: Translator
+    given: tuple[_Given, ...]
+
+    def node(self, column: Column) -> exp.Expr:
+        """The expression for a column of the new schema. Raises Refused."""
+        return _chosen(self.tr, list(self.given), column.name, self.tr.text.location).node.unalias()
+
+    def value(self, tr: Translator, column: Column) -> Typed:
+        """That expression translated by `tr`, before it is made one of the column's type. Raises Refused."""
+        return replace(tr, resolving=tr.resolving | {column.name}).translate(self.node(column))
+
+
 def compile_forward(text: Text, old: Sequence[Column], new: Sequence[Column]) -> tuple[ForwardColumn, ...]:
     """Raises InvalidQuery with every problem."""
     report = Report()
     columns: list[ForwardColumn] = []
     with report.collecting():
-        tree = parse_select_list(text)
-        _check_shape(report, text, tree)
-        tr = row_translator(text, {column.name: column_value(column) for column in old})
-        given = _given(report, tr, tree, [column.name for column in old])
-        tr = _with_aliases(tr, tree, given)
-        _check_names(report, tr, given, [column.name for column in new])
+        found = read_select_list(report, text, old)
+        _check_names(report, found.tr, list(found.given), [column.name for column in new])
         for column in new:
             with report.collecting():
-                columns.append(_column(tr, _chosen(tr, given, column.name, text.location), column))
+                columns.append(_column(found, column))
     report.finish("the FORWARD_QUERY cannot be compiled")
     return tuple(columns)
+
+
+def read_select_list(report: Report, text: Text, old: Sequence[Column]) -> SelectList:
+    """A FORWARD_QUERY over the old columns. Raises Refused, or notes in the report what is wrong."""
+    tree = parse_select_list(text)
+    _check_shape(report, text, tree)
+    tr = row_translator(text, {column.name: column_value(column) for column in old})
+    given = _given(report, tr, tree, [column.name for column in old])
+    return SelectList(_with_aliases(tr, tree, given), tuple(given))
 
 
 def _check_shape(report: Report, text: Text, tree: exp.Select) -> None:
@@ -116,17 +138,18 @@ def _chosen(tr: Translator, given: list[_Given], name: str, start: Location) -> 
     return mine[0]
 
 
-def _column(tr: Translator, given: _Given, column: Column) -> ForwardColumn:
+def _column(found: SelectList, column: Column) -> ForwardColumn:
+    tr = found.tr
     before = set(tr.uses.columns[OWN])
     tr.uses.columns[OWN].clear()
-    node = given.node.unalias()
-    value = replace(tr, resolving=tr.resolving | {given.name}).translate(node)
+    node = found.node(column)
+    value = found.value(tr, column)
     used = set(tr.uses.columns[OWN])
     tr.uses.columns[OWN].update(before)
     sql = as_column(value, column.type)
     if sql is None:
         message, hint = why_not(value.type, column.type)
-        raise tr.refused(given.node, "incompatible-type", f"column `{column.name}`: {message}", hint)
+        raise tr.refused(node, "incompatible-type", f"column `{column.name}`: {message}", hint)
     is_column = isinstance(node, exp.Column) and not node.table
     renames = node.name if is_column and node.name in used and node.name != column.name else None
     order = [name for name in tr.scope.relations[0].columns if name in used]

@@ -6,8 +6,6 @@ for its expression, except inside that expression, where the same name is the co
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
@@ -51,7 +49,7 @@ def named(tr: Translator, node: exp.Expr, name: str) -> Typed:
     """A name without a table: an alias of this SELECT, else a column."""
     aliased = tr.scope.aliases.get(name)
     if aliased is not None and name not in tr.resolving:
-        return replace(tr, resolving=tr.resolving | {name}).translate(aliased)
+        return tr.inside(name).translate(aliased)
     relation = tr.scope.find(name)
     if relation is None and name.lower() in ("nan", "inf", "infinity"):
         return floating(float(name))

@@ -6,6 +6,8 @@ is always stored the same way; a state's storage comes from its function's row o
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type
@@ -22,6 +24,7 @@ class UnknownState(ValueError):
         self.hint = did_you_mean(of.function, aggregate_names())
 
 
+@lru_cache(maxsize=4096)
 def spark_type(of: Type) -> str:
     """The Spark type in which a column of this type is stored. Raises UnknownState."""
     if isinstance(of, t.AggregateFunction):
@@ -29,6 +32,7 @@ def spark_type(of: Type) -> str:
     return value_type(of)
 
 
+@lru_cache(maxsize=4096)
 def zero(of: Type) -> str:
     """ClickHouse's default value of the type: NULL if Nullable; for a state, that of no rows."""
     if isinstance(of, t.AggregateFunction):

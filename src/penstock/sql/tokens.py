@@ -86,8 +86,14 @@ def _kind(tokens: Tokens, index: int) -> TokenType | None:
     return tokens[index].token_type if 0 <= index < len(tokens) else None
 
 
+def _has(tokens: Tokens, kind: TokenType) -> bool:
+    return any(token.token_type == kind for token in tokens)
+
+
 def limit_by(tokens: Tokens) -> Tokens:
     """`LIMIT n [OFFSET m] BY a` → `DISTRIBUTE BY n, m, a`: beside a second LIMIT it does not parse."""
+    if not _has(tokens, TokenType.LIMIT):
+        return tokens
     out: Tokens = []
     index = 0
     while index < len(tokens):
@@ -125,6 +131,8 @@ def _distribute(limit: Token, middle: Tokens) -> Tokens:
 
 def bare_except(tokens: Tokens) -> Tokens:
     """`* EXCEPT a` and `* EXCEPT 'a'` → `* EXCEPT (a)`."""
+    if not _has(tokens, TokenType.EXCEPT):
+        return tokens
     out: Tokens = []
     for index, token in enumerate(tokens):
         follows = _kind(tokens, index - 1) == TokenType.EXCEPT and _kind(tokens, index - 2) == TokenType.STAR
@@ -140,13 +148,15 @@ def plain_calls(tokens: Tokens) -> Tokens:
     """Marks the name of each call; names in a type after `::` or AS stay as they are."""
     out: Tokens = []
     type_end = -1
-    for index, token in enumerate(tokens):
-        before = _kind(tokens, index - 1)
-        opens = _kind(tokens, index + 1) == TokenType.L_PAREN
-        if before in (TokenType.DCOLON, TokenType.ALIAS) and opens and token.token_type != TokenType.L_PAREN:
-            type_end = closing(tokens, index + 1)
-        if index > type_end and opens and _is_call(token, before):
-            token = token_like(token, TokenType.VAR, token.text + CALL_MARK)
+    kinds = [token.token_type for token in tokens]
+    opening = [*(kind == TokenType.L_PAREN for kind in kinds[1:]), False]
+    for index, (token, opens) in enumerate(zip(tokens, opening, strict=True)):
+        if opens:
+            before = kinds[index - 1] if index else None
+            if before in (TokenType.DCOLON, TokenType.ALIAS) and token.token_type != TokenType.L_PAREN:
+                type_end = closing(tokens, index + 1)
+            if index > type_end and _is_call(token, before):
+                token = token_like(token, TokenType.VAR, token.text + CALL_MARK)
         out.append(token)
     return out
 

@@ -70,11 +70,30 @@ class Translator:
         return [self.translate(node) for node in nodes]
 
     def at(self, place: Place) -> Translator:
-        return replace(self, place=place)
+        return self._like(self.trace, place, self.resolving)
 
     def tracing(self) -> Translator:
         """The same with an empty trace (what arrays are spread is kept for the whole SELECT)."""
-        return replace(self, trace=Trace(spread=self.trace.spread))
+        return self._like(Trace(spread=self.trace.spread), self.place, self.resolving)
+
+    def inside(self, alias: str) -> Translator:
+        """The same in the expression of an alias."""
+        return self._like(self.trace, self.place, self.resolving | {alias})
+
+    def _like(self, trace: Trace, place: Place, resolving: frozenset[str]) -> Translator:
+        """What `replace` does, in a third of its time: every column of every query needs it."""
+        return Translator(
+            self.text,
+            self.scope,
+            self.uses,
+            self.handlers,
+            self.subquery,
+            trace,
+            place,
+            self.keys,
+            self.locals,
+            resolving,
+        )
 
     def with_scope(self, scope: Scope) -> Translator:
         return replace(self, scope=scope)

@@ -6,6 +6,7 @@ result has every column of the target and no other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from penstock.sql.storing import as_column, why_not
 from penstock.sql.tree import parse_query, parse_select_list
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted
+
+_UNION = re.compile("union|intersect|except", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +49,24 @@ def view_of(environment: Environment, node: Node, output: Output) -> Target:
         problem = Problem("unknown-datasource", message, kind.location, did_you_mean(kind.datasource, names))
         environment.report.problems.append(problem)
         return Target(kind.datasource, output)
-    _check_shape(environment, _tree(environment))
+    _check_shape(environment)
     _check_names(environment, output, target)
     return Target(target.name, _stored(environment, output, target))
 
 
-def _check_shape(environment: Environment, tree: exp.Query) -> None:
+def _check_shape(environment: Environment) -> None:
     with environment.report.collecting():
-        if isinstance(tree, exp.SetOperation):
+        if _may_be_union(environment) and isinstance(tree := _tree(environment), exp.SetOperation):
             message = "a materialized node cannot be a UNION"
             raise refused(environment.text, tree, "unsupported-view", message, "write one node for each part")
         if not any(name.startswith("__new_") for name in environment.uses.datasources):
-            message = "a materialized node must read a data source"
-            raise refused(environment.text, tree, "unsupported-view", message, "its left-most table triggers it")
+            message, hint = "a materialized node must read a data source", "its left-most table triggers it"
+            raise refused(environment.text, _tree(environment), "unsupported-view", message, hint)
+
+
+def _may_be_union(environment: Environment) -> bool:
+    """Whether it is worth reading the SQL once more: most views do not have the words."""
+    return environment.dialect == "spark" or _UNION.search(environment.text.text) is not None
 
 
 def _check_names(environment: Environment, output: Output, target: DataSource) -> None:

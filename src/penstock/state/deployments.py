@@ -6,7 +6,7 @@ Invariant: a state changes only from one the caller named; otherwise nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -101,10 +101,12 @@ class Deployments:
             connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
             return _get(connection, number)
 
-    def set_manifest(self, number: int, manifest: Manifest) -> Deployment:
-        """Replace the manifest (a fork gives the deployment other tables). Raises NotFound."""
-        values = {"manifest": manifest_to_json(manifest), "updated_at": datetime.now(timezone.utc)}
+    def revise(self, number: int, change: Callable[[Manifest], Manifest]) -> Deployment:
+        """Replace the manifest by what `change` makes of it (other tables after a fork, cuts, settled
+        columns), in one transaction, so that no change undoes another. Raises NotFound."""
         with self._database.write() as connection:
+            manifest = manifest_to_json(change(_get(connection, number).manifest))
+            values = {"manifest": manifest, "updated_at": datetime.now(timezone.utc)}
             connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
             return _get(connection, number)
 

@@ -39,7 +39,8 @@ def test_plan(case: str, update_golden: bool) -> None:
 def _plan(case: Path) -> Plan:
     before, after = _load(case / "before"), _load(case / "after")
     sizes = {name: Size(**size) for name, size in _json(case / "before/sizes.json").items()}
-    return plan_projects(before.project, after.project, sizes, PlanOptions("d2", **_json(case / "after/options.json")))
+    wanted = {"strategies": after.settings.deploy.strategy, **_json(case / "after/options.json")}
+    return plan_projects(before.project, after.project, sizes, PlanOptions("d2", **wanted))
 
 
 def _load(folder: Path) -> Loaded:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from penstock.deploy.stepcodec import step_from_json, step_to_json
-from penstock.model.manifest import Field, Table, Transform
+from penstock.model.manifest import Binding, Field, Table, Transform
 from penstock.model.types import Array, Int, Nullable
 from penstock.plan.steps import (
     ORDER,
     Activate,
     AddFields,
     CatchUp,
+    Check,
+    CheckRows,
+    Clone,
     CreateTable,
     PlaceCursors,
     SetPartition,
@@ -28,7 +31,8 @@ STEPS: list[Step] = [
     SetSort("a", DAY, ()),
     SetPartition("a", (), DAY),
     PlaceCursors("a"),
-    Activate(),
+    Activate((Clone(Table("b", (Field("x", Int(32)),)), "a", (Field("x", Int(64)),)),)),
+    CheckRows("a", Binding("a", "a__d1", ()), (Check("x", "fails", "toInt32(x)", "`x`", "`x` IS NULL"),)),
     CatchUp(),
 ]
 

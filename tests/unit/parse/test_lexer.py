@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.parse.lexer import InvalidSyntax, Reader, at_commas, lex
+from penstock.parse.lexer import InvalidSyntax, Reader, at_commas, comma_spans, lex
+
+QUOTES = ("'", "`", '"', "'a,b'", "\\")
+PIECES = (",", "(", ")", "[", "--", "-", "#", "# ", "/*", "*/", "\n", " ", "a", "1e-5", *QUOTES)
 
 
 @given(st.text())
@@ -30,6 +33,15 @@ def test_values(text: str, value: str) -> None:
 def test_commas_inside_of_brackets_part_nothing() -> None:
     parts = ["".join(each.text for each in part) for part in at_commas(lex("a, f(b, [c, d]), 'e, f',, g,"))]
     assert parts == ["a,", "f(b,[c,d]),", "'e, f',", ",", "g,"]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join) | st.text())
+def test_spans_are_the_parts_at_their_places(text: str) -> None:
+    found = []
+    for start, end in comma_spans(text):
+        for part in at_commas(lex(text[start:end])):
+            found.append([(each.kind, each.text, start + each.start) for each in part])
+    assert found == [[tuple(each) for each in part] for part in at_commas(lex(text))]
 
 
 def test_nothing_has_no_parts() -> None:

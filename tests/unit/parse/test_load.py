@@ -53,6 +53,41 @@ def test_project_does_not_depend_on_folders() -> None:
     assert load_files(moved).project == load_files(FILES).project
 
 
+def test_a_file_that_is_known_is_not_read_again(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    before = load_folder(tmp_path)
+    write(tmp_path, {"copy.datasource": "SCHEMA >\n    a Int16\n"})
+    after = load_folder(tmp_path, before)
+    assert after == load_folder(tmp_path)
+    assert after.project.datasource("events") is before.project.datasource("events")
+    assert after.project.pipe("move") is before.project.pipe("move")
+    assert after.project.datasource("copy") != before.project.datasource("copy")
+
+
+def test_a_file_that_moved_has_its_new_place(tmp_path: Path) -> None:
+    write(tmp_path / "old", {"a/events.datasource": EVENTS})
+    write(tmp_path / "new", {"b/events.datasource": EVENTS})
+    before = load_folder(tmp_path / "old")
+    after = load_folder(tmp_path / "new", before)
+    assert after.project == before.project
+    places = [str(loaded.project.datasources[0].columns[0].location) for loaded in (before, after)]
+    assert places == ["a/events.datasource:2:5", "b/events.datasource:2:5"]
+
+
+def test_the_problems_of_a_file_that_is_known_are_told_again(tmp_path: Path) -> None:
+    write(tmp_path, {"wrong.datasource": "SCHEMA >\n    a Int8,\n    b Int7\n", "empty.pipe": "", "other.pipe": PIPE})
+    before = load_folder(tmp_path)
+    assert load_folder(tmp_path, before) == before
+    assert len(before.problems) == 3
+
+
+def test_another_dialect_reads_pipes_again(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    before = load_folder(tmp_path)
+    write(tmp_path, {"penstock.toml": ""})
+    assert [pipe.dialect for pipe in load_folder(tmp_path, before).project.pipes] == ["clickhouse"]
+
+
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         load_folder(tmp_path / "nowhere")

@@ -229,7 +229,8 @@ def test_forward_goes_on_where_the_copy_ends() -> None:
     text = EVENTS.replace("`user` String", "`user` UInt32")
     text += "FORWARD_QUERY >\n    SELECT * REPLACE (toUInt32OrZero(user) AS user)\n"
     files = {**events(text), "users.datasource": USERS.replace("`user` String", "`user` UInt32")}
-    plan = step(live, files)
+    forward = PlanOptions("d2", strategies={"events": "forward"})
+    plan = make_plan(live, project(files), forward)
     (copy,) = plan.manifest.copies
     assert (copy.id, copy.source, copy.table) == ("copy.events__d2", live.manifest.binding("events"), "events__d2")
     assert [column for column, _ in copy.select] == ["ts", "user", "note", "n"]
@@ -251,21 +252,41 @@ def test_forward_goes_on_where_the_copy_ends() -> None:
     assert [type(each) for each in plan.steps] == [CreateTable, CreateTable, Activate, CatchUp]
 
 
-def test_a_target_goes_on_where_its_copy_ends() -> None:
+def test_a_computed_column_is_bridged() -> None:
+    text = EVENTS.replace("`user` String", "`user` UInt32")
+    text += "FORWARD_QUERY >\n    SELECT * REPLACE (toUInt32OrZero(user) AS user)\n"
+    plan = step(first({"events.datasource": EVENTS}), {"events.datasource": text})
+    column = plan.manifest.binding("events").column("user")  # type: ignore[union-attr]
+    assert column is not None
+    assert (column.physical, column.before.cut) == ("user__2", None)  # type: ignore[union-attr]
+    assert plan.resource("events").strategy == "bridge"  # type: ignore[union-attr]
+    assert plan.rows_moved == 0
+
+
+def test_a_value_that_is_another_each_time_is_not_bridged() -> None:
+    text = EVENTS.replace("`note`", "`seen` DateTime `json:$.seen`,\n    `note`")
+    text += "FORWARD_QUERY >\n    SELECT *, now() AS seen\n"
+    plan = step(first({"events.datasource": EVENTS}), {"events.datasource": text})
+    assert plan.resource("events").strategy == "forward"  # type: ignore[union-attr]
+
+
+def test_a_target_that_keeps_its_rows_is_a_clone() -> None:
     live = first()
     changed = {**FILES, "users_mv.pipe": VIEW.replace("FROM events", "FROM events WHERE n > 0")}
     plan = step(live, {**changed, "users.datasource": USERS + "FORWARD_QUERY >\n    SELECT *\n"})
-    (copy,) = plan.manifest.copies
-    assert copy.cursors == (("landing.users", "landing.users"), ("users_mv.counted", "users_mv.counted"))
-    (view,) = plan.manifest.views
-    assert (view.table, view.trigger.binding.table, view.starts) == ("users__d2", "events__d1", "placed")
+    assert plan.manifest.copies == ()
+    assert [(clone.table.id, clone.of) for clone in plan.steps[0].clones] == [("users__d2", "users__d1")]  # type: ignore[union-attr]
+    (view,), (lives,) = plan.manifest.views, live.manifest.views
+    assert (view.table, view.id, view.trigger.binding.table) == ("users__d2", lives.id, "events__d1")
+    assert plan.rows_moved == 0
 
 
 def test_a_copy_that_is_done_stays_in_the_manifest_until_its_table_goes() -> None:
     text = EVENTS.replace("`user` String", "`user` UInt32")
     text += "FORWARD_QUERY >\n    SELECT * REPLACE (toUInt32OrZero(user) AS user)\n"
     files = {"events.datasource": text}
-    live = deployed(step(first({"events.datasource": EVENTS}), files), files, 10)
+    forward = PlanOptions("d2", strategies={"events": "forward"})
+    live = deployed(make_plan(first({"events.datasource": EVENTS}), project(files), forward), files, 10)
     assert make_plan(live, live.project, PlanOptions("d3")).manifest == live.manifest
 
 
@@ -323,7 +344,7 @@ def test_an_unknown_size_is_not_guessed() -> None:
     live = replace(first(), sizes={})
     plan = step(live, {**FILES, "users_mv.pipe": VIEW.replace("FROM events", "FROM events WHERE n > 0")})
     assert (plan.rows_moved, plan.bytes_moved) == (None, None)
-    assert plan.resource("users").rows is None  # type: ignore[union-attr]
+    assert plan.resource("users").moves is None  # type: ignore[union-attr]
 
 
 def test_errors_leave_no_steps() -> None:

@@ -36,6 +36,10 @@ def test_columns_are_those_of_the_target() -> None:
     assert not found.grouped
 
 
+def test_the_word_union_makes_no_union() -> None:
+    assert "'union'" in compiled("SELECT 'union' AS a FROM flights", a="String").query.sql
+
+
 def test_a_default_is_computed_over_the_columns_that_are_given() -> None:
     found = compiled("SELECT day FROM flights", day="UInt8", twice="UInt16 DEFAULT day * 2")
     assert found.query.sql.startswith("SELECT `day` AS `day`, (`day` * 2) AS `twice` FROM (SELECT q.`day` AS `day`")
@@ -69,6 +73,9 @@ CASES = {
         "v.pipe:1:9: column `s`: Array(UInt8) cannot be stored as UInt64 (cast it)"
     ],
     ("SELECT day FROM flights UNION ALL SELECT day FROM flights", "day UInt8"): [
+        "v.pipe:1:8: a materialized node cannot be a UNION (write one node for each part)"
+    ],
+    ("select day from flights union all select day from flights", "day UInt8"): [
         "v.pipe:1:8: a materialized node cannot be a UNION (write one node for each part)"
     ],
     ("SELECT 1 AS day", "day UInt8"): [

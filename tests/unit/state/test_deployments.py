@@ -60,7 +60,7 @@ def test_the_manifest_can_be_replaced(database: Database) -> None:
     deployments = Deployments(database)
     create(deployments)
     changed = Manifest(tables=(Table("b", ()),))
-    assert deployments.set_manifest(1, changed).manifest == changed
+    assert deployments.revise(1, lambda _: changed).manifest == changed
     assert deployments.get(1).manifest == changed
 
 
@@ -71,7 +71,7 @@ def test_one_that_does_not_exist_is_not_found(database: Database) -> None:
     with pytest.raises(NotFound):
         deployments.move(7, "live", of=["ready"])
     with pytest.raises(NotFound):
-        deployments.set_manifest(7, MANIFEST)
+        deployments.revise(7, lambda manifest: manifest)
 
 
 def test_an_activation_changes_manifest_and_state_together(database: Database) -> None:

@@ -96,7 +96,7 @@ def items(block: Block) -> Block:
 
 def _item(tr: Translator, selected: Selected) -> Typed:
     """A column; inside its own expression its name means the column of that name."""
-    inner = replace(tr, resolving=tr.resolving | {selected.name}) if isinstance(selected.node, exp.Alias) else tr
+    inner = tr.inside(selected.name) if isinstance(selected.node, exp.Alias) else tr
     return inner.translate(selected.node)
 
 

@@ -1,0 +1,128 @@
+"""Settle bridged columns of the live version: so that reading them costs nothing more some day.
+
+In: the live manifest. Out: files with the values in them, and manifests that say up to where. Called
+by `pipeline`, in a thread of its own. Invariant: right at every moment: until a manifest says that rows
+are settled, readers compute the same values from the columns that these came from.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.deploy.core import Core
+from penstock.faults import reached
+from penstock.flow.lag import behind
+from penstock.lake.history import next_slice
+from penstock.lake.names import quoted
+from penstock.lake.read import accepted
+from penstock.lake.settle import settle_rows
+from penstock.model.manifest import Binding, BoundColumn, Manifest, settle
+from penstock.sql.spark_types import spark_type
+
+PAUSE = 5.0
+"""Seconds between two looks at what there is to settle."""
+MOST_LAG = 100
+"""Batches by which a flow of live may lag while something is settled."""
+log = logging.getLogger("penstock.deploy")
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """Columns of one table that are computed for rows with after < `_seq` <= upto, if `seen`."""
+
+    table: str
+    seen: str
+    columns: tuple[BoundColumn, ...]
+    after: int
+    upto: int
+
+
+class Settler:
+    """A thread that settles one piece at a time, and rests as long as each piece took."""
+
+    def __init__(self, core: Core, most_rows: int):
+        self._core = core
+        self._most_rows = most_rows
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="settling", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        self._core.stepper.enter_lane("background")
+        rest = PAUSE
+        while not self._stop.wait(rest):
+            started = time.monotonic()
+            try:
+                busy = settle_some(self._core, self._most_rows)
+            except Exception:  # tried again later; nothing depends on it
+                log.exception("settling failed")
+                busy = False
+            rest = max(time.monotonic() - started, 0.2) if busy else PAUSE
+
+
+def settle_some(core: Core, most_rows: int) -> bool:
+    """Settle one piece of one table of live, unless rows or a backfill wait. Returns whether it did."""
+    live = core.live()
+    if live is None or any(each.state == "backfilling" for each in core.board.running.deployments):
+        return False
+    found = next(unsettled(live.manifest), None)
+    late = behind(core.registry, live.manifest, core.stepper.heads)
+    if found is None or any(each.head - each.at > MOST_LAG for each in late):
+        return False
+    current = core.registry.refresh(found.table).current
+    if current is None:
+        _settled(core, found, found.upto)
+        return True
+    piece = next_slice(core.lake, found.table, current.id, found.after, most_rows)
+    upto = found.upto if piece.last else min(piece.upto, found.upto)
+    settle_rows(
+        core.lake, found.table, {each.physical: _value(each, found.seen) for each in found.columns}, found.after, upto
+    )
+    reached("settle.committed")
+    core.registry.refresh(found.table)
+    _settled(core, found, upto)
+    return True
+
+
+def unsettled(manifest: Manifest) -> Iterator[Unsettled]:
+    """What is still computed when it is read, by table and place."""
+    for binding in manifest.bindings:
+        by_place: dict[tuple[int, int], list[BoundColumn]] = {}
+        for column in binding.columns:
+            before = column.before
+            if before is not None and before.cut is not None and not before.is_settled:
+                by_place.setdefault((before.settled, before.cut), []).append(column)
+        for (after, upto), columns in sorted(by_place.items()):
+            seen = " AND ".join(accepted(binding.accepts)) or "true"
+            yield Unsettled(binding.table, seen, tuple(columns), after, upto)
+
+
+def share_of(binding: Binding) -> float:
+    """The share of rows from before in which no column of the binding is computed any more."""
+    open_ones = [c.before for c in binding.columns if c.before is not None and c.before.cut is not None]
+    return min(((each.settled + 1) / (each.cut + 1) for each in open_ones if each.cut is not None), default=1.0)
+
+
+def _value(column: BoundColumn, seen: str) -> str:
+    """Rows that the version does not see may hold what cannot be computed."""
+    assert column.before is not None, "only columns with an expression are unsettled"
+    stored = f"CAST({column.before.expression} AS {spark_type(column.type)})"
+    return f"CASE WHEN {seen} THEN {stored} ELSE {quoted(column.physical)} END"
+
+
+def _settled(core: Core, found: Unsettled, upto: int) -> None:
+    """Tell every running deployment that reads the columns."""
+    physical = [column.physical for column in found.columns]
+    for deployment in core.deployments.running():
+        core.deployments.revise(deployment.id, lambda manifest: settle(manifest, found.table, physical, upto))
+    core.assign()
