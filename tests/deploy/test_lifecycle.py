@@ -218,3 +218,81 @@ def test_users_mistakes_are_told(running: Running) -> None:
     with pytest.raises(InvalidQuery) as wrong:
         running.ask("SELECT cde FROM j")
     assert "code" in str(wrong.value.problems[0])
+
+
+def test_a_ttl_hides_rows_of_its_version_and_shortening_needs_leave(running: Running) -> None:
+    name = "ttl"
+    text = LANDING.format(more="").replace("`json:$.code`", "`json:$.code`,\n    `at` DateTime `json:$.at`")
+    running.deploy({**project(name), f"datasources/{name}.datasource": text})
+    running.post(name, [row(1, at="2001-01-01 00:00:00"), row(2, at="2099-01-01 00:00:00")])
+    shorter = {f"datasources/{name}.datasource": text + "ENGINE_TTL at + INTERVAL 30 DAY\n"}
+    with pytest.raises(InvalidProject) as raised:
+        running.deploy(shorter)
+    assert "hides 1 row" in str(raised.value.problems)
+    staged = running.deploy(shorter, promote=False, destructive=True)
+    assert running.strategies(staged)[name] == "in_place"
+    assert running.ask(f"SELECT id FROM {name}", "staging") == [(2,)]
+    assert running.ask(f"SELECT count() FROM {name}") == [(2,)]
+    running.promote()
+    spelt = text + "ENGINE_TTL at + toIntervalDay(30)\n"
+    assert running.pipeline.deploy(
+        {**running.files, f"datasources/{name}.datasource": spelt}, DeployOptions(True, True, False, None)
+    ).plan["changes"] == []
+    running.rollback()
+    assert running.ask(f"SELECT count() FROM {name}") == [(2,)]
+    running.pipeline.discard("staging")
+
+
+def test_a_null_engine_keeps_no_rows_and_its_views_keep_theirs(running: Running) -> None:
+    name = "null"
+    text = LANDING.format(more="").replace("ENGINE MergeTree\nENGINE_SORTING_KEY id", "ENGINE Null")
+    files = {**project(name), f"datasources/{name}.datasource": text}
+    assert running.deploy(files).state == "live"
+    running.post(name, [row(1), row(2, "8")])
+    assert running.ask(f"SELECT count() FROM {name}") == [(0,)]
+    assert answer(running, name) == [("7", 1), ("8", 1)]
+    view = VIEW.format(source=name, target=f"{name}_counts").replace("FROM null", "FROM null WHERE code != '8'")
+    with pytest.raises(InvalidProject) as raised:
+        running.deploy({f"pipes/{name}_view.pipe": view})
+    assert "2 rows would be lost" in str(raised.value.problems)
+    kept = COUNTS + "FORWARD_QUERY >\n    SELECT *\n"
+    staged = running.deploy(
+        {f"pipes/{name}_view.pipe": view, f"datasources/{name}_counts.datasource": kept}, promote=False
+    )
+    assert staged.state == "ready", staged.error
+    running.post(name, [row(3), row(4, "8")])
+    assert answer(running, name, "staging") == [("7", 2), ("8", 1)]
+    assert answer(running, name) == [("7", 2), ("8", 2)]
+    running.pipeline.discard("staging")
+    begun = running.deploy({f"pipes/{name}_view.pipe": view}, promote=False, destructive=True)
+    assert begun.state == "ready", begun.error
+    running.post(name, [row(5), row(6, "8")])
+    assert answer(running, name, "staging") == [("7", 1)]
+    running.pipeline.discard("staging")
+
+
+def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
+    name = "checked"
+    running.deploy(project(name))
+    running.post(name, [row(1, "7"), row(2, "words"), row(3, "words"), row(4, "more")])
+    retyped = LANDING.format(more="").replace("`code` String", "`code` UInt16")
+    strict = retyped + "\nFORWARD_QUERY >\n    SELECT * REPLACE (toUInt16(code) AS code)\n"
+    lenient = retyped + "\nFORWARD_QUERY >\n    SELECT * REPLACE (accurateCastOrDefault(code, 'UInt16') AS code)\n"
+    view = VIEW.format(source=name, target=f"{name}_counts").replace("SELECT code,", "SELECT toString(code) AS code,")
+    files = {**running.files, f"pipes/{name}_view.pipe": view}
+    check = DeployOptions(True, True, False, None)
+    with pytest.raises(InvalidProject) as raised:
+        running.pipeline.deploy({**files, f"datasources/{name}.datasource": strict}, check)
+    (fails,) = [each for each in raised.value.problems if each.code == "rows-do-not-convert"]
+    assert "3 rows" in fails.message
+    assert "'words' (2), 'more' (1)" in fails.message
+    told = running.pipeline.deploy({**files, f"datasources/{name}.datasource": lenient}, check).plan["problems"]
+    (default,) = [each for each in told if each["code"] == "rows-take-a-default"]  # type: ignore[attr-defined]
+    assert "3 rows" in default["message"]
+    failed = running.deploy({f"pipes/{name}_view.pipe": view, f"datasources/{name}.datasource": strict})
+    assert failed.state == "failed"
+    assert "'words' (2)" in str(failed.error)
+    assert answer(running, name) == [("7", 1), ("more", 1), ("words", 2)]
+    running.pipeline.discard(str(failed.id))
+    assert running.deploy({f"pipes/{name}_view.pipe": view, f"datasources/{name}.datasource": lenient}).state == "live"
+    assert answer(running, name) == [("0", 3), ("7", 1)]

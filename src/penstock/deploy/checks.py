@@ -14,12 +14,16 @@ from dataclasses import dataclass, replace
 from penstock.deploy.core import Core
 from penstock.errors import Failed, Problem
 from penstock.lake.errors import explain
-from penstock.lake.read import Latest, Part, Slice, relation
+from penstock.lake.names import qualified
+from penstock.lake.read import Latest, Part, Slice, accepted, kept, relation
 from penstock.model.cursor import History, Tail
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import SEQ, Binding, BoundColumn, Manifest, last_seq
 from penstock.model.types import Int
+from penstock.plan.datasource import destructive
 from penstock.plan.steps import Check, CheckRows
+from penstock.plan.values import Hidden
+from penstock.plan.wording import counted
 
 WORST = 5
 """So many of the values that do not convert are shown, the most frequent first."""
@@ -63,6 +67,20 @@ def count_rows(core: Core, step: CheckRows) -> list[Problem]:
     problems = [(_fails if each.check.kind == "fails" else _defaults)(step.name, each) for each in found]
     problems += _computed(core, source, step)
     return [replace(problem, message=problem.message + about) for problem in problems]
+
+
+def count_hidden(core: Core, hidden: Hidden) -> Problem | None:
+    """The rows that a TTL would hide, as a change that was not allowed; None where it hides none."""
+    live = hidden.live
+    shown = [*accepted(live.accepts), *([kept(live)] if live.keeps is not None else [])]
+    where = " AND ".join([*shown, f"({hidden.expired})"])
+    rows = int(
+        core.lake.bulk.sql(f"SELECT count(*) AS `rows` FROM {qualified(live.table)} WHERE {where}").collect()[0][0]
+    )
+    if not rows:
+        return None
+    message = f"the TTL of `{hidden.name}` hides {counted(rows)} that live has"
+    return destructive(message, hidden.location)
 
 
 def _source(live: Binding, part: Part, where: str) -> str:

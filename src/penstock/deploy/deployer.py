@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from penstock.deploy import promote as switch
-from penstock.deploy.checks import count_rows
+from penstock.deploy.checks import count_hidden, count_rows
 from penstock.deploy.core import Core
 from penstock.deploy.executor import PROMOTE, Stopped, execute, unfinished
 from penstock.deploy.fork import fork
@@ -21,12 +22,13 @@ from penstock.deploy.stepcodec import step_to_json
 from penstock.deploy.sweep import OVER, sweep
 from penstock.errors import InvalidProject, PenstockError, Problem
 from penstock.flow.view import Diverged
+from penstock.lake.history import column_bytes
 from penstock.model.deployment import Deployment
 from penstock.parse.load import load_files
 from penstock.plan.explain import plan_to_json
 from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.steps import Activate, CatchUp
-from penstock.plan.values import Candidate
+from penstock.plan.values import NOTHING, Candidate
 
 log = logging.getLogger("penstock.deploy")
 
@@ -48,9 +50,8 @@ class Deployer:
             newest = max((each.id for each in self._core.deployments.list()), default=0)
             plan = self._plan(files, f"d{newest + 1}", options)
             told = {**plan_to_json(plan), "auto_promote": options.promote}
-            if options.check:
-                problems = (*plan.problems, *self._counted(plan))
-                told |= {"problems": [problem.as_json() for problem in problems]}
+            problems = (*plan.problems, *self._counted(plan, options))
+            told |= {"problems": [problem.as_json() for problem in problems]}
             if options.check or not plan.changes:
                 return _unsaved(self._core.pointer.read().live, files, plan, told)
             made = self._save(files, options, plan, told)
@@ -106,14 +107,22 @@ class Deployer:
         _raise_errors(loaded.problems)
         streams = frozenset(self._core.stepper.heads)
         wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
-        plan = make_plan(self._live(), loaded.project, wanted)
+        live = self._live()
+        plan = make_plan(live, loaded.project, wanted)
         _raise_errors(plan.problems)
-        return plan
+        read = {view.trigger.binding.table for view in plan.manifest.views} if plan.moves != NOTHING else set()
+        if live is None or not read:
+            return plan
+        # Where rows move, once more with the bytes of the columns that are read: they cost a look at files.
+        widths = {table: column_bytes(self._core.lake, table) for table in read & set(live.sizes)}
+        return make_plan(replace(live, widths=widths), loaded.project, wanted)
 
-    def _counted(self, plan: Plan) -> list[Problem]:
-        """What the forward queries would do to the rows there are. Raises InvalidProject where rows
-        fail."""
-        found = [problem for step in plan.checks for problem in count_rows(self._core, step)]
+    def _counted(self, plan: Plan, options: DeployOptions) -> list[Problem]:
+        """What the plan does to the rows there are. Raises InvalidProject where it hides some without
+        leave or, if that is to be checked, where a forward query fails in some."""
+        hidden = () if options.allow_destructive else plan.hides
+        found = [problem for each in hidden if (problem := count_hidden(self._core, each)) is not None]
+        found += [problem for step in plan.checks for problem in count_rows(self._core, step)] if options.check else []
         _raise_errors([*plan.problems, *found])
         return found
 
@@ -124,7 +133,7 @@ class Deployer:
         sizes = {}
         for table in live.manifest.tables:
             snapshots = self._core.registry.snapshots(table.id)
-            sizes[table.id] = Size(snapshots.rows, snapshots.bytes)
+            sizes[table.id] = Size(snapshots.rows, snapshots.bytes, snapshots.files)
         project = load_files(live.files).project
         return Live(project, live.manifest, sizes, self._columns(), candidates=self._candidates(live.id))
 

@@ -7,6 +7,7 @@ and the size asked for; together they hold each row once, whatever the sizes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyiceberg.conversions import from_bytes
@@ -42,6 +43,20 @@ def next_slice(lake: Lake, table: str, snapshot: int, after: int, most_rows: int
         if taken >= most_rows and following > end:
             return Piece(end, taken, False)
     raise AssertionError("the loop ends at the last file")
+
+
+def column_bytes(lake: Lake, table: str) -> Mapping[str, int]:
+    """The stored bytes of each physical column of a table, by Iceberg's own metadata."""
+    found = tables.load(lake, table)
+    if found is None:
+        return {}
+    names = {field.field_id: field.name for field in found.schema().fields}
+    total: dict[str, int] = {}
+    for task in found.scan().plan_files():
+        for id, size in (task.file.column_sizes or {}).items():
+            name = names.get(id) or found.schema().find_column_name(id) or ""
+            total[name.split(".")[0]] = total.get(name.split(".")[0], 0) + size
+    return total
 
 
 def _file_ends(lake: Lake, table: str, snapshot: int) -> list[tuple[int, int]]:

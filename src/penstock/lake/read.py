@@ -15,6 +15,7 @@ from typing_extensions import assert_never
 
 from penstock.lake.names import qualified, quoted, text
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, mark
+from penstock.plan.identifiers import substitute
 from penstock.sql.spark_types import spark_type
 
 
@@ -48,8 +49,14 @@ def relation(binding: Binding, part: Part) -> str:
     """`(SELECT … FROM table … WHERE …)` with the binding's columns under their logical names."""
     columns = ", ".join(f"{_column(column)} AS {quoted(column.name)}" for column in binding.columns) or "1 AS `_`"
     wheres = [*_where_part(part), *accepted(binding.accepts)]
+    wheres += [kept(binding)] if binding.keeps is not None and isinstance(part, Latest) else []
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
     return f"(SELECT {columns} FROM {_from(binding.table, part)}{where})"
+
+
+def kept(binding: Binding) -> str:
+    """The condition for rows that have not expired, over physical columns."""
+    return substitute(binding.keeps or "true", {column.name: _column(column) for column in binding.columns})
 
 
 def rejected(binding: Binding, part: Part) -> str:

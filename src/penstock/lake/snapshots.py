@@ -44,12 +44,13 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Snapshots:
-    """The current line of a table's snapshots, oldest first. `rows` and `bytes` are those of the
-    newest, `seen` the position of each id."""
+    """The current line of a table's snapshots, oldest first. `rows`, `bytes` and `files` are those of
+    the newest."""
 
     line: tuple[Snapshot, ...] = ()
     rows: int = 0
     bytes: int = 0
+    files: int = 0
 
     @property
     def current(self) -> Snapshot | None:
@@ -92,7 +93,8 @@ def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Sn
     while step is not None:
         line.append(parsed.get(step.snapshot_id) or _parse(step))
         step = by_id.get(step.parent_snapshot_id) if step.parent_snapshot_id is not None else None
-    return Snapshots(tuple(reversed(line)), _total(newest, "total-records"), _total(newest, "total-files-size"))
+    totals = (_total(newest, key) for key in ("total-records", "total-files-size", "total-data-files"))
+    return Snapshots(tuple(reversed(line)), *totals)
 
 
 def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:

@@ -98,12 +98,14 @@ class Accepts:
 
 @dataclass(frozen=True)
 class Binding:
-    """A logical name bound to a physical table. Without slots: columns are indexed when asked for."""
+    """A logical name bound to a physical table. `keeps`, Spark SQL over logical names, is true for rows
+    that have not expired (None: all). Without slots: columns are indexed when asked for."""
 
     name: str
     table: str
     columns: tuple[BoundColumn, ...]
     accepts: tuple[Accepts, ...] = ()
+    keeps: str | None = None
 
     def column(self, name: str) -> BoundColumn | None:
         return self._by_name.get(name)

@@ -22,6 +22,7 @@ from penstock.plan.running import Running, extended
 from penstock.plan.same import Feeding
 from penstock.plan.steps import AddFields, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField
 from penstock.plan.strategy import Choice
+from penstock.plan.ttl import NULL
 from penstock.plan.values import NOTHING, ResourcePlan
 
 
@@ -30,13 +31,14 @@ def create(context: Context, source: DataSource) -> Outcome:
     place = new_place(context, source)
     stream = _free_stream(context, source)
     lands = landing(place, stream, context.compiled, "beginning")
-    skips = bool(context.compiled.feeders(source.name)) and not source.keeps_history
+    forgets = bool(context.forgetful(source.name))
+    skips = forgets or (bool(context.compiled.feeders(source.name)) and not source.keeps_history)
     views = views_into(context, place, "placed" if skips else "beginning")
     price = NOTHING if skips else context.price(views)
     laid = layout(source, place.columns)
     table, quarantine = new_table(place, laid), quarantine_table(stream)
     accepts = (Accepts(lands.version),)
-    reason = _reason_to_create(views, source)
+    reason = _reason_to_create(views, source, forgets)
     return Outcome(
         resource(source, Choice("create", reason, "new", price)),
         (table, quarantine),
@@ -46,6 +48,7 @@ def create(context: Context, source: DataSource) -> Outcome:
         (CreateTable(table), CreateTable(quarantine), *((PlaceCursors(table.id),) if skips else ())),
         price,
         laid.problems,
+        forgets=forgets or source.engine.name == NULL,
     )
 
 
@@ -68,6 +71,7 @@ def stay(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice: 
         run.size,
         new_problems(way, laid),
         as_live(run, binding, fit.match, stored(run, columns, fit.match)),
+        forgets=source.engine.name == NULL,
     )
 
 
@@ -148,8 +152,11 @@ def _free_stream(context: Context, source: DataSource) -> str:
     return source.name if source.name not in used else context.new_table(source)
 
 
-def _reason_to_create(views: tuple[View, ...], source: DataSource) -> str:
+def _reason_to_create(views: tuple[View, ...], source: DataSource, forgets: object) -> str:
     if not views:
         return "new"
     fed = f"new, fed by {', '.join(f'`{view.pipe}`' for view in views)}"
-    return fed if source.keeps_history else f"{fed}; BACKFILL skip: starts with what arrives from now on"
+    if source.keeps_history and not forgets:
+        return fed
+    why = "its source keeps no rows" if source.keeps_history else "BACKFILL skip"
+    return f"{fed}; {why}: starts with what arrives from now on"

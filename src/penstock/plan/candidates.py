@@ -14,6 +14,7 @@ from penstock.plan.forward import read_forward
 from penstock.plan.history import as_live, stored
 from penstock.plan.matching import match_columns
 from penstock.plan.scope import Scope
+from penstock.plan.ttl import NULL
 from penstock.plan.values import Candidate, ResourcePlan
 
 
@@ -58,8 +59,14 @@ def _outcome(context: Context, candidate: Candidate, bound: Binding) -> Outcome 
         (),
         context.live.sizes.get(table.id),
         history=_history(context, bound),
+        forgets=_forgets(context, bound.name),
         meets=(meet,) if meet is not None else (),
     )
+
+
+def _forgets(context: Context, name: str) -> bool:
+    source = context.project.datasource(name)
+    return source is not None and source.engine.name == NULL
 
 
 def _history(context: Context, bound: Binding) -> Binding | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from penstock.model.manifest import Binding, Source, View
 from penstock.plan.changes import MetadataChanged
 from penstock.plan.context import Context
-from penstock.plan.diff import same_query
+from penstock.plan.fingerprint import same_query
 from penstock.plan.same import Feeding
 from penstock.plan.wording import told
 
@@ -45,8 +45,7 @@ def _is_replaced(source: Source, was: Mapping[str, Binding]) -> bool:
 
 
 def _query_changed(context: Context, view: View) -> bool:
-    before, after = (project.pipe(view.pipe) for project in (context.live.project, context.project))
-    return before is None or after is None or not same_query(before, after)
+    return not same_query(context.live.project, context.project, view.pipe)
 
 
 def _changed_columns(source: Source, was: Mapping[str, Binding]) -> list[str]:

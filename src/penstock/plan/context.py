@@ -18,7 +18,7 @@ from penstock.plan.compiled import Compiled, reads_of
 from penstock.plan.identifiers import names
 from penstock.plan.running import Running, running
 from penstock.plan.steps import CheckRows, Clone, Step
-from penstock.plan.values import MOVING, NOTHING, Live, PlanOptions, ResourcePlan, Size
+from penstock.plan.values import MOVING, NOTHING, Hidden, Live, PlanOptions, ResourcePlan, Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,9 @@ class Outcome:
     """One planned data source. `holds` is how much its table has, at most; None if not known.
     `history` shows the columns whose values for the rows there are are live's, as live's (None: it is
     new); `clone` is the table that its own begins as a clone of; `checks` is all that a forward query
-    may do to the rows there are; `meets` are those of a table that another deployment made."""
+    may do to the rows there are; `meets` are those of a table that another deployment made;
+    `hides` is what a new TTL hides of live's rows; it `forgets` if rows that went through are not in
+    it, for a view to be made anew from."""
 
     resource: ResourcePlan
     tables: tuple[Table, ...]
@@ -40,6 +42,8 @@ class Outcome:
     clone: Clone | None = None
     checks: CheckRows | None = None
     meets: tuple[Meet, ...] = ()
+    hides: Hidden | None = None
+    forgets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,11 @@ class Context:
         """The sources of a data source's views whose rows or columns become others."""
         reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of(view)}
         return tuple(read for read in sorted(reads) if self.done[read].resource.strategy in MOVING)
+
+    def forgetful(self, name: str) -> tuple[str, ...]:
+        """The sources of a data source's views that do not keep the rows that went through them."""
+        triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
+        return tuple(sorted(each for each in triggers if self.done[each].forgets))
 
     def price(self, views: Iterable[View]) -> Size | None:
         """What computing views from the beginning reads: the columns that they use of their sources'

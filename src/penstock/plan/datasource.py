@@ -19,20 +19,23 @@ from penstock.plan.build import create, stay, views_into
 from penstock.plan.causes import causes
 from penstock.plan.checks import checked, row_checks
 from penstock.plan.context import Context, Outcome
-from penstock.plan.fit import Fit, Transition, fit
+from penstock.plan.fit import Fit, Transition, before_cut, fit
 from penstock.plan.flows import Place
 from penstock.plan.forward import read_forward
 from penstock.plan.hints import forward_hint
 from penstock.plan.history import again, computed, stored
-from penstock.plan.normal import normal
+from penstock.plan.identifiers import substitute
 from penstock.plan.rebuild import clone, move, refill
 from penstock.plan.running import Running, is_ordered
 from penstock.plan.same import Feeding, compare
 from penstock.plan.sharing import takes_rows
 from penstock.plan.strategy import Case, Choice, choose
+from penstock.plan.ttl import expiry, same_rows
+from penstock.plan.values import NOTHING, Hidden
 from penstock.plan.wording import counted
+from penstock.sql.spark_types import spark_type
 
-ENGINES = ("MergeTree", "AggregatingMergeTree")
+ENGINES = ("MergeTree", "AggregatingMergeTree", "Null")
 """Engines whose rows are stored as they come and merged by the query that reads them."""
 
 
@@ -42,8 +45,8 @@ def plan_datasource(context: Context, name: str) -> Outcome:
     assert source is not None, "asked for data sources of the project only"
     run = context.running(name)
     outcome = create(context, source) if run is None else _existing(context, run, source)
-    problems = (*_engine_problems(source), *_ttl_problems(run, source), *outcome.problems)
-    return replace(outcome, problems=problems)
+    outcome = _expiring(context, source, outcome)
+    return replace(outcome, problems=(*_engine_problems(source), *outcome.problems))
 
 
 def _existing(context: Context, run: Running, source: DataSource) -> Outcome:
@@ -174,6 +177,8 @@ def _losses(context: Context, case: Case, choice: Choice) -> Iterator[Problem]:
     if context.options.allow_destructive:
         return
     name, rows = case.way.new.name, counted(case.size.rows if case.size else None)
+    if choice.strategy == "recompute" and case.size != NOTHING:
+        yield from _lost_history(context, case)
     for column in case.fit.match.dropped:
         message = f"column `{column.name}` of `{name}` is dropped: {rows} lose its value"
         yield destructive(message, case.way.new.location)
@@ -183,22 +188,35 @@ def _losses(context: Context, case: Case, choice: Choice) -> Iterator[Problem]:
         yield destructive(message, case.way.new.location)
 
 
+def _lost_history(context: Context, case: Case) -> Iterator[Problem]:
+    """Rows that cannot be made again, for a source of theirs does not keep its own."""
+    name, rows = case.way.new.name, counted(case.size.rows if case.size else None)
+    for source in context.forgetful(name):
+        message = f"`{name}` would be made anew from `{source}`, which does not keep its rows: {rows} would be lost"
+        hint = "`FORWARD_QUERY > SELECT *` keeps them; `--allow-destructive-operations` begins with what arrives"
+        yield Problem("history-lost", message, case.way.new.location, hint)
+
+
 def destructive(message: str, location: Location) -> Problem:
     """A change that loses data and was not allowed to."""
     hint = "`--allow-destructive-operations` does it; it can be rolled back until the version before is retired"
     return Problem("destructive-change", message, location, hint)
 
 
-def _ttl_problems(run: Running | None, source: DataSource) -> Iterator[Problem]:
-    """Told once, when the TTL is new."""
-    before = run.source.engine.ttl if run else None
-    if source.engine.ttl and normal(source.engine.ttl) != normal(before or ""):
-        yield Problem(
-            "unsupported-ttl",
-            f"ENGINE_TTL of `{source.name}` is kept, but deletes no rows in this version",
-            source.engine.location("ENGINE_TTL") or source.location,
-            level="warning",
-        )
+def _expiring(context: Context, source: DataSource, outcome: Outcome) -> Outcome:
+    """The outcome with the rows that the TTL keeps, and with what it newly hides of live's."""
+    kept = expiry(source)
+    run = context.running(source.name)
+    bound = replace(outcome.binding, keeps=kept.keeps)
+    problems = (*outcome.problems, *kept.problems)
+    if kept.keeps is None or run is None or same_rows(run.source, source):
+        return replace(outcome, binding=bound, problems=problems)
+    if bound.table != run.table.id and outcome.clone is None:
+        return replace(outcome, binding=bound, problems=problems)
+    now = {column.name: f"CAST({before_cut(column)} AS {spark_type(column.type)})" for column in bound.columns}
+    place = source.engine.location("ENGINE_TTL") or source.location
+    hidden = Hidden(source.name, run.binding, f"NOT ({substitute(kept.keeps, now)})", place)
+    return replace(outcome, binding=bound, problems=problems, hides=hidden)
 
 
 def _engine_problems(source: DataSource) -> Iterator[Problem]:

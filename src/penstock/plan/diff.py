@@ -34,9 +34,11 @@ from penstock.plan.changes import (
     TtlChanged,
     ViewChanged,
 )  # fmt: skip
+from penstock.plan.fingerprint import same_query
 from penstock.plan.forward import read_forward
 from penstock.plan.matching import Match, former_names, match_columns
 from penstock.plan.normal import normal, same_sql
+from penstock.plan.ttl import same_ttl
 
 
 def diff(before: Project, after: Project) -> tuple[Change, ...]:
@@ -54,7 +56,7 @@ def diff(before: Project, after: Project) -> tuple[Change, ...]:
         known = before.pipe(pipe.name)
         if known == pipe:
             continue
-        found += _pipe(known, pipe) if known else [ResourceAdded(pipe.name, kind_of(pipe))]
+        found += _pipe(before, after, pipe) if known else [ResourceAdded(pipe.name, kind_of(pipe))]
     return tuple(found)
 
 
@@ -70,7 +72,7 @@ def _datasource(old: DataSource, new: DataSource) -> Iterator[Change]:
         yield ResourceRenamed(new.name, "datasource", old.name)
     match = match_columns(old, new, read_forward(old, new))
     yield from _columns(old, new, match)
-    yield from _engine(new.name, old.engine, new.engine)
+    yield from _engine(old, new)
     what = _metadata(old, new)
     if what:
         yield MetadataChanged(new.name, "datasource", what)
@@ -96,14 +98,15 @@ def _columns(old: DataSource, new: DataSource, match: Match) -> Iterator[Change]
         yield ColumnsReordered(new.name)
 
 
-def _engine(name: str, old: Engine, new: Engine) -> Iterator[Change]:
+def _engine(before: DataSource, after: DataSource) -> Iterator[Change]:
+    name, old, new = after.name, before.engine, after.engine
     if _rule(old) != _rule(new):
         yield EngineChanged(name, " ".join(_rule(old)), " ".join(_rule(new)))
     if _all_normal(old.sorting_key) != _all_normal(new.sorting_key):
         yield SortingKeyChanged(name, old.sorting_key, new.sorting_key)
     if _all_normal(old.partition_key) != _all_normal(new.partition_key):
         yield PartitionKeyChanged(name, old.partition_key, new.partition_key)
-    if normal(old.ttl or "") != normal(new.ttl or ""):
+    if not same_ttl(before, after):
         yield TtlChanged(name, old.ttl, new.ttl)
     if _settings(old) != _settings(new):
         yield SettingsChanged(name)
@@ -147,8 +150,10 @@ def _forward(source: DataSource) -> str | None:
     return normal(source.forward_query.text) if source.forward_query else None
 
 
-def _pipe(old: Pipe, new: Pipe) -> Iterator[Change]:
-    if same_query(old, new):
+def _pipe(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
+    old = before.pipe(new.name)
+    assert old is not None, "asked for pipes of both versions"
+    if same_query(before, after, new.name):
         pass
     elif new.materialized is not None:
         yield ViewChanged(new.name, new.materialized.name)
@@ -163,12 +168,3 @@ def _pipe(old: Pipe, new: Pipe) -> Iterator[Change]:
     what = tuple(name for name, (before, after) in parts.items() if before != after)
     if what:
         yield MetadataChanged(new.name, kind_of(new), what)
-
-
-def same_query(old: Pipe, new: Pipe) -> bool:
-    """Whether two pipes do the same but for the form of their SQL, their names and descriptions."""
-    return old.dialect == new.dialect and _content(old) == _content(new)
-
-
-def _content(pipe: Pipe) -> tuple[object, ...]:
-    return tuple((node.name, normal(node.sql.text, pipe.dialect), node.kind) for node in pipe.nodes)

@@ -28,6 +28,7 @@ from penstock.model.manifest import (
 from penstock.model.types import Array, DateTime64, String
 from penstock.plan.compiled import Compiled, reads_of
 from penstock.plan.identifiers import quoted, replace_calls, substitute
+from penstock.plan.ttl import NOTHING_KEPT
 from penstock.sql import query
 from penstock.sql.query import Read
 
@@ -87,7 +88,8 @@ def view(compiled: query.View, place: Place, binding_of: Callable[[str], Binding
 
 def _source(read: Read, binding: Binding) -> Source:
     columns = tuple(column for column in binding.columns if column.name in read.columns)
-    return Source(read.placeholder, Binding(binding.name, binding.table, columns, binding.accepts))
+    keeps = binding.keeps if binding.keeps == NOTHING_KEPT else None  # a TTL reads columns that the view may not
+    return Source(read.placeholder, Binding(binding.name, binding.table, columns, binding.accepts, keeps))
 
 
 def quarantine_table(stream: str) -> Table:

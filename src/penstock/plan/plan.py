@@ -68,7 +68,9 @@ def _planned(
     problems += [problem for outcome in outcomes for problem in outcome.problems]
     resources = (*(outcome.resource for outcome in outcomes), *_pipes(context), *removed(context))
     checks = tuple(outcome.checks for outcome in outcomes if outcome.checks is not None)
-    plan = Plan(changes, resources, problems=tuple(sorted(dict.fromkeys(problems), key=_place)), checks=checks)
+    hides = tuple(outcome.hides for outcome in outcomes if outcome.hides is not None)
+    ordered = tuple(sorted(dict.fromkeys(problems), key=_place))
+    plan = Plan(changes, resources, problems=ordered, checks=checks, hides=hides)
     if plan.errors:
         return plan
     manifest = _manifest(outcomes)

@@ -19,8 +19,9 @@ from penstock.plan.history import as_live, copied, stored
 from penstock.plan.layout import layout
 from penstock.plan.running import extended
 from penstock.plan.same import Feeding
-from penstock.plan.steps import Clone, CreateTable
+from penstock.plan.steps import Clone, CreateTable, PlaceCursors
 from penstock.plan.strategy import Choice
+from penstock.plan.ttl import NULL
 
 
 def clone(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice: Choice) -> Outcome:
@@ -43,6 +44,7 @@ def clone(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice:
         new_problems(way, laid),
         as_live(run, binding, fit.match, stored(run, fit.columns, fit.match)),
         Clone(table, run.table.id, fit.widened),
+        forgets=source.engine.name == NULL,
     )
 
 
@@ -65,6 +67,7 @@ def move(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice: 
         run.size,
         new_problems(way, laid),
         as_live(run, binding, fit.match, copied(way, fit.match)),
+        forgets=source.engine.name == NULL,
     )
 
 
@@ -77,17 +80,19 @@ def refill(context: Context, way: Transition, fit: Fit, kept: frozenset[str], ch
     laid = layout(source, place.columns)
     table = new_table(place, laid)
     accepts = (Accepts(lands.version),)
+    forgets = bool(context.forgetful(source.name))
     binding = Binding(source.name, table.id, place.columns, accepts)
     return Outcome(
         resource(source, choice),
         (table, run.quarantine),
         binding,
         quarantine_binding(source.name, lands.stream, accepts),
-        (lands, *views_into(context, place, "beginning")),
-        (CreateTable(table),),
+        (lands, *views_into(context, place, "placed" if forgets else "beginning")),
+        (CreateTable(table), *((PlaceCursors(table.id),) if forgets else ())),
         run.size,
         new_problems(way, laid),
-        as_live(run, binding, fit.match, kept),
+        as_live(run, binding, fit.match, () if forgets else kept),
+        forgets=forgets or source.engine.name == NULL,
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from penstock.model.manifest import Source, View
 from penstock.plan.context import Context, Outcome
 from penstock.plan.scope import Scope
+from penstock.plan.ttl import NULL
 from penstock.plan.values import MOVING, ResourcePlan
 from penstock.plan.wording import listed
 
@@ -28,6 +29,7 @@ def unreached(context: Context, name: str) -> Outcome:
         run.flows,
         (),
         run.size,
+        forgets=run.source.engine.name == NULL,
     )
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from penstock.errors import Problem
-from penstock.model.manifest import Manifest
+from penstock.errors import Location, Problem
+from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
 from penstock.plan.changes import Change, Kind
 from penstock.plan.steps import CheckRows, Step
@@ -96,10 +96,21 @@ class ResourcePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """Rows of live that the next version of a data source does not show: `expired` (Spark SQL over the
+    columns of live's table) is true for them. `location` is that of the TTL."""
+
+    name: str
+    live: Binding
+    expired: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The way from what is live to a project. Where `problems` holds an error, `steps` and
     `manifest` are empty. `checks` is what forward queries may do to the rows there are: whoever has
-    the data can count them."""
+    the data can count them, and the rows that a TTL `hides`."""
 
     changes: tuple[Change, ...] = ()
     resources: tuple[ResourcePlan, ...] = ()
@@ -107,6 +118,7 @@ class Plan:
     manifest: Manifest = field(default_factory=Manifest)
     problems: tuple[Problem, ...] = ()
     checks: tuple[CheckRows, ...] = ()
+    hides: tuple[Hidden, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:

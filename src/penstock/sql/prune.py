@@ -14,7 +14,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from penstock.sql.lineage import Block, Graph, Refs, SelectList, Slot, analysed, last
+from penstock.sql.column_graph import Block, Graph, Refs, SelectList, Slot
+from penstock.sql.lineage import analysed
+from penstock.sql.select_items import last
 from penstock.sql.value_types import quoted
 
 _AROUND = "__kept"

@@ -6,7 +6,8 @@ import pytest
 from tests.unit.sql.flights import datasource, pipe, query, text
 
 from penstock.model.project import Project
-from penstock.sql.lineage import Origin, lineage, used_columns
+from penstock.sql.column_graph import Origin
+from penstock.sql.lineage import lineage, used_columns
 from penstock.sql.transpile import compile_sql
 
 COLUMNS = {"a": "Int32", "b": "Int32", "c": "Nullable(Int32)", "d": "Float64", "s": "String",

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.unit.sql.flights import datasource, query, text
 
 from penstock.model.project import Project
-from penstock.sql.lineage import Origin, lineage, used_columns
+from penstock.sql.column_graph import Origin
+from penstock.sql.lineage import lineage, used_columns
 from penstock.sql.prune import prune
 from penstock.sql.transpile import compile_sql
 

@@ -1,0 +1,43 @@
+"""Whether a pipe gives the same, however it is written: by what its SQL compiles to.
+
+In: two projects and the name of a pipe of both. Out: bool. Called by `diff` and `causes`. Invariant:
+equal compiled SQL over equal names gives equal rows; SQL that does not compile is compared as text.
+"""
+
+from __future__ import annotations
+
+from penstock.errors import InvalidQuery
+from penstock.model.pipe import Pipe
+from penstock.model.project import Project
+from penstock.plan.normal import normal
+from penstock.sql.query import Query
+from penstock.sql.transpile import compile_pipe, compile_view
+
+
+def same_query(before: Project, after: Project, name: str) -> bool:
+    """Whether two versions of a pipe do the same but for the form of their SQL, the names of their
+    nodes and their descriptions."""
+    old, new = before.pipe(name), after.pipe(name)
+    if old is None or new is None:
+        return False
+    if old.dialect == new.dialect and _content(old) == _content(new):
+        return True
+    if _kinds(old) != _kinds(new):
+        return False
+    try:
+        return _compiled(before, old) == _compiled(after, new)
+    except InvalidQuery:
+        return False
+
+
+def _content(pipe: Pipe) -> tuple[object, ...]:
+    return tuple((node.name, normal(node.sql.text, pipe.dialect), node.kind) for node in pipe.nodes)
+
+
+def _kinds(pipe: Pipe) -> tuple[object, ...]:
+    return tuple(node.kind for node in pipe.nodes if node is pipe.materialized or node is pipe.endpoint)
+
+
+def _compiled(project: Project, pipe: Pipe) -> Query:
+    node = pipe.materialized
+    return compile_view(project, pipe, node).query if node is not None else compile_pipe(project, pipe)

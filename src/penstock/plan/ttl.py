@@ -1,0 +1,61 @@
+"""ENGINE_TTL and the Null engine: which rows of a data source are still to be seen.
+
+In: a data source. Out: `Expiry`: Spark SQL that is true for rows that have not expired. Called by
+`datasource` and `diff`. Invariant: both act when rows are read, on the version that has them only; no
+row is deleted, so what a shorter TTL hides is there again after a rollback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.errors import InvalidQuery, Problem
+from penstock.model.datasource import DataSource, Text
+from penstock.model.types import Date, DateTime, DateTime64, bare
+from penstock.plan.normal import normal
+from penstock.sql.transpile import compile_expression
+
+NULL = "Null"
+"""The engine that keeps no rows: they only go through to the views."""
+NOTHING_KEPT = "false"
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """`keeps` is over logical names; `problems` say why there is none."""
+
+    keeps: str | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def expiry(source: DataSource) -> Expiry:
+    """What is to be seen of a data source: of engine Null nothing, else what its TTL keeps."""
+    written = source.engine.ttl
+    if source.engine.name == NULL:
+        return Expiry(NOTHING_KEPT)
+    if written is None:
+        return Expiry()
+    place = source.engine.location("ENGINE_TTL") or source.location
+    try:
+        end = compile_expression(Text(written, place), source.columns)
+    except InvalidQuery as error:
+        return Expiry(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))
+    if not isinstance(bare(end.type), (Date, DateTime, DateTime64)):
+        message = f"ENGINE_TTL of `{source.name}` is a {end.type}, not a time"
+        return Expiry(problems=(Problem("unsupported-ttl", message, place, "such as `timestamp + INTERVAL 30 DAY`"),))
+    moment = f"CAST({end.sql} AS TIMESTAMP)" if isinstance(bare(end.type), Date) else end.sql
+    return Expiry(f"coalesce({moment} > current_timestamp(), true)")
+
+
+def same_rows(old: DataSource, new: DataSource) -> bool:
+    """Whether the same rows are to be seen of two versions."""
+    return (old.engine.name == NULL) == (new.engine.name == NULL) and same_ttl(old, new)
+
+
+def same_ttl(old: DataSource, new: DataSource) -> bool:
+    """Whether two TTLs keep the same rows, however they are spelt."""
+    if normal(old.engine.ttl or "") == normal(new.engine.ttl or ""):
+        return True
+    before, after = expiry(old), expiry(new)
+    return before.keeps is not None and before.keeps == after.keeps
+
