@@ -3,10 +3,10 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-fast check golden clean
+.PHONY: help demo test test-fast check golden bench-plan bench-bridge clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## Set up, then change a live pipeline under 336,776 real flights (about 4 minutes)
 	@scripts/bootstrap demo
@@ -29,6 +29,15 @@ check: ## Lint, types and layers
 golden: ## Write the golden files anew; read the diff before you commit it
 	@scripts/bootstrap test
 	@$(VENV)/python -m pytest tests/golden --update-golden
+	@$(VENV)/python scripts/planning_docs.py
+
+bench-plan: ## What each migration case moves, beside other ways (Spark, some minutes); writes bench/results/plan.md
+	@scripts/bootstrap test
+	@$(VENV)/python bench/plan.py --write
+
+bench-bridge: ## What a bridged column costs when it is read (Spark, some minutes); writes bench/results/bridge.md
+	@scripts/bootstrap test
+	@$(VENV)/python bench/bridge.py --write
 
 clean: ## Remove all that the other commands made in this folder
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -27,9 +27,9 @@ class Running:
         """Change some files of the live project (None removes one) and wait for the end."""
         wanted = {path: text for path, text in {**self.files, **files}.items() if text is not None}
         made = self.pipeline.deploy(wanted, DeployOptions(False, promote, destructive, None))
-        for _ in self.pipeline.events(made.id):
+        for _ in self.pipeline.events(made.id) if made.id else ():
             pass
-        done = self.pipeline.deployment(str(made.id))
+        done = self.pipeline.deployment(str(made.id)) if made.id else made
         if done.state == "live":
             self.files = dict(done.files)
         return done

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.graph import Graph
-from penstock.model.manifest import SEQ, Copy, Landing, Manifest, Source, View, activate, last_seq
+from penstock.model.manifest import SEQ, Copy, Landing, Manifest, Source, View, last_seq
 from penstock.model.project import Project
+from penstock.model.rebinding import activate
 from penstock.parse.load import load_files
 from penstock.plan.identifiers import names
 from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan

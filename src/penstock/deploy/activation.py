@@ -23,7 +23,8 @@ from penstock.lake.names import qualified
 from penstock.lake.snapshots import Progress
 from penstock.model.cursor import Batches, Cursor, History, Tail
 from penstock.model.deployment import Deployment
-from penstock.model.manifest import Copy, Landing, Manifest, Meet, View, activate, last_seq
+from penstock.model.manifest import Copy, Landing, Manifest, Meet, View, last_seq
+from penstock.model.rebinding import activate
 from penstock.plan.steps import Activate, Clone
 
 

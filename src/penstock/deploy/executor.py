@@ -30,7 +30,8 @@ from penstock.lake.names import qualified
 from penstock.lake.snapshots import Progress
 from penstock.model.cursor import Batches, Tail
 from penstock.model.deployment import Deployment
-from penstock.model.manifest import Field, Manifest, activate, last_seq
+from penstock.model.manifest import Field, Manifest, last_seq
+from penstock.model.rebinding import activate
 from penstock.plan.steps import (
     Activate,
     AddFields,

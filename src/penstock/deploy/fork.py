@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from penstock.deploy.core import Core
 from penstock.lake import tables
-from penstock.model.manifest import Manifest, rebound
+from penstock.model.manifest import Manifest
+from penstock.model.rebinding import rebound
 
 
 def fork(core: Core, id: int, table: str) -> None:

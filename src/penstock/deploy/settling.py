@@ -20,7 +20,9 @@ from penstock.lake.history import next_slice
 from penstock.lake.names import quoted
 from penstock.lake.read import accepted
 from penstock.lake.settle import settle_rows
-from penstock.model.manifest import Binding, BoundColumn, Manifest, settle
+from penstock.model.manifest import Before, Binding, BoundColumn, Manifest
+from penstock.model.rebinding import settle
+from penstock.plan.identifiers import is_plain
 from penstock.sql.spark_types import spark_type
 
 PAUSE = 5.0
@@ -98,9 +100,8 @@ def unsettled(manifest: Manifest) -> Iterator[Unsettled]:
     """What is still computed when it is read, by table and place."""
     for binding in manifest.bindings:
         by_place: dict[tuple[int, int], list[BoundColumn]] = {}
-        for column in binding.columns:
-            before = column.before
-            if before is not None and before.cut is not None and not before.is_settled:
+        for column, before in _computed(binding):
+            if before.cut is not None and not before.is_settled:
                 by_place.setdefault((before.settled, before.cut), []).append(column)
         for (after, upto), columns in sorted(by_place.items()):
             seen = " AND ".join(accepted(binding.accepts)) or "true"
@@ -109,8 +110,15 @@ def unsettled(manifest: Manifest) -> Iterator[Unsettled]:
 
 def share_of(binding: Binding) -> float:
     """The share of rows from before in which no column of the binding is computed any more."""
-    open_ones = [c.before for c in binding.columns if c.before is not None and c.before.cut is not None]
-    return min(((each.settled + 1) / (each.cut + 1) for each in open_ones if each.cut is not None), default=1.0)
+    shares = ((before.settled + 1) / (before.cut + 1) for _, before in _computed(binding) if before.cut is not None)
+    return min(shares, default=1.0)
+
+
+def _computed(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
+    """The columns that reading computes; a constant or another column is not worth a rewrite."""
+    for column in binding.columns:
+        if column.before is not None and not is_plain(column.before.expression):
+            yield column, column.before
 
 
 def _value(column: BoundColumn, seen: str) -> str:

@@ -11,12 +11,10 @@ have `_rejects STRING`: the landing versions that do not accept the row, NULL wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, Union
-
-from typing_extensions import assert_never
 
 from penstock.model.types import Type
 
@@ -260,71 +258,3 @@ class Manifest:
         for flow in self.flows:
             found.setdefault(flow.table, []).append(flow)
         return {table: tuple(flows) for table, flows in found.items()}
-
-
-def activate(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
-    """The manifest with every open cut of the given tables (id → `_seq`) filled in."""
-
-    def bind(binding: Binding) -> Binding:
-        cut = cuts.get(binding.table)
-        if cut is None:
-            return binding
-        columns = tuple(_cut_column(column, cut) for column in binding.columns)
-        return replace(binding, columns=columns, accepts=_cut_chain(binding.accepts, cut))
-
-    return rebound(manifest, bind)
-
-
-def settle(manifest: Manifest, table: str, columns: Collection[str], upto: int) -> Manifest:
-    """The manifest after physical columns of a table were given their values up to a `_seq`."""
-
-    def bind(binding: Binding) -> Binding:
-        if binding.table != table:
-            return binding
-        return replace(binding, columns=tuple(_settle(column, columns, upto) for column in binding.columns))
-
-    return rebound(manifest, bind)
-
-
-def rebound(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Manifest:
-    """The manifest with each binding replaced, also where flows read by it."""
-
-    def source(read: Source) -> Source:
-        return replace(read, binding=bind(read.binding))
-
-    def flow(each: Flow) -> Flow:
-        match each:
-            case View():
-                return replace(each, trigger=source(each.trigger), others=tuple(map(source, each.others)))
-            case Copy():
-                return replace(each, source=bind(each.source))
-            case Landing():
-                return each
-            case _:
-                assert_never(each)
-
-    return replace(
-        manifest,
-        bindings=tuple(map(bind, manifest.bindings)),
-        quarantines=tuple(map(bind, manifest.quarantines)),
-        flows=tuple(map(flow, manifest.flows)),
-    )
-
-
-def _settle(column: BoundColumn, columns: Collection[str], upto: int) -> BoundColumn:
-    if column.physical not in columns or column.before is None or column.before.settled >= upto:
-        return column
-    return replace(column, before=replace(column.before, settled=upto))
-
-
-def _cut_column(column: BoundColumn, cut: int) -> BoundColumn:
-    if column.before is None or column.before.cut is not None:
-        return column
-    return replace(column, before=replace(column.before, cut=cut))
-
-
-def _cut_chain(chain: tuple[Accepts, ...], cut: int) -> tuple[Accepts, ...]:
-    *earlier, last = chain or (None,)
-    if last is None:
-        return ()
-    return (*(replace(link, upto=cut) if link.upto is None else link for link in earlier), last)

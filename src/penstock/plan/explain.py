@@ -46,6 +46,7 @@ def _resource_to_json(resource: ResourcePlan) -> dict[str, object]:
         "strategy": resource.strategy,
         "reason": resource.reason,
         **_moves_to_json(resource.moves),
+        "unsettled": list(resource.unsettled),
         "rejected": [
             {"strategy": each.strategy, **_moves_to_json(each.moves), "reason": each.reason}
             for each in resource.rejected
@@ -80,14 +81,19 @@ def _resources(resources: Sequence[ResourcePlan]) -> Iterator[str]:
     body = ((each.name, each.strategy, _rows(each.moves), _bytes(each.moves), each.reason) for each in resources)
     table = [head, *body]
     widths = [max(len(row[column]) for row in table) for column in range(4)]
-    rejected = [(), *(each.rejected for each in resources)]
-    for row, dearer in zip(table, rejected, strict=True):
+    for row, resource in zip(table, [None, *resources], strict=True):
         name, strategy, rows, size, reason = row
         yield (
             f"{name:<{widths[0]}}  {strategy:<{widths[1]}}  {rows:>{widths[2]}}  {size:>{widths[3]}}  {reason}"
         ).rstrip()
-        for each in dearer:
-            yield f"  not {each.strategy} ({_rows(each.moves)} rows): {each.reason}"
+        yield from _notes(resource) if resource is not None else ()
+
+
+def _notes(resource: ResourcePlan) -> Iterator[str]:
+    for each in resource.rejected:
+        yield f"  not {each.strategy} ({_rows(each.moves)} rows): {each.reason}"
+    if resource.unsettled:
+        yield f"  unsettled: {listed(f'`{column}`' for column in resource.unsettled)}"
 
 
 def table_of(step: s.Step) -> str | None:

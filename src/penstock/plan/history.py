@@ -13,13 +13,14 @@ from dataclasses import replace
 
 from penstock.model.datasource import Column
 from penstock.model.manifest import Binding, BoundColumn, Source, View
-from penstock.model.types import nullable
+from penstock.model.types import Type, nullable
 from penstock.plan.fit import Transition, before_cut
 from penstock.plan.forward import keeps_values
 from penstock.plan.identifiers import output_names
 from penstock.plan.matching import Match
 from penstock.plan.running import Running, settled
 from penstock.plan.same import Feeding, content, pair
+from penstock.plan.typeblind import FAMILIES
 from penstock.sql.lineage import lineage, used_columns
 from penstock.sql.prune import prune
 from penstock.sql.spark_types import spark_type
@@ -48,12 +49,17 @@ def stored(run: Running, columns: Sequence[BoundColumn], match: Match) -> frozen
 
 
 def _shows(bound: BoundColumn, live: BoundColumn | None) -> bool:
-    if live is None or spark_type(bound.type) != spark_type(live.type):
+    if live is None or _family(bound.type) != _family(live.type):
         return False
     now = settled(live)
     if bound.physical == now.physical:
         return bound.before == now.before
     return bound.before is not None and bound.before.expression == before_cut(now)
+
+
+def _family(of: Type) -> str:
+    """Values are the same in a wider type of one family; whether it matters is the view's business."""
+    return FAMILIES.get(spark_type(of), spark_type(of))
 
 
 def copied(way: Transition, match: Match) -> frozenset[str]:

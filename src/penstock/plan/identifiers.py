@@ -65,6 +65,19 @@ def output_names(sql: str) -> tuple[str, ...]:
     return tuple(tree.named_selects) if isinstance(tree, exp.Query) else ()
 
 
+def is_plain(sql: str) -> bool:
+    """Whether the SQL costs next to nothing to evaluate: columns, constants, casts and choices among
+    them by `_seq`."""
+    tree = tree_of(sql)
+    return tree is not None and all(isinstance(node, _PLAIN) for node in tree.walk())
+
+
+_PLAIN = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam,
+    exp.Neg, exp.Paren, exp.Case, exp.If, exp.LTE, exp.GT, exp.And,
+)  # fmt: skip
+
+
 def _columns(sql: str) -> Iterator[Token]:
     """The identifiers that do not follow a point: those are fields of what stands before it."""
     before = None

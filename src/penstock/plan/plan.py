@@ -20,6 +20,7 @@ from penstock.plan.compiled import compile_project, unstored
 from penstock.plan.context import Context, Outcome
 from penstock.plan.datasource import plan_datasource
 from penstock.plan.diff import diff, kind_of
+from penstock.plan.identifiers import is_plain
 from penstock.plan.matching import former_names
 from penstock.plan.meeting import meet
 from penstock.plan.removal import removal_problems, removed
@@ -66,7 +67,7 @@ def _planned(
     outcomes = [outcome for _, outcome in sorted(spare(context, reach).items())]
     problems = [*context.compiled.problems, *removal_problems(context), *_unknown_wishes(context)]
     problems += [problem for outcome in outcomes for problem in outcome.problems]
-    resources = (*(outcome.resource for outcome in outcomes), *_pipes(context), *removed(context))
+    resources = (*map(_resource, outcomes), *_pipes(context), *removed(context))
     checks = tuple(outcome.checks for outcome in outcomes if outcome.checks is not None)
     hides = tuple(outcome.hides for outcome in outcomes if outcome.hides is not None)
     ordered = tuple(sorted(dict.fromkeys(problems), key=_place))
@@ -103,6 +104,13 @@ def _plan_datasources(context: Context, reach: Scope) -> None:
     for name in context.compiled.graph.order():
         if context.project.datasource(name) is not None and reach.has(name):
             context.add(name, adopted(context, reach, name) or plan_datasource(context, name))
+
+
+def _resource(outcome: Outcome) -> ResourcePlan:
+    """What is said of a data source, with the columns that reading it computes."""
+    before = [(column.name, column.before) for column in outcome.binding.columns if column.before is not None]
+    computed = tuple(name for name, each in before if not each.is_settled and not is_plain(each.expression))
+    return replace(outcome.resource, unsettled=computed)
 
 
 def _unknown_wishes(context: Context) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.model.datasource import DataSource
-from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Flow, Landing, Table, View
+from penstock.model.manifest import Accepts, Before, Binding, BoundColumn, Copy, Flow, Landing, Table, View
 from penstock.plan.sharing import takes_rows
 from penstock.plan.values import Live, Size
 
@@ -84,6 +84,11 @@ def settled(column: BoundColumn) -> BoundColumn:
     if column.before is None or column.before.cut is not None:
         return column
     return BoundColumn(column.name, column.type, column.physical)
+
+
+def unsettled(before: Before | None) -> Before | None:
+    """What a column is for rows from before, wherever that is kept by now."""
+    return replace(before, settled=-1) if before is not None else None
 
 
 def extended(chain: tuple[Accepts, ...], version: str) -> tuple[Accepts, ...]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.model.manifest import Source, View
+from penstock.plan.running import unsettled
+from penstock.plan.typeblind import kind_of
 from penstock.plan.viewsql import physical_sql, role
 from penstock.sql.spark_types import spark_type
 
@@ -78,10 +80,14 @@ def content(view: View) -> tuple[object, ...]:
     """What a view does, without the names it uses and without where it starts. Which rows its
     sources accept is not part of it: that is the landing versions' matter."""
     sources = (view.trigger, *view.others)
-    return view.table, view.fields, physical_sql(view), frozenset(map(_read, sources))
+    return view.table, view.fields, physical_sql(view), frozenset(_read(view, source) for source in sources)
 
 
-def _read(source: Source) -> tuple[object, ...]:
-    """Types count as Spark has them: the SQL is compiled, so nothing else of them has an effect."""
-    columns = frozenset((spark_type(each.type), each.physical, each.before) for each in source.binding.columns)
+def _read(view: View, source: Source) -> tuple[object, ...]:
+    """Types count as Spark has them, and as far as the SQL depends on them: it is compiled, so nothing
+    else of them has an effect."""
+    columns = frozenset(
+        (kind_of(view.sql, each.name, spark_type(each.type)), each.physical, unsettled(each.before))
+        for each in source.binding.columns
+    )
     return role(source), source.binding.table, columns

@@ -78,8 +78,9 @@ def reason_to_spare(moved: Iterable[str]) -> str:
 
 def _refreshed(context: Context, view: View) -> View:
     def seen(source: Source) -> Source:
-        accepts = context.binding(source.binding.name).accepts
-        return replace(source, binding=replace(source.binding, accepts=accepts))
+        now = context.binding(source.binding.name)
+        columns = tuple(now.column(column.name) or column for column in source.binding.columns)
+        return replace(source, binding=replace(source.binding, columns=columns, accepts=now.accepts))
 
     return replace(view, trigger=seen(view.trigger), others=tuple(map(seen, view.others)))
 

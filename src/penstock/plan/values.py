@@ -85,7 +85,8 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class ResourcePlan:
-    """What happens to one resource, why, and what it moves (None: the size is not known)."""
+    """What happens to one resource, why, and what it moves (None: the size is not known). `unsettled`
+    are columns that are computed whenever rows from before are read, until that is settled."""
 
     name: str
     kind: Kind
@@ -93,6 +94,7 @@ class ResourcePlan:
     reason: str
     moves: Size | None = NOTHING
     rejected: tuple[Rejected, ...] = ()
+    unsettled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,8 @@ def _to_float(value: Typed, want: t.Float, overflow: Overflow) -> Conversion | N
             return Conversion(f"CAST(unix_micros({value.sql}) / 1000000D AS {spark})")
         case of if isinstance(of, _TEXTS):
             special = f"{value.sql} RLIKE '{_SPECIAL}'"
-            number = f"CAST(regexp_replace({value.sql}, '(?i)inf(inity)?$', 'Infinity') AS {spark})"
+            unsigned = f"regexp_replace({value.sql}, '(?i)^[+-]nan$', 'NaN')"
+            number = f"CAST(regexp_replace({unsigned}, '(?i)inf(inity)?$', 'Infinity') AS {spark})"
             return Conversion(number, f"{value.sql} RLIKE '{_DECIMAL}' OR {special}")
         case _:
             return None

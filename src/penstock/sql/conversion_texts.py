@@ -80,23 +80,23 @@ def as_text(value: Typed) -> str | None:
             shown = f"CAST({value.sql} AS STRING)"
             return f"regexp_replace({shown}, '[.]?0+$', '')" if scale else shown
         case t.Float():
-            return let(f"CAST({value.sql} AS STRING)", lambda s: _float_text(value, s))
+            return let(value.sql, lambda v: let(f"CAST({v} AS STRING)", lambda s: _float_text(v, s)))
         case _:
             return None
 
 
-def _float_text(value: Typed, shown: str) -> str:
+def _float_text(value: str, shown: str) -> str:
     """Java writes 1.0E-7 and 1.0E20 where ClickHouse writes 1e-7 and 100000000000000000000."""
     plain = f"regexp_replace({shown}, '[.]0$', '')"
     scientific = f"regexp_replace(regexp_replace({shown}, '[.]0E', 'E'), 'E', 'e')"
-    size = f"abs({value.sql})"
+    size = f"abs({value})"
     small, large = (
-        f"regexp_replace(CAST(CAST({value.sql} AS DECIMAL(38,{scale})) AS STRING), '[.]?0+$', '')" for scale in (24, 12)
+        f"regexp_replace(CAST(CAST({value} AS DECIMAL(38,{scale})) AS STRING), '[.]?0+$', '')" for scale in (24, 12)
     )
     return (
-        f"CASE WHEN isnan({value.sql}) THEN 'nan' WHEN {shown} LIKE '%Infinity' "
+        f"CASE WHEN isnan({value}) THEN 'nan' WHEN {shown} LIKE '%Infinity' "
         f"THEN replace({shown}, 'Infinity', 'inf') WHEN {shown} NOT LIKE '%E%' THEN {plain} "
         f"WHEN {size} >= 1e-6D AND {size} < 1D THEN {small} "
-        f"WHEN {size} >= 1e15D AND {size} < 1e21D THEN CAST(CAST({value.sql} AS DECIMAL(38,0)) AS STRING) "
+        f"WHEN {size} >= 1e15D AND {size} < 1e21D THEN CAST(CAST({value} AS DECIMAL(38,0)) AS STRING) "
         f"WHEN {size} >= 1D AND {size} < 1e21D THEN {large} ELSE {scientific} END"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 from penstock.model import types as t
@@ -16,7 +17,10 @@ from penstock.model.types import Type, bare, nullable
 from penstock.sql import conversion_numbers, conversion_texts, conversion_times
 from penstock.sql.constants import literal_as
 from penstock.sql.conversion import Conversion, Overflow
+from penstock.sql.let import let
+from penstock.sql.may_raise import may_raise
 from penstock.sql.spark_types import spark_type
+from penstock.sql.tolerant import tolerant
 from penstock.sql.typed import NOTHING, Typed, is_null, typed
 from penstock.sql.value_types import text_literal, value_type, value_zero
 from penstock.sql.widening import cast_sql, same_state
@@ -46,33 +50,60 @@ def convert(value: Typed, want: Type, mode: Mode = CAST) -> Typed | None:
     known = literal_as(value.constant, bare(want)) if isinstance(value.constant, str) else None
     if known is not None and isinstance(bare(want), (t.Date, t.DateTime, t.DateTime64)):
         return replace(known, type=want, constant=None)
-    conversion = _conversion(value, bare(want), mode)
-    if conversion is None:
+    if _conversion(value, bare(want), mode) is None:
         return None
-    return _guarded(value, want, mode, conversion)
+    return _checked(value, want, mode)
 
 
-def _guarded(value: Typed, want: Type, mode: Mode, conversion: Conversion) -> Typed:
-    """The conversion under its mode's rule for values that it is not valid for."""
-    sql, valid = conversion.sql, conversion.valid
-    defaulted = value.nullable and not nullable(want) and mode.failure == "zero" and mode.default is not None
-    if valid is not None:
-        match mode.failure:
-            case "error":
-                to = text_literal(f" to {bare(want)}")
-                message = f"concat('cannot convert ', CAST({value.sql} AS STRING), {to})"
-                sql = f"if(NOT ({valid}), raise_error({message}), {sql})"
-            case "null":
-                sql = f"if({valid}, {sql}, NULL)"
-            case "zero":
-                other = mode.default or value_zero(bare(want))
-                sql = f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN {valid} THEN {sql} ELSE {other} END"
-    if defaulted:
-        sql = f"coalesce({sql}, {mode.default})"
-    stays_null = value.nullable and not isinstance(bare(want), (t.Array, t.Map, t.Tuple)) and not defaulted
+def _checked(value: Typed, want: Type, mode: Mode) -> Typed:
+    """A conversion that there is. Its operand is written once, and a default outside of what binds it."""
+    default = mode.default if mode.failure == "zero" and not nullable(want) else None
+    inner = Mode("null", mode.overflow) if default is not None else mode
+    sql = let(value.sql, partial(_guarded, value, want, inner))
+    if default is not None:
+        sql = f"coalesce({sql}, {default})"
+    stays_null = value.nullable and not isinstance(bare(want), _CONTAINERS) and default is None
     return typed(sql, t.Nullable(bare(want)) if mode.failure == "null" or stays_null else want)
 
 
+def _guarded(value: Typed, want: Type, mode: Mode, sql: str) -> str:
+    """The conversion of `sql`, which is the value's, under its mode's rule for what it is not valid for."""
+    value = replace(value, sql=sql)
+    conversion = _conversion(value, bare(want), mode)
+    assert conversion is not None
+    match mode.failure:
+        case "error":
+            return _or_error(value, bare(want), conversion)
+        case "null":
+            return _or_null(conversion)
+        case "zero":
+            return _or_other(value, conversion, mode.default or value_zero(bare(want)))
+
+
+def _or_error(value: Typed, want: Type, conversion: Conversion) -> str:
+    """A NULL is no error, whatever `valid` says of it."""
+    if conversion.valid is None:
+        return conversion.sql
+    given = f"{value.sql} IS NOT NULL AND " if value.nullable else ""
+    message = f"concat('cannot convert ', CAST({value.sql} AS STRING), {text_literal(f' to {want}')})"
+    return f"if({given}NOT ({conversion.valid}), raise_error({message}), {conversion.sql})"
+
+
+def _or_null(conversion: Conversion) -> str:
+    if conversion.valid is not None:
+        return f"if({conversion.valid}, {conversion.sql}, NULL)"
+    return tolerant(conversion.sql) if may_raise(conversion.sql) else conversion.sql
+
+
+def _or_other(value: Typed, conversion: Conversion, other: str) -> str:
+    if conversion.valid is not None:
+        return f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN {conversion.valid} THEN {conversion.sql} ELSE {other} END"
+    if not may_raise(conversion.sql):
+        return conversion.sql
+    return f"if({value.sql} IS NULL, NULL, coalesce({tolerant(conversion.sql)}, {other}))"
+
+
+_CONTAINERS = (t.Array, t.Map, t.Tuple)
 _FAMILIES: tuple[tuple[tuple[type[Type], ...], Callable[[Typed, Type, Overflow], Conversion | None]], ...] = (
     ((t.Int, t.Float, t.Decimal, t.Bool), conversion_numbers.to_number),
     ((t.Date, t.DateTime, t.DateTime64), conversion_times.to_time),
@@ -81,15 +112,24 @@ _FAMILIES: tuple[tuple[tuple[type[Type], ...], Callable[[Typed, Type, Overflow],
 
 
 def _conversion(value: Typed, want: Type, mode: Mode) -> Conversion | None:
+    if mode.failure != "error" and not _can_default(value, want):
+        return None
     if value.bare == want and value.spark == value_type(want):
         return Conversion(value.sql)
     for kinds, family in _FAMILIES:
         if isinstance(want, kinds):
             return family(value, want, mode.overflow)
-    return _nested(value, want)
+    return _nested(value, want, mode.overflow)
 
 
-def _nested(value: Typed, want: Type) -> Conversion | None:
+def _can_default(value: Typed, want: Type) -> bool:
+    """Arrays, maps and tuples fail with one of their elements; microseconds of so many digits overflow in a
+    product, which nothing makes NULL."""
+    overflows = isinstance(value.bare, t.Decimal) and value.bare.precision > 30 and isinstance(want, t.DateTime64)
+    return not overflows and not isinstance(want, _CONTAINERS)
+
+
+def _nested(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
     """Arrays, maps and tuples, element by element."""
     have = value.bare
     if have == NOTHING:
@@ -99,9 +139,17 @@ def _nested(value: Typed, want: Type) -> Conversion | None:
         return Conversion(lossless if value.spark == value_type(have) else f"CAST({value.sql} AS {value_type(want)})")
     match (have, want):
         case (t.Array(old), t.Array(new)):
-            element = convert(typed("e", old), new)
-            return Conversion(f"transform({value.sql}, e -> {element.sql})") if element is not None else None
+            element = _element(old, new, overflow)
+            return Conversion(f"transform({value.sql}, `.e` -> {element})") if element is not None else None
         case (t.Tuple(old_fields), t.Tuple(new_fields)) if len(old_fields) == len(new_fields):
             return Conversion(f"CAST({value.sql} AS {value_type(want)})")
         case _:
             return None
+
+
+def _element(old: Type, new: Type, overflow: Overflow) -> str | None:
+    """An element of an array: a NULL is an error where the new type has none."""
+    element = convert(typed("`.e`", old), new, Mode("error", overflow))
+    if element is None or not element.nullable or nullable(new):
+        return element.sql if element is not None else None
+    return f"if(`.e` IS NULL, raise_error({text_literal(f'cannot convert NULL to {new}')}), {element.sql})"

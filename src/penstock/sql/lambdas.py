@@ -14,6 +14,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.functions.arrays import ARRAY_FOLDS
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments
+from penstock.sql.parameters import fresh
 from penstock.sql.translator import Translator
 from penstock.sql.tree import call_name, call_parts
 from penstock.sql.typed import Typed, as_spark, condition, typed
@@ -49,7 +50,7 @@ class _Walk:
         if len(names) != len(self.arrays):
             message = f"the lambda takes {len(names)} values, {len(self.arrays)} arrays are given"
             raise tr.refused(function, "wrong-argument-count", message)
-        self.parameter = f"x{len(tr.locals)}"
+        self.parameter = fresh("x", " ".join(each.sql for each in tr.locals.values()))
         self.body = tr.with_locals(self._locals(names)).translate(function.this)
         self.zipped = self._zipped()
 
@@ -66,13 +67,12 @@ class _Walk:
         if len(self.arrays) == 1:
             return self.arrays[0].sql
         parts = ", ".join(f"{array.sql} AS {quoted(str(place))}" for place, array in enumerate(self.arrays))
-        fields = ", ".join(
-            f"element_at(s.{quoted(str(place))}, i + 1) AS {quoted(str(place))}" for place in range(len(self.arrays))
-        )
-        same = " OR ".join(f"size(s.`0`) <> size(s.{quoted(str(place))})" for place in range(1, len(self.arrays)))
-        walk = f"transform(s.`0`, (e, i) -> struct({fields}))"
+        names = [quoted(str(place)) for place in range(len(self.arrays))]
+        fields = ", ".join(f"element_at(`.s`.{name}, `.i` + 1) AS {name}" for name in names)
+        same = " OR ".join(f"size(`.s`.`0`) <> size(`.s`.{name})" for name in names[1:])
+        walk = f"transform(`.s`.`0`, (`.e`, `.i`) -> struct({fields}))"
         wrong = "raise_error('the arrays of a lambda have different sizes')"
-        return f"transform(array(struct({parts})), s -> if({same}, {wrong}, {walk}))[0]"
+        return f"transform(array(struct({parts})), `.s` -> if({same}, {wrong}, {walk}))[0]"
 
     @property
     def test(self) -> str:
@@ -80,7 +80,7 @@ class _Walk:
 
     def first_of(self, rows: str) -> str:
         """The first array's elements of walked rows."""
-        return rows if len(self.arrays) == 1 else f"transform({rows}, r -> r.`0`)"
+        return rows if len(self.arrays) == 1 else f"transform({rows}, `.r` -> `.r`.`0`)"
 
 
 def _map(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -136,11 +136,11 @@ def _sorted(descending: str) -> Callable[[Translator, exp.Anonymous], Typed]:
         _, arguments = call_parts(node)
         if not arguments or not isinstance(arguments[0], exp.Lambda):
             array = _arrays(tr, node, arguments)[0]
-            return Typed(_sort(array.sql, "l", "r", descending), array.type, array.spark)
+            return Typed(_sort(array.sql, "`.l`", "`.r`", descending), array.type, array.spark)
         walk = _Walk(tr, node)
         keyed = f"transform({walk.zipped}, {walk.parameter} -> struct({walk.body.sql} AS k, {walk.parameter} AS v))"
-        ordered = _sort(keyed, "l.k", "r.k", descending)
-        values = f"transform({ordered}, s -> s.v)"
+        ordered = _sort(keyed, "`.l`.k", "`.r`.k", descending)
+        values = f"transform({ordered}, `.s` -> `.s`.v)"
         return Typed(walk.first_of(values), walk.arrays[0].type, walk.arrays[0].spark)
 
     return form
@@ -149,7 +149,7 @@ def _sorted(descending: str) -> Callable[[Translator, exp.Anonymous], Typed]:
 def _sort(array: str, left: str, right: str, descending: str) -> str:
     a, b = (right, left) if descending else (left, right)
     return (
-        f"array_sort({array}, (l, r) -> CASE WHEN {left} IS NULL AND {right} IS NULL THEN 0 "
+        f"array_sort({array}, (`.l`, `.r`) -> CASE WHEN {left} IS NULL AND {right} IS NULL THEN 0 "
         f"WHEN {left} IS NULL THEN 1 WHEN {right} IS NULL THEN -1 "
         f"WHEN {a} < {b} THEN -1 WHEN {a} > {b} THEN 1 ELSE 0 END)"
     )

@@ -1,20 +1,26 @@
 """A value used more than once in a formula: written out where it is short, bound once where not.
 
-In: SQL and a formula over it. Out: SQL. Called by operators and functions. Invariant: the formula
-sees a SQL text that may be repeated freely.
+In: SQL and a formula over it. Out: SQL. Called by operators, conversions and functions. Invariant: the formula
+sees a SQL text that may be repeated freely; what binds never raises itself, and is NULL where the formula is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.sql.parameters import fresh
+
 REPEATED = 160
 """Longer texts are bound: nested formulas would otherwise double the text at every level."""
+_NAME = "`.v`"
 
 
 def let(sql: str, formula: Callable[[str], str]) -> str:
     """`formula` applied to a text that stands for `sql`."""
     if len(sql) <= REPEATED:
         return formula(sql)
-    name = f"v{len(sql)}"
-    return f"transform(array({sql}), {name} -> {formula(name)})[0]"
+    tried = formula(_NAME)
+    if tried.count(_NAME) <= 1:
+        return formula(sql)
+    name = fresh("v", tried)
+    return f"try_element_at(transform(array({sql}), {name} -> {formula(name)}), 1)"

@@ -98,7 +98,10 @@ def cast_to(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: Mode
     """An explicit conversion. Raises Refused where there is none."""
     result = convert(value, want, mode)
     if result is None:
-        raise tr.refused(node, "no-conversion", f"{value.type} cannot be converted to {want}")
+        lenient = mode.failure != "error" and convert(value, want) is not None
+        hint = "accurateCast is strict; arrayMap(e -> …) converts elements one by one" if lenient else None
+        default = " with a default" if lenient else ""
+        raise tr.refused(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
     return result
 
 

@@ -15,6 +15,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
 from penstock.sql.environment import Environment, Output
 from penstock.sql.functions.function import UINT64
+from penstock.sql.parameters import is_made_up
 from penstock.sql.problems import refused
 from penstock.sql.scope import Relation
 from penstock.sql.spark_types import spark_type
@@ -34,6 +35,9 @@ class Table:
 
 def table(environment: Environment, node: exp.Expr, place: int) -> Table:
     """The table. Raises Refused."""
+    if is_made_up(node.alias_or_name):
+        message = f"a table cannot be called `{node.alias_or_name}`"
+        raise refused(environment.text, node, "invalid-name", message, "give it an alias without a dot")
     if isinstance(node, exp.Final):
         message = "FINAL is not supported on this engine"
         raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")

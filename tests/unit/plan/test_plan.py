@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.model.manifest import Accepts, Before, BoundColumn, Field, Transform, activate
+from penstock.model.manifest import Accepts, Before, BoundColumn, Field, Transform
 from penstock.model.project import Project
+from penstock.model.rebinding import activate
 from penstock.model.types import DateTime, DateTime64, Int, LowCardinality, Nullable, String
 from penstock.parse.load import load_files
 from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan

@@ -110,6 +110,8 @@ def _to_decimal(precision: int, mode: Mode) -> Callable[[Sequence[Typed]], Typed
         scale = values[1].constant
         if not isinstance(scale, int) or not 0 <= scale <= precision:
             raise BadArguments(f"the scale must be a literal from 0 to {precision}")
+        if mode.failure != "error":
+            _of_text(values[0])
         return _converted(values[0], t.Decimal(precision, scale), mode)
 
     return build
@@ -134,13 +136,13 @@ FUNCTIONS: tuple[Function, ...] = (
         for end, mode in _MODES.items()
     ),
     *(
-        Function(f"parseDateTimeBestEffort{end}", (1, 2), ("string",), _to_datetime(mode), exact=False)
+        Function(f"parseDateTimeBestEffort{end}", (1, 2), ("string", "constant"), _to_datetime(mode), exact=False)
         for end, mode in _MODES.items()
         if end
     ),
-    Function("parseDateTimeBestEffort", (1, 2), ("string",), _to_datetime(CAST), exact=False),
+    Function("parseDateTimeBestEffort", (1, 2), ("string", "constant"), _to_datetime(CAST), exact=False),
     *(
-        Function(f"parseDateTime64BestEffort{end}", (1, 3), ("string",), _to_datetime64(mode), exact=False)
+        Function(f"parseDateTime64BestEffort{end}", (1, 3), ("string", "constant"), _to_datetime64(mode), exact=False)
         for end, mode in _MODES.items()
     ),
     Function("toDate", (1, 2), ("any", "constant"), _to_date),

@@ -1,0 +1,103 @@
+"""One migration case against a pipeline that runs: what it moves, and what other ways would.
+
+In: a `Case`, a `Pipeline` with the fixed project live. Out: `Line`. Called by `plan`. Invariant: a case
+leaves the fixed project live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from cases import Case, graph
+from pipelines import deployed
+from reports import Line
+from ways import Ways
+
+from penstock.deploy.options import DeployOptions
+from penstock.deploy.pipeline import Pipeline
+from penstock.errors import InvalidProject
+from penstock.lake.history import column_bytes
+from penstock.model.deployment import Deployment
+from penstock.model.manifest import BoundColumn, Manifest
+from penstock.parse.load import load_files
+from penstock.plan.values import NOTHING, Live, Size
+
+
+class Measure:
+    """Works on the parts of a pipeline that its interface does not show: the deployer's own view of live."""
+
+    def __init__(self, running: Pipeline):
+        self._running = running
+        self._files = graph()
+
+    def tables(self) -> Mapping[str, Size]:
+        """What live holds, by data source."""
+        live = self._live()
+        return {bound.name: live.sizes[bound.table] for bound in live.manifest.bindings}
+
+    def line(self, case: Case) -> Line:
+        """The case planned and, if it says so, carried out."""
+        live, after = self._live(), case.after(self._files)
+        ways = Ways(live)
+        names = {source.name for source in load_files(after).project.datasources}
+        blank = Line(case)
+        if not case.refused:
+            blank = replace(blank, changed=ways.changed(case.rewrites, case.copies), everything=ways.everything(names))
+        try:
+            found = self._running.deploy(after, DeployOptions(True, False, case.leave, None))
+        except InvalidProject as error:
+            told = next((each.message for each in error.problems if each.level == "error"), error.message)
+            return self._carried_out(case, after, replace(blank, moved=NOTHING, did=f"refused: {told}"))
+        return self._carried_out(case, after, _planned(blank, found, live))
+
+    def _carried_out(self, case: Case, after: Mapping[str, str], line: Line) -> Line:
+        if case.run is None:
+            return line
+        before = self._rows(self._live().manifest)
+        made = deployed(self._running, after, DeployOptions(False, case.run == "rollback", case.leave, None))
+        if case.run == "rollback":
+            line = replace(line, did=f"{line.did}; carried out, promoted and rolled back")
+            self._running.rollback()
+            made = self._running.deployment(str(made.id))
+        else:
+            line = replace(line, did=f"{line.did}; carried out: {made.state}")
+        written = sum(rows - before.get(table, 0) for table, rows in self._rows(made.manifest).items())
+        return replace(line, moved=Size(written, 0), did=f"{line.did}, {written:,} rows written")
+
+    def _rows(self, manifest: Manifest) -> dict[str, int]:
+        registry = self._running._core.registry
+        return {table.id: registry.refresh(table.id).rows for table in manifest.tables}
+
+    def _live(self) -> Live:
+        live = self._running._deployer._live()
+        assert live is not None, "the fixed project is live"
+        lake = self._running._core.lake
+        return replace(live, widths={table.id: column_bytes(lake, table.id) for table in live.manifest.tables})
+
+
+def _planned(line: Line, found: Deployment, live: Live) -> Line:
+    plan = found.plan
+    resources = [each for each in plan["resources"] if each["kind"] == "datasource"]  # type: ignore[attr-defined]
+    new = [Size(each["rows"], each["bytes"]) for each in resources if each["strategy"] == "create"]
+    created = sum(new, NOTHING)
+    did = [f"`{each['name']}` {each['strategy'].replace('_', ' ')}" for each in resources if each["strategy"] != "none"]
+    return replace(
+        line,
+        moved=Size(plan["rows_moved"], plan["bytes_moved"]),  # type: ignore[arg-type]
+        later=_later(found.manifest, live),
+        did=", ".join(did) or "nothing",
+        changed=line.changed + created if line.changed is not None else None,
+        everything=line.everything + created if line.everything is not None else None,
+    )
+
+
+def _later(manifest: Manifest, live: Live) -> Size:
+    """What is settled after the promotion: the tables with a column that is computed when it is read."""
+    bridged = [each.name for each in manifest.bindings if any(map(_is_computed, each.columns))]
+    held = [live.manifest.binding(name) for name in bridged]
+    return sum((live.sizes[bound.table] for bound in held if bound is not None), NOTHING)
+
+
+def _is_computed(column: BoundColumn) -> bool:
+    return column.before is not None and not column.before.is_settled

@@ -1,0 +1,65 @@
+"""What other ways would move: rebuild everything, or what changed and everything below it.
+
+In: the sizes of live's tables, of Iceberg's metadata, and the views between them. Out: `Size`s. Called by
+`plan`. Invariant: counted as the planner counts: a table that is filled from its own rows costs all of
+it, one that its views fill costs the rows of their sources and the bytes of the columns that they use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from penstock.model.manifest import View
+from penstock.plan.values import NOTHING, Live, Size
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Over what is live."""
+
+    live: Live
+
+    def everything(self, kept: Collection[str]) -> Size:
+        """All tables that the next version still has."""
+        return self._all((name for name in self._names if name in kept), ())
+
+    def changed(self, rewritten: Collection[str], copied: Collection[str]) -> Size:
+        """Some tables and all below them; `copied` are filled from their own rows."""
+        return self._all(self._below(rewritten), copied)
+
+    @property
+    def _names(self) -> list[str]:
+        return [binding.name for binding in self.live.manifest.bindings]
+
+    def _all(self, names: Iterable[str], copied: Collection[str]) -> Size:
+        return sum((self._rebuilt(name, copied) for name in names), NOTHING)
+
+    def _rebuilt(self, name: str, copied: Collection[str]) -> Size:
+        table = self.live.manifest.binding(name)
+        assert table is not None, "asked for tables of live only"
+        views = [view for view in self.live.manifest.views if view.table == table.table]
+        if not views or name in copied:
+            return self._held(name)
+        return sum(map(self._read, views), NOTHING)
+
+    def _read(self, view: View) -> Size:
+        bound = view.trigger.binding
+        widths = self.live.widths[bound.table]
+        held = self._held(bound.name)
+        return Size(held.rows, sum(widths.get(column.physical, 0) for column in bound.columns) if held.rows else 0)
+
+    def _held(self, name: str) -> Size:
+        """Of a Null source nothing: its rows are not there to be read again."""
+        source, bound = self.live.project.datasource(name), self.live.manifest.binding(name)
+        assert source is not None
+        assert bound is not None
+        return NOTHING if source.engine.name == "Null" else self.live.sizes[bound.table]
+
+    def _below(self, names: Collection[str]) -> list[str]:
+        found = list(names)
+        targets = {binding.table: binding.name for binding in self.live.manifest.bindings}
+        for name in found:  # grows while it is walked
+            reads = (view for view in self.live.manifest.views if view.trigger.binding.name == name)
+            found += sorted({targets[view.table] for view in reads} - set(found))
+        return found

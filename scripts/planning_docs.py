@@ -1,0 +1,118 @@
+"""The second half of docs/planning.md: what the planner does with every change that has a golden folder.
+
+In: the folders of tests/golden/projects. Out: a table in Markdown, and the page with it. Called from
+the command line (`make golden` does) and by the test that compares the page with the code. Invariant:
+each row is what the planner says of the folder now; above the mark the page is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from penstock.parse.load import load_folder
+from penstock.plan.offline import plan_projects
+from penstock.plan.values import Plan, PlanOptions, Rejected, ResourcePlan, Size
+from penstock.plan.wording import told
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/planning.md"
+CASES = ROOT / "tests/golden/projects"
+MARK = "<!-- From here on written by scripts/planning_docs.py. -->\n"
+
+
+def main() -> int:
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), folders()), encoding="utf-8")
+    print(f"{PAGE.relative_to(ROOT)}: {len(folders())} changes")
+    return 0
+
+
+def folders() -> list[Path]:
+    """The golden folders, by name."""
+    return sorted(path for path in CASES.iterdir() if (path / "before").is_dir())
+
+
+def page(text: str, cases: Iterable[Path]) -> str:
+    """The page with the table of the planner as it is."""
+    above, mark, _ = text.partition(MARK)
+    assert mark, "the page says where the table begins"
+    rows = "".join(f"{_row(case)}\n" for case in cases)
+    head = "| case | change | what is done | what is not, and why |\n|---|---|---|---|\n"
+    return f"{above}{MARK}\n{head}{rows}"
+
+
+def plan_case(case: Path) -> Plan:
+    """The plan of a golden folder, as its test makes it."""
+    before, after = load_folder(case / "before"), load_folder(case / "after")
+    unread = (*before.problems, *after.problems)
+    if unread:
+        return Plan(problems=unread)
+    sizes = {name: Size(**size) for name, size in _json(case / "before/sizes.json").items()}
+    asked = _json(case / "after/options.json")
+    leave = bool(asked.get("allow_destructive", False))
+    wanted = PlanOptions("d2", leave, strategies=after.settings.deploy.strategy)
+    return plan_projects(before.project, after.project, sizes, wanted)
+
+
+def _json(path: Path) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def _row(case: Path) -> str:
+    plan = plan_case(case)
+    changes = [f"`{change.resource}`: {told(change)}" for change in plan.changes] or ["none"]
+    touched = _touched(plan)
+    done = list(map(_done, touched)) or ["nothing"]
+    dearer = [f"`{each.name}` not {_not(other)}" for each in touched for other in each.rejected]
+    if plan.errors:
+        done, dearer = [f"**refused**: {problem.message}" for problem in plan.errors], []
+    return _cells([f"[{title(case)}](../tests/golden/projects/{case.name})"], changes, done, dearer)
+
+
+def title(case: Path) -> str:
+    """The first line of the folder's case.md, else its name in words."""
+    note = case / "case.md"
+    if note.exists():
+        return note.read_text(encoding="utf-8").splitlines()[0].lstrip("# ").strip()
+    number, _, words = case.name.partition("_")
+    return f"{int(number)} {words.replace('_', ' ')}" if number.isdigit() else case.name.replace("_", " ")
+
+
+def _touched(plan: Plan) -> tuple[ResourcePlan, ...]:
+    """The data sources that something is done with; where there are none, whatever changed."""
+    changed = tuple(each for each in plan.resources if (each.strategy, each.reason) != ("none", "unchanged"))
+    return tuple(each for each in changed if each.kind == "datasource") or changed
+
+
+def _done(planned: ResourcePlan) -> str:
+    return f"`{planned.name}` **{_words(planned.strategy)}**{_price(planned.moves)}: {planned.reason}"
+
+
+def _not(other: Rejected) -> str:
+    return f"{_words(other.strategy)}{_price(other.moves)}: {other.reason}"
+
+
+def _words(strategy: str) -> str:
+    return strategy.replace("_", " ")
+
+
+def _price(moves: Size | None) -> str:
+    """What is moved, where it is not nothing."""
+    if moves is None:
+        return " (all rows)"
+    return f" ({moves.rows:,} rows)" if moves.rows else ""
+
+
+def _cells(*cells: Iterable[str]) -> str:
+    return f"| {' | '.join('<br>'.join(_escaped(cell)) for cell in cells)} |"
+
+
+def _escaped(lines: Iterable[str]) -> Iterator[str]:
+    return (line.replace("|", "\\|").replace("\n", " ") for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""A manifest with its bindings changed: cuts filled in, columns settled, tables replaced.
+
+In: a manifest, and what is known now. Out: another manifest. Called by deploy, and by the laws of plan.
+Invariant: a binding changes wherever it stands, also where flows read by it; what is filled in already
+stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from typing_extensions import assert_never
+
+from penstock.model.manifest import (
+    Accepts,
+    Binding,
+    BoundColumn,
+    Copy,
+    Flow,
+    Landing,
+    Manifest,
+    Source,
+    View,
+)
+
+
+def activate(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
+    """The manifest with every open cut of the given tables (id → `_seq`) filled in."""
+
+    def bind(binding: Binding) -> Binding:
+        cut = cuts.get(binding.table)
+        if cut is None:
+            return binding
+        columns = tuple(_cut_column(column, cut) for column in binding.columns)
+        return replace(binding, columns=columns, accepts=_cut_chain(binding.accepts, cut))
+
+    return rebound(manifest, bind)
+
+
+def settle(manifest: Manifest, table: str, columns: Collection[str], upto: int) -> Manifest:
+    """The manifest after physical columns of a table were given their values up to a `_seq`. Readers see
+    that; flows do not, since they may read snapshots from before."""
+
+    def bind(binding: Binding) -> Binding:
+        if binding.table != table:
+            return binding
+        return replace(binding, columns=tuple(_settle(column, columns, upto) for column in binding.columns))
+
+    return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
+
+
+def rebound(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Manifest:
+    """The manifest with each binding replaced, also where flows read by it."""
+
+    def source(read: Source) -> Source:
+        return replace(read, binding=bind(read.binding))
+
+    def flow(each: Flow) -> Flow:
+        match each:
+            case View():
+                return replace(each, trigger=source(each.trigger), others=tuple(map(source, each.others)))
+            case Copy():
+                return replace(each, source=bind(each.source))
+            case Landing():
+                return each
+            case _:
+                assert_never(each)
+
+    return replace(
+        manifest,
+        bindings=tuple(map(bind, manifest.bindings)),
+        quarantines=tuple(map(bind, manifest.quarantines)),
+        flows=tuple(map(flow, manifest.flows)),
+    )
+
+
+def _settle(column: BoundColumn, columns: Collection[str], upto: int) -> BoundColumn:
+    if column.physical not in columns or column.before is None or column.before.settled >= upto:
+        return column
+    return replace(column, before=replace(column.before, settled=upto))
+
+
+def _cut_column(column: BoundColumn, cut: int) -> BoundColumn:
+    if column.before is None or column.before.cut is not None:
+        return column
+    return replace(column, before=replace(column.before, cut=cut))
+
+
+def _cut_chain(chain: tuple[Accepts, ...], cut: int) -> tuple[Accepts, ...]:
+    *earlier, last = chain or (None,)
+    if last is None:
+        return ()
+    return (*(replace(link, upto=cut) if link.upto is None else link for link in earlier), last)
