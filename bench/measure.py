@@ -39,35 +39,41 @@ class Measure:
     def line(self, case: Case) -> Line:
         """The case planned and, if it says so, carried out."""
         live, after = self._live(), case.after(self._files)
-        ways = Ways(live)
-        names = {source.name for source in load_files(after).project.datasources}
-        blank = Line(case)
-        if not case.refused:
-            blank = replace(blank, changed=ways.changed(case.rewrites, case.copies), everything=ways.everything(names))
         try:
             found = self._running.deploy(after, DeployOptions(True, False, case.leave, None))
         except InvalidProject as error:
             told = next((each.message for each in error.problems if each.level == "error"), error.message)
-            return self._carried_out(case, after, replace(blank, moved=NOTHING, did=f"refused: {told}"))
-        return self._carried_out(case, after, _planned(blank, found, live))
+            line, manifest = Line(case, did=f"refused: {told}"), live.manifest
+        else:
+            line, manifest = _planned(Line(case), found, live), found.manifest
+        line = self._carried_out(case, after, line)
+        if case.refused:
+            return line
+        names = {source.name for source in load_files(after).project.datasources}
+        ways, new = Ways(live, manifest), line.created
+        changed, everything = ways.changed(case.rewrites, case.copies), ways.everything(names)
+        return replace(line, changed=changed + new, everything=everything + new)
 
     def _carried_out(self, case: Case, after: Mapping[str, str], line: Line) -> Line:
         if case.run is None:
             return line
-        before = self._rows(self._live().manifest)
+        before = self._held(self._live().manifest)
         made = deployed(self._running, after, DeployOptions(False, case.run == "rollback", case.leave, None))
         if case.run == "rollback":
             line = replace(line, did=f"{line.did}; carried out, promoted and rolled back")
             self._running.rollback()
             made = self._running.deployment(str(made.id))
         else:
-            line = replace(line, did=f"{line.did}; carried out: {made.state}")
-        written = sum(rows - before.get(table, 0) for table, rows in self._rows(made.manifest).items())
-        return replace(line, moved=Size(written, 0), did=f"{line.did}, {written:,} rows written")
+            why = f" ({made.error['message']})" if made.error else ""
+            line = replace(line, did=f"{line.did}; carried out: {made.state}{why}")
+        pairs = [(before.get(table, NOTHING), size) for table, size in self._held(made.manifest).items()]
+        written = [Size(now.rows - was.rows, now.bytes - was.bytes) for was, now in pairs if now.rows != was.rows]
+        moved = sum(written, NOTHING)
+        return replace(line, moved=moved, did=f"{line.did}, {moved.rows:,} rows written")
 
-    def _rows(self, manifest: Manifest) -> dict[str, int]:
-        registry = self._running._core.registry
-        return {table.id: registry.refresh(table.id).rows for table in manifest.tables}
+    def _held(self, manifest: Manifest) -> dict[str, Size]:
+        found = {table.id: self._running._core.registry.refresh(table.id) for table in manifest.tables}
+        return {table: Size(snapshots.rows, snapshots.bytes) for table, snapshots in found.items()}
 
     def _live(self) -> Live:
         live = self._running._deployer._live()
@@ -80,15 +86,13 @@ def _planned(line: Line, found: Deployment, live: Live) -> Line:
     plan = found.plan
     resources = [each for each in plan["resources"] if each["kind"] == "datasource"]  # type: ignore[attr-defined]
     new = [Size(each["rows"], each["bytes"]) for each in resources if each["strategy"] == "create"]
-    created = sum(new, NOTHING)
     did = [f"`{each['name']}` {each['strategy'].replace('_', ' ')}" for each in resources if each["strategy"] != "none"]
     return replace(
         line,
         moved=Size(plan["rows_moved"], plan["bytes_moved"]),  # type: ignore[arg-type]
         later=_later(found.manifest, live),
+        created=sum(new, NOTHING),
         did=", ".join(did) or "nothing",
-        changed=line.changed + created if line.changed is not None else None,
-        everything=line.everything + created if line.everything is not None else None,
     )
 
 

@@ -37,11 +37,13 @@ bench/cases/graph, the changes are bench/cases/cases.toml.
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A case, and what each way moves for it; None where a way is not to be asked."""
+    """A case, and what each way moves for it; None where a way is not to be asked. `created` is what fills
+    tables that are new, whatever the way."""
 
     case: Case
     moved: Size = NOTHING
     later: Size = NOTHING
+    created: Size = NOTHING
     did: str = ""
     changed: Size | None = None
     everything: Size | None = None
@@ -88,11 +90,13 @@ def _sums(lines: Sequence[Line]) -> list[str]:
     changed = sum((line.changed for line in asked if line.changed is not None), NOTHING)
     everything = sum((line.everything for line in asked if line.everything is not None), NOTHING)
     moved = sum((line.moved for line in asked), NOTHING)
+    later = sum((line.later for line in asked), NOTHING)
     nothing = sum(1 for line in lines if not line.moved.rows)
     return [
         f"{nothing} of {len(lines)} changes move no row; {least} move no more than the minimum. All {len(asked)} that",
-        f"are to be carried out, together: {moved.rows:,} rows ({_bytes(moved)}); changed and below {changed.rows:,}",
-        f"({_bytes(changed)}); everything {everything.rows:,} ({_bytes(everything)}).",
+        f"are to be carried out, together: {moved.rows:,} rows ({_bytes(moved)}), and {later.rows:,}",
+        f"settled later; changed and below {changed.rows:,} ({_bytes(changed)}); everything {everything.rows:,}",
+        f"({_bytes(everything)}).",
     ]
 
 

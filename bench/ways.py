@@ -1,7 +1,7 @@
 """What other ways would move: rebuild everything, or what changed and everything below it.
 
-In: the sizes of live's tables, of Iceberg's metadata, and the views between them. Out: `Size`s. Called by
-`plan`. Invariant: counted as the planner counts: a table that is filled from its own rows costs all of
+In: the sizes of live's tables, of Iceberg's metadata, and the views of the next version. Out: `Size`s. Called
+by `measure`. Invariant: counted as the planner counts: a table that is filled from its own rows costs all of
 it, one that its views fill costs the rows of their sources and the bytes of the columns that they use.
 """
 
@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from penstock.model.manifest import View
+from penstock.model.manifest import Binding, Manifest, View
 from penstock.plan.values import NOTHING, Live, Size
 
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """Over what is live."""
+    """Over what is live. `after` has the views of the next version; where that is refused, it is live's."""
 
     live: Live
+    after: Manifest
 
     def everything(self, kept: Collection[str]) -> Size:
         """All tables that the next version still has."""
@@ -36,25 +37,29 @@ class Ways:
         return sum((self._rebuilt(name, copied) for name in names), NOTHING)
 
     def _rebuilt(self, name: str, copied: Collection[str]) -> Size:
-        table = self.live.manifest.binding(name)
-        assert table is not None, "asked for tables of live only"
-        views = [view for view in self.live.manifest.views if view.table == table.table]
+        table = self.after.binding(name)
+        views = [view for view in self.after.views if table is not None and view.table == table.table]
         if not views or name in copied:
             return self._held(name)
         return sum(map(self._read, views), NOTHING)
 
     def _read(self, view: View) -> Size:
+        """A column that is new or another has the width of the live one of its name, if there is one."""
         bound = view.trigger.binding
-        widths = self.live.widths[bound.table]
-        held = self._held(bound.name)
-        return Size(held.rows, sum(widths.get(column.physical, 0) for column in bound.columns) if held.rows else 0)
+        held, widths = self._held(bound.name), self.live.widths[self._live_binding(bound.name).table]
+        used = (widths.get(column.physical, widths.get(column.name, 0)) for column in bound.columns)
+        return Size(held.rows, sum(used) if held.rows else 0)
 
     def _held(self, name: str) -> Size:
         """Of a Null source nothing: its rows are not there to be read again."""
-        source, bound = self.live.project.datasource(name), self.live.manifest.binding(name)
-        assert source is not None
-        assert bound is not None
-        return NOTHING if source.engine.name == "Null" else self.live.sizes[bound.table]
+        source = self.live.project.datasource(name)
+        null = source is not None and source.engine.name == "Null"
+        return NOTHING if null else self.live.sizes[self._live_binding(name).table]
+
+    def _live_binding(self, name: str) -> Binding:
+        bound = self.live.manifest.binding(name)
+        assert bound is not None, "no case renames or makes a data source that something below reads"
+        return bound
 
     def _below(self, names: Collection[str]) -> list[str]:
         found = list(names)

@@ -54,8 +54,7 @@ TYPE materialized
 DATASOURCE total
 """,
 }
-V2 = V1 | {
-    "datasources/events.datasource": """SCHEMA >
+RETYPED = """SCHEMA >
     `id` UInt64 `json:$.id`,
     `user` String `json:$.user`,
     `size` UInt32 `json:$.size`
@@ -66,8 +65,21 @@ ENGINE_SORTING_KEY id
 FORWARD_QUERY >
     SELECT * REPLACE (toUInt32(size) AS size)
 """
+V2 = V1 | {
+    "penstock.toml": V1["penstock.toml"] + '[deploy.strategy]\nevents = "forward"\n',
+    "datasources/events.datasource": RETYPED,
 }
-"""Version 2 copies the landing table through a forward query and recomputes both views."""
+"""Version 2 copies the landing table through a forward query; both views go on from clones of live's."""
+V3 = V1 | {
+    "datasources/events.datasource": RETYPED,
+    "datasources/per_user.datasource": V1["datasources/per_user.datasource"].replace(
+        "UInt64)\n", "UInt64),\n    `last` AggregateFunction(max, UInt64)\n"
+    ),
+    "materializations/to_user.pipe": V1["materializations/to_user.pipe"].replace(
+        "AS ids FROM", "AS ids, maxState(id) AS last FROM"
+    ),
+}
+"""Version 3 bridges the column, makes the first view's target anew, and goes on from a clone below it."""
 
 QUERIES = {
     "events": "SELECT count() AS rows, uniqExact(id) AS ids, sum(id) AS total FROM events",
@@ -150,13 +162,13 @@ def test_killed_while_a_deployment_is_carried_out(server: Server) -> None:
     time.sleep(2)
     restart_with(server, "step.ran:2")
     second = server.deploy(V2, promote=False)
-    server.died(30)
+    server.died(90)
     die_at(server, ("activate.bound:1", "copy.committed:1"))
     server.until(second, "ready")
     restart_with(server, "promote.swapped:1")
     with pytest.raises(httpx.TransportError), server.client() as client:
         client.post(f"/v1/deployments/{second}/set-live")
-    server.died(30)
+    server.died(90)
     server.start()
     server.ready()
     assert server.state(second) == "live"
@@ -164,6 +176,25 @@ def test_killed_while_a_deployment_is_carried_out(server: Server) -> None:
     settled(server, posted, "live", "previous")
     assert server.insist(lambda client: client.post("/v1/deployments/rollback")).status_code == 200
     settled(server, posted, "live", "staging")
+
+
+def test_killed_while_a_view_is_made_anew_and_columns_are_settled(server: Server) -> None:
+    """Version 3 is made under fire, and killed again when the first piece is settled."""
+    assert server.until(server.deploy(V1, promote=True), "live") == "live"
+    producer = Producer(server, "events", row)
+    producer.start()
+    time.sleep(2)
+    restart_with(server, "step.ran:1")
+    third = server.deploy(V3, promote=False)
+    server.died(90)
+    die_at(server, ("activate.bound:1", "view.committed:2"))
+    server.until(third, "ready")
+    restart_with(server, "settle.committed:1")
+    assert server.insist(lambda client: client.post(f"/v1/deployments/{third}/set-live")).status_code == 200
+    server.died(60)
+    server.start()
+    server.ready()
+    settled(server, producer.finish(), "live", "previous")
 
 
 def test_killed_at_random(server: Server) -> None:

@@ -17,7 +17,7 @@ from deploy.cases_data import Case
 from tests.differential.engines import shown
 
 from penstock.lake.query import Result
-from penstock.model.datasource import DataSource
+from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
 from penstock.model.types import AggregateFunction
 from penstock.parse.load import load_files
@@ -73,7 +73,7 @@ class ClickHouse:
             if _moves(old.project, source):
                 self._forward(old, new, source)
             else:
-                self._insert(new, source.name, batches[:cut])
+                self._insert(new, source.name, [[_known(old.project, source, r) for r in each] for each in batches[:cut]])
         self._views(old)
         self._views(new, [source for source in new.project.datasources if not _keeps(case, old.project, source)])
         kept = [source for source in new.project.datasources if _keeps(case, old.project, source)]
@@ -109,7 +109,7 @@ class ClickHouse:
             self.run(f"CREATE TABLE {name}.{source.name} ({columns}) ENGINE = Memory")
         return Version(project, name)
 
-    def _insert(self, version: Version, name: str, batches: Iterable[list[dict[str, object]]]) -> None:
+    def _insert(self, version: Version, name: str, batches: Iterable[Iterable[Mapping[str, object]]]) -> None:
         source = version.project.datasource(name)
         assert source is not None
         lines = [json.dumps(_fields(source, row)) for batch in batches for row in batch]
@@ -171,13 +171,20 @@ def _normal(value: object) -> object:
 
 def _fields(source: DataSource, row: Mapping[str, object]) -> dict[str, object]:
     """What a row gives each column; one without a value takes its default."""
-    found = {}
-    for column in source.columns:
-        path = source.path_of(column)
-        key = path.removeprefix("$.").removesuffix("[:]") if path else ""
-        if key in row:
-            found[column.name] = row[key]
-    return found
+    return {c.name: row[_key(source, c)] for c in source.columns if _key(source, c) in row}
+
+
+def _known(before: Project, source: DataSource, row: Mapping[str, object]) -> Mapping[str, object]:
+    """What was stored of a row in the columns that the version before had."""
+    old = before.datasource(source.renamed_from or source.name)
+    assert old is not None
+    new = {_key(source, c) for c in source.columns if old.column(c.renamed_from or c.name) is None}
+    return {key: value for key, value in row.items() if key not in new}
+
+
+def _key(source: DataSource, column: Column) -> str:
+    """The field of a row that gives a column its value."""
+    return (source.path_of(column) or "").removeprefix("$.").removesuffix("[:]")
 
 
 def _now(project: Project, name: str) -> DataSource | None:

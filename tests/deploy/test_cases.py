@@ -74,8 +74,10 @@ def test_(running: Running, clickhouse: ClickHouse) -> None:
     made = running.deploy(together(cases, "before"))
     assert made.state == "live", made.error
     tell("before deployed")
-    posts = Posting(running, cases, 0.5)
+    posts = Posting(running, cases, 1.5)
     posts.round()
+    with posts.paused():
+        tell("history")
     posts.start()
     cuts = {}
     try:

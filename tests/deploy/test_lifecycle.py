@@ -235,9 +235,12 @@ def test_a_ttl_hides_rows_of_its_version_and_shortening_needs_leave(running: Run
     assert running.ask(f"SELECT count() FROM {name}") == [(2,)]
     running.promote()
     spelt = text + "ENGINE_TTL at + toIntervalDay(30)\n"
-    assert running.pipeline.deploy(
-        {**running.files, f"datasources/{name}.datasource": spelt}, DeployOptions(True, True, False, None)
-    ).plan["changes"] == []
+    assert (
+        running.pipeline.deploy(
+            {**running.files, f"datasources/{name}.datasource": spelt}, DeployOptions(True, True, False, None)
+        ).plan["changes"]
+        == []
+    )
     running.rollback()
     assert running.ask(f"SELECT count() FROM {name}") == [(2,)]
     running.pipeline.discard("staging")
@@ -296,3 +299,31 @@ def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     running.pipeline.discard(str(failed.id))
     assert running.deploy({f"pipes/{name}_view.pipe": view, f"datasources/{name}.datasource": lenient}).state == "live"
     assert answer(running, name) == [("0", 3), ("7", 1)]
+
+
+def test_replacing_acts_when_rows_are_read(running: Running) -> None:
+    name = "replaced"
+    running.deploy(project(name))
+    running.post(name, [row(1, "old"), row(2, "only")])
+    running.post(name, [row(1, "new")])
+    text = LANDING.format(more="").replace("ENGINE MergeTree", "ENGINE ReplacingMergeTree")
+    staged = running.deploy({f"datasources/{name}.datasource": text}, promote=False)
+    assert running.strategies(staged)[name] == "in_place"
+    assert running.strategies(staged)[f"{name}_counts"] in ("none", "reuse")
+    assert running.ask(f"SELECT id, code FROM {name} FINAL ORDER BY id", "staging") == [(1, "new"), (2, "only")]
+    assert running.ask(f"SELECT count() FROM {name}", "staging") == [(3,)]
+    with pytest.raises(InvalidQuery):
+        running.ask(f"SELECT count() FROM {name} FINAL")
+    running.promote()
+    by_code = text.replace("ENGINE_SORTING_KEY id", "ENGINE_SORTING_KEY code\nENGINE_VER id")
+    running.deploy({f"datasources/{name}.datasource": by_code}, promote=False)
+    running.post(name, [row(7, "only"), row(3, "only")])
+    found = running.ask(f"SELECT code, id FROM {name} FINAL ORDER BY code", "staging")
+    assert found == [("new", 1), ("old", 1), ("only", 7)]
+    assert running.ask(f"SELECT id, code FROM {name} FINAL ORDER BY id") == [
+        (1, "new"),
+        (2, "only"),
+        (3, "only"),
+        (7, "only"),
+    ]
+    running.pipeline.discard("staging")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from penstock.deploy.core import Core
 from penstock.errors import InvalidRequest, Location, NotFound, Problem, did_you_mean
 from penstock.lake.query import Result, run_query, session_for
-from penstock.lake.read import Latest, rejected, relation
+from penstock.lake.read import Latest, merged, rejected, relation
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
@@ -20,7 +20,7 @@ from penstock.model.manifest import Binding, Manifest
 from penstock.model.pipe import Dialect
 from penstock.model.project import Project
 from penstock.parse.load import load_files
-from penstock.sql.query import Query
+from penstock.sql.query import Query, Read
 from penstock.sql.transpile import compile_pipe, compile_sql
 
 MOST_COMPILED = 64
@@ -69,7 +69,7 @@ class Reader:
         return found
 
     def _run(self, query: Query, manifest: Manifest) -> Result:
-        relations = {read.placeholder: _relation(manifest, read.datasource) for read in query.reads}
+        relations = {read.placeholder: _relation(manifest, read) for read in query.reads}
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.registry.snapshots(table).rows for table in read)
         return run_query(session_for(self._core.lake, rows), query.sql, query.columns, relations)
@@ -95,7 +95,9 @@ def _as_datasource(binding: Binding) -> DataSource:
     return DataSource(binding.name, columns, Engine())
 
 
-def _relation(manifest: Manifest, name: str) -> str:
-    binding = manifest.binding(name)
-    assert binding is not None, f"{name} compiled, so the manifest binds it"
-    return rejected(binding, Latest()) if binding in manifest.quarantines else relation(binding, Latest())
+def _relation(manifest: Manifest, read: Read) -> str:
+    binding = manifest.binding(read.datasource)
+    assert binding is not None, f"{read.datasource} compiled, so the manifest binds it"
+    if binding in manifest.quarantines:
+        return rejected(binding, Latest())
+    return merged(binding) if read.final else relation(binding, Latest())

@@ -8,13 +8,14 @@ its own version only, whatever other versions share the table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from typing_extensions import assert_never
 
 from penstock.lake.names import qualified, quoted, text
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, mark
+from penstock.model.types import Int
 from penstock.plan.identifiers import substitute
 from penstock.sql.spark_types import spark_type
 
@@ -52,6 +53,20 @@ def relation(binding: Binding, part: Part) -> str:
     wheres += [kept(binding)] if binding.keeps is not None and isinstance(part, Latest) else []
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
     return f"(SELECT {columns} FROM {_from(binding.table, part)}{where})"
+
+
+def merged(binding: Binding) -> str:
+    """The rows that FINAL shows."""
+    rule = binding.merge
+    if rule is None:
+        return relation(binding, Latest())
+    seq = BoundColumn(SEQ, Int(64), SEQ)
+    rows = relation(replace(binding, columns=(*binding.columns, seq)), Latest())
+    first = ", ".join(f"{each} DESC" for each in (*([quoted(rule.version)] if rule.version else []), SEQ))
+    window = f"row_number() OVER (PARTITION BY {', '.join(rule.keys) or '1'} ORDER BY {first})"
+    columns = ", ".join(quoted(column.name) for column in binding.columns)
+    stays = f" AND {quoted(rule.deleted)} = 0" if rule.deleted else ""
+    return f"(SELECT {columns} FROM (SELECT *, {window} AS `_place` FROM {rows}) WHERE `_place` = 1{stays})"
 
 
 def kept(binding: Binding) -> str:

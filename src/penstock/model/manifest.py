@@ -94,16 +94,27 @@ class Accepts:
     upto: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Replacing:
+    """Of rows with equal keys (Spark SQL over logical names) the one with the greatest version stays,
+    else the last one written; none if it is deleted."""
+
+    keys: tuple[str, ...]
+    version: str | None = None
+    deleted: str | None = None
+
+
 @dataclass(frozen=True)
 class Binding:
     """A logical name bound to a physical table. `keeps`, Spark SQL over logical names, is true for rows
-    that have not expired (None: all). Without slots: columns are indexed when asked for."""
+    that have not expired (None: all); `merge` is what FINAL does. Without slots: columns are indexed when asked for."""
 
     name: str
     table: str
     columns: tuple[BoundColumn, ...]
     accepts: tuple[Accepts, ...] = ()
     keeps: str | None = None
+    merge: Replacing | None = None
 
     def column(self, name: str) -> BoundColumn | None:
         return self._by_name.get(name)

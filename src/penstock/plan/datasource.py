@@ -25,6 +25,7 @@ from penstock.plan.forward import read_forward
 from penstock.plan.hints import forward_hint
 from penstock.plan.history import again, computed, stored
 from penstock.plan.identifiers import substitute
+from penstock.plan.merging import merging
 from penstock.plan.rebuild import clone, move, refill
 from penstock.plan.running import Running, is_ordered
 from penstock.plan.same import Feeding, compare
@@ -35,7 +36,7 @@ from penstock.plan.values import NOTHING, Hidden
 from penstock.plan.wording import counted
 from penstock.sql.spark_types import spark_type
 
-ENGINES = ("MergeTree", "AggregatingMergeTree", "Null")
+ENGINES = ("MergeTree", "AggregatingMergeTree", "ReplacingMergeTree", "Null")
 """Engines whose rows are stored as they come and merged by the query that reads them."""
 
 
@@ -45,7 +46,7 @@ def plan_datasource(context: Context, name: str) -> Outcome:
     assert source is not None, "asked for data sources of the project only"
     run = context.running(name)
     outcome = create(context, source) if run is None else _existing(context, run, source)
-    outcome = _expiring(context, source, outcome)
+    outcome = _read_by_engine(context, source, outcome)
     return replace(outcome, problems=(*_engine_problems(source), *outcome.problems))
 
 
@@ -203,12 +204,13 @@ def destructive(message: str, location: Location) -> Problem:
     return Problem("destructive-change", message, location, hint)
 
 
-def _expiring(context: Context, source: DataSource, outcome: Outcome) -> Outcome:
-    """The outcome with the rows that the TTL keeps, and with what it newly hides of live's."""
-    kept = expiry(source)
+def _read_by_engine(context: Context, source: DataSource, outcome: Outcome) -> Outcome:
+    """The outcome with the rows that the TTL keeps and FINAL merges, and with what a TTL newly hides of
+    live's."""
+    kept, merges = expiry(source), merging(source)
     run = context.running(source.name)
-    bound = replace(outcome.binding, keeps=kept.keeps)
-    problems = (*outcome.problems, *kept.problems)
+    bound = replace(outcome.binding, keeps=kept.keeps, merge=merges.rule)
+    problems = (*outcome.problems, *kept.problems, *merges.problems)
     if kept.keeps is None or run is None or same_rows(run.source, source):
         return replace(outcome, binding=bound, problems=problems)
     if bound.table != run.table.id and outcome.clone is None:

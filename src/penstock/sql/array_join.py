@@ -40,6 +40,7 @@ def array_join(block: Block, node: exp.Join) -> Block:
     return replace(
         block,
         source=f"{block.source} {view}",
+        unnested=True,
         translator=block.translator.with_scope(replace(scope, relations=relations)),
     )
 

@@ -45,13 +45,15 @@ class LimitBy:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`group` is None without GROUP BY; `grouped` also where there are only aggregates."""
+    """`group` is None without GROUP BY; `grouped` also where there are only aggregates. `unnested` says that
+    the source ends with a LATERAL VIEW."""
 
     environment: Environment
     tree: exp.Select
     translator: Translator
     source: str = ""
     source_grouped: bool = False
+    unnested: bool = False
     selected: tuple[Selected, ...] = ()
     items: tuple[Item, ...] = ()
     group: tuple[str, ...] | None = None

@@ -42,7 +42,7 @@ CAST = Mode()
 
 
 def convert(value: Typed, want: Type, mode: Mode = CAST) -> Typed | None:
-    """`value` as `want`. A NULL stays NULL; into a type that is not Nullable it is an error."""
+    """`value` as `want`. A NULL stays NULL. The value is written once, a default outside of what binds it."""
     if isinstance(bare(want), t.AggregateFunction):
         return Typed(value.sql, want, spark_type(want)) if same_state(value.type, bare(want)) else None
     if is_null(value):
@@ -50,34 +50,34 @@ def convert(value: Typed, want: Type, mode: Mode = CAST) -> Typed | None:
     known = literal_as(value.constant, bare(want)) if isinstance(value.constant, str) else None
     if known is not None and isinstance(bare(want), (t.Date, t.DateTime, t.DateTime64)):
         return replace(known, type=want, constant=None)
-    if _conversion(value, bare(want), mode) is None:
-        return None
-    return _checked(value, want, mode)
-
-
-def _checked(value: Typed, want: Type, mode: Mode) -> Typed:
-    """A conversion that there is. Its operand is written once, and a default outside of what binds it."""
     default = mode.default if mode.failure == "zero" and not nullable(want) else None
-    inner = Mode("null", mode.overflow) if default is not None else mode
-    sql = let(value.sql, partial(_guarded, value, want, inner))
+    formula = _formula(value, bare(want), Mode("null", mode.overflow) if default is not None else mode)
+    if formula is None:
+        return None
+    sql = let(value.sql, partial(formula.replace, _OPERAND))
     if default is not None:
         sql = f"coalesce({sql}, {default})"
     stays_null = value.nullable and not isinstance(bare(want), _CONTAINERS) and default is None
     return typed(sql, t.Nullable(bare(want)) if mode.failure == "null" or stays_null else want)
 
 
-def _guarded(value: Typed, want: Type, mode: Mode, sql: str) -> str:
-    """The conversion of `sql`, which is the value's, under its mode's rule for what it is not valid for."""
-    value = replace(value, sql=sql)
-    conversion = _conversion(value, bare(want), mode)
-    assert conversion is not None
+_OPERAND = "` operand`"
+"""Stands for the value in a formula, which is made without it: what raises in the value must go on to."""
+
+
+def _formula(value: Typed, want: Type, mode: Mode) -> str | None:
+    """The conversion under its mode's rule for values that it is not valid for."""
+    value = replace(value, sql=_OPERAND)
+    conversion = _conversion(value, want, mode)
+    if conversion is None:
+        return None
     match mode.failure:
         case "error":
-            return _or_error(value, bare(want), conversion)
+            return _or_error(value, want, conversion)
         case "null":
             return _or_null(conversion)
         case "zero":
-            return _or_other(value, conversion, mode.default or value_zero(bare(want)))
+            return _or_other(value, conversion, mode.default or value_zero(want))
 
 
 def _or_error(value: Typed, want: Type, conversion: Conversion) -> str:
@@ -140,7 +140,7 @@ def _nested(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
     match (have, want):
         case (t.Array(old), t.Array(new)):
             element = _element(old, new, overflow)
-            return Conversion(f"transform({value.sql}, `.e` -> {element})") if element is not None else None
+            return Conversion(f"transform({value.sql}, ` e` -> {element})") if element is not None else None
         case (t.Tuple(old_fields), t.Tuple(new_fields)) if len(old_fields) == len(new_fields):
             return Conversion(f"CAST({value.sql} AS {value_type(want)})")
         case _:
@@ -149,7 +149,7 @@ def _nested(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
 
 def _element(old: Type, new: Type, overflow: Overflow) -> str | None:
     """An element of an array: a NULL is an error where the new type has none."""
-    element = convert(typed("`.e`", old), new, Mode("error", overflow))
+    element = convert(typed("` e`", old), new, Mode("error", overflow))
     if element is None or not element.nullable or nullable(new):
         return element.sql if element is not None else None
-    return f"if(`.e` IS NULL, raise_error({text_literal(f'cannot convert NULL to {new}')}), {element.sql})"
+    return f"if(` e` IS NULL, raise_error({text_literal(f'cannot convert NULL to {new}')}), {element.sql})"

@@ -68,11 +68,11 @@ class _Walk:
             return self.arrays[0].sql
         parts = ", ".join(f"{array.sql} AS {quoted(str(place))}" for place, array in enumerate(self.arrays))
         names = [quoted(str(place)) for place in range(len(self.arrays))]
-        fields = ", ".join(f"element_at(`.s`.{name}, `.i` + 1) AS {name}" for name in names)
-        same = " OR ".join(f"size(`.s`.`0`) <> size(`.s`.{name})" for name in names[1:])
-        walk = f"transform(`.s`.`0`, (`.e`, `.i`) -> struct({fields}))"
+        fields = ", ".join(f"element_at(` s`.{name}, ` i` + 1) AS {name}" for name in names)
+        same = " OR ".join(f"size(` s`.`0`) <> size(` s`.{name})" for name in names[1:])
+        walk = f"transform(` s`.`0`, (` e`, ` i`) -> struct({fields}))"
         wrong = "raise_error('the arrays of a lambda have different sizes')"
-        return f"transform(array(struct({parts})), `.s` -> if({same}, {wrong}, {walk}))[0]"
+        return f"transform(array(struct({parts})), ` s` -> if({same}, {wrong}, {walk}))[0]"
 
     @property
     def test(self) -> str:
@@ -80,7 +80,7 @@ class _Walk:
 
     def first_of(self, rows: str) -> str:
         """The first array's elements of walked rows."""
-        return rows if len(self.arrays) == 1 else f"transform({rows}, `.r` -> `.r`.`0`)"
+        return rows if len(self.arrays) == 1 else f"transform({rows}, ` r` -> ` r`.`0`)"
 
 
 def _map(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -136,11 +136,11 @@ def _sorted(descending: str) -> Callable[[Translator, exp.Anonymous], Typed]:
         _, arguments = call_parts(node)
         if not arguments or not isinstance(arguments[0], exp.Lambda):
             array = _arrays(tr, node, arguments)[0]
-            return Typed(_sort(array.sql, "`.l`", "`.r`", descending), array.type, array.spark)
+            return Typed(_sort(array.sql, "` l`", "` r`", descending), array.type, array.spark)
         walk = _Walk(tr, node)
         keyed = f"transform({walk.zipped}, {walk.parameter} -> struct({walk.body.sql} AS k, {walk.parameter} AS v))"
-        ordered = _sort(keyed, "`.l`.k", "`.r`.k", descending)
-        values = f"transform({ordered}, `.s` -> `.s`.v)"
+        ordered = _sort(keyed, "` l`.k", "` r`.k", descending)
+        values = f"transform({ordered}, ` s` -> ` s`.v)"
         return Typed(walk.first_of(values), walk.arrays[0].type, walk.arrays[0].spark)
 
     return form
@@ -149,7 +149,7 @@ def _sorted(descending: str) -> Callable[[Translator, exp.Anonymous], Typed]:
 def _sort(array: str, left: str, right: str, descending: str) -> str:
     a, b = (right, left) if descending else (left, right)
     return (
-        f"array_sort({array}, (`.l`, `.r`) -> CASE WHEN {left} IS NULL AND {right} IS NULL THEN 0 "
+        f"array_sort({array}, (` l`, ` r`) -> CASE WHEN {left} IS NULL AND {right} IS NULL THEN 0 "
         f"WHEN {left} IS NULL THEN 1 WHEN {right} IS NULL THEN -1 "
         f"WHEN {a} < {b} THEN -1 WHEN {a} > {b} THEN 1 ELSE 0 END)"
     )

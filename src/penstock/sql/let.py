@@ -12,7 +12,7 @@ from penstock.sql.parameters import fresh
 
 REPEATED = 160
 """Longer texts are bound: nested formulas would otherwise double the text at every level."""
-_NAME = "`.v`"
+_NAME = "` v`"
 
 
 def let(sql: str, formula: Callable[[str], str]) -> str:

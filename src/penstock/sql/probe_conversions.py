@@ -48,11 +48,11 @@ def faults_of(value: Typed, to: Type, mode: Mode) -> Faults | None:
 
 def _element_faults(array: Typed, old: Type, new: Type, mode: Mode) -> Faults | None:
     """An array fails with one of its elements."""
-    inner = faults_of(typed("`.e`", old), new, mode)
+    inner = faults_of(typed("` e`", old), new, mode)
     if inner is None:
         return None
-    bads = [bad for _, bad in inner] + (["`.e` IS NULL"] if nullable(old) and not nullable(new) else [])
-    return tuple(("fails", f"coalesce(exists({array.sql}, `.e` -> {bad}), false)") for bad in bads)
+    bads = [bad for _, bad in inner] + (["` e` IS NULL"] if nullable(old) and not nullable(new) else [])
+    return tuple(("fails", f"coalesce(exists({array.sql}, ` e` -> {bad}), false)") for bad in bads)
 
 
 def _never_fails(value: Typed, want: Type, mode: Mode) -> bool:
@@ -68,7 +68,7 @@ def _never_fails(value: Typed, want: Type, mode: Mode) -> bool:
             return wraps
         case t.Date() | t.DateTime() | t.DateTime64(), t.Date() | t.DateTime() | t.DateTime64():
             return True
-        case t.Int(bits), t.Date() | t.DateTime() | t.DateTime64() if bits <= 32:
+        case t.Int(bits, signed), t.Date() | t.DateTime() | t.DateTime64() if bits <= 32 and (wraps or not signed):
             return True
         case _:
             return value.spark == value_type(value.bare) and cast_sql(value.sql, value.bare, want) is not None

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from penstock.model.types import Type
 
+FINAL = "__final_"
+"""How the placeholder of a data source begins that is read with FINAL."""
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -19,6 +22,11 @@ class Read:
     placeholder: str
     datasource: str
     columns: tuple[str, ...]
+
+    @property
+    def final(self) -> bool:
+        """Whether the rows are to be merged by the engine's rule."""
+        return self.placeholder.startswith(FINAL)
 
 
 @dataclass(frozen=True, slots=True)

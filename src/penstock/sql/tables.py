@@ -17,11 +17,16 @@ from penstock.sql.environment import Environment, Output
 from penstock.sql.functions.function import UINT64
 from penstock.sql.parameters import is_made_up
 from penstock.sql.problems import refused
+from penstock.sql.query import FINAL
 from penstock.sql.scope import Relation
 from penstock.sql.spark_types import spark_type
+from penstock.sql.translator import check_length
 from penstock.sql.tree import call_name, call_parts
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted
+
+MERGED = ("ReplacingMergeTree",)
+"""Engines whose rows FINAL merges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,15 @@ def table(environment: Environment, node: exp.Expr, place: int) -> Table:
     """The table. Raises Refused."""
     if is_made_up(node.alias_or_name):
         message = f"a table cannot be called `{node.alias_or_name}`"
-        raise refused(environment.text, node, "invalid-name", message, "give it an alias without a dot")
+        raise refused(environment.text, node, "invalid-name", message, "give it an alias that begins with a letter")
+    found = _table(environment, node, place)
+    check_length(environment.text, node, found.sql)
+    return found
+
+
+def _table(environment: Environment, node: exp.Expr, place: int) -> Table:
     if isinstance(node, exp.Final):
-        message = "FINAL is not supported on this engine"
-        raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
+        return _final(environment, node)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         return _subquery(environment.compile(environment, node.this), node.alias or f"__t{place}")
     if not isinstance(node, exp.Table):
@@ -108,12 +118,27 @@ def inlined(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node])
 
 
 def _datasource(environment: Environment, source: DataSource, alias: str) -> Table:
-    placeholder = placeholder_of(environment, source)
+    return _stored(source, alias, placeholder_of(environment, source))
+
+
+def _stored(source: DataSource, alias: str, placeholder: str) -> Table:
     columns = {
         column.name: Typed(f"{quoted(alias)}.{quoted(column.name)}", column.type, spark_type(column.type))
         for column in source.columns
     }
     return Table(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder))
+
+
+def _final(environment: Environment, node: exp.Final) -> Table:
+    """A data source whose engine merges, as it is merged. Raises Refused."""
+    of = node.this
+    source = environment.project.datasource(of.name) if isinstance(of, exp.Table) else None
+    if source is None or source.engine.name not in MERGED:
+        message = "FINAL is not supported on this engine"
+        raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
+    placeholder = f"{FINAL}{source.name}__"
+    environment.uses.table(placeholder, source.name)
+    return _stored(source, of.alias or of.name, placeholder)
 
 
 def placeholder_of(environment: Environment, source: DataSource) -> str:

@@ -32,6 +32,17 @@ def too_deep(text: Text) -> Refused:
     return refused(text, None, "too-deep", "the SQL nests too deeply", "write parts of it as nodes of their own")
 
 
+LONGEST = 1_000_000
+"""Longer SQL is refused: where a formula repeats its operand, each level of nesting multiplies the text."""
+
+
+def check_length(text: Text, node: exp.Expr, sql: str) -> None:
+    """Raises Refused for a node whose Spark SQL is too long to go on with."""
+    if len(sql) > LONGEST:
+        message = f"this becomes more than {LONGEST:,} characters of Spark SQL"
+        raise refused(text, node, "too-deep", message, "nest less, or repeat less")
+
+
 @dataclass(frozen=True, slots=True)
 class Translator:
     """`keys` are the SQL texts of the grouping keys; `locals` the parameters of lambdas around;
@@ -62,6 +73,7 @@ class Translator:
             value = handler(self, node)
         except RecursionError:
             raise too_deep(self.text) from None
+        check_length(self.text, node, value.sql)
         if value.sql in self.keys:
             del self.trace.free[mark:]
         return value

@@ -78,3 +78,8 @@ SELECT count() FROM (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 2);
 SELECT a.lc, sum(b.u8) FROM t a JOIN t b ON a.id = b.id AND b.u8 > 1 GROUP BY a.lc ORDER BY a.lc;
 SELECT lc AS x, max(id) AS id FROM t GROUP BY x ORDER BY x;
 SELECT toStartOfMonth(d) AS m, countIf(u8 > 3) AS big, sumIf(f, u8 > 3) AS fs, avgIf(u8, id > 100) AS e, minIf(id, id > 3) AS mi FROM t GROUP BY m ORDER BY m;
+SELECT t.id, e, u.s AS s FROM t ARRAY JOIN arr AS e LEFT JOIN t AS u ON e = u.id;
+SELECT t.id, e, f, u.lc AS lc FROM t ARRAY JOIN arr AS e, arr AS f INNER JOIN t AS u ON t.id = u.id WHERE u.u8 > 0;
+SELECT t.id, e, u.lc AS lc FROM t LEFT ARRAY JOIN sarr AS e LEFT JOIN t AS u ON t.u8 = u.id;
+SELECT count() AS n FROM t ARRAY JOIN arr CROSS JOIN none;
+SELECT u.lc AS lc, sum(e) AS n FROM t ARRAY JOIN arr AS e LEFT JOIN t AS u ON e = u.id GROUP BY lc;

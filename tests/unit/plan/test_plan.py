@@ -358,7 +358,7 @@ def test_errors_leave_no_steps() -> None:
 def test_all_problems_are_collected() -> None:
     live = first()
     files = {
-        "events.datasource": EVENTS.replace("`n` UInt16", "`n` UInt8").replace("ENGINE M", "ENGINE ReplacingM"),
+        "events.datasource": EVENTS.replace("`n` UInt16", "`n` UInt8").replace("ENGINE M", "ENGINE SummingM"),
         "users.datasource": USERS,
         "users_mv.pipe": VIEW.replace("SELECT user", "SELECT usr"),
     }

@@ -166,10 +166,10 @@ BEST = (_best("argMin", "min"), _best("argMax", "max"))
 
 def _quantile_of(values: str, level: float) -> str:
     """The quantile of an array by linear interpolation; the array is sorted once, under a name."""
-    place = f"(size(`.v`) - 1) * {level}D"
-    low, high = f"`.v`[CAST(floor({place}) AS INT)]", f"`.v`[CAST(ceil({place}) AS INT)]"
+    place = f"(size(` v`) - 1) * {level}D"
+    low, high = f"` v`[CAST(floor({place}) AS INT)]", f"` v`[CAST(ceil({place}) AS INT)]"
     body = f"{low} + ({place} - floor({place})) * ({high} - {low})"
-    return f"transform(array(array_sort({values})), `.v` -> if(size(`.v`) = 0, NULL, {body}))[0]"
+    return f"transform(array(array_sort({values})), ` v` -> if(size(` v`) = 0, NULL, {body}))[0]"
 
 
 def _level(parameters: tuple[float, ...]) -> float:

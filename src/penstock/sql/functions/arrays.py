@@ -50,7 +50,7 @@ def _both(values: Sequence[Typed]) -> tuple[str, str, Type]:
 
 def _has(values: Sequence[Typed]) -> Typed:
     array, value, _ = _both(values)
-    return Typed(f"exists({array}, `.x` -> `.x` <=> {value})", UINT8, "BOOLEAN")
+    return Typed(f"exists({array}, ` x` -> ` x` <=> {value})", UINT8, "BOOLEAN")
 
 
 def _index_of(values: Sequence[Typed]) -> Typed:
@@ -111,14 +111,14 @@ def array_sum_type(of: Type) -> Type:
 def _sum(values: Sequence[Typed]) -> Typed:
     of = array_sum_type(t.bare(element_type(values[0])))
     spark = value_type(of)
-    added = f"(`.a`, `.x`) -> CAST(`.a` + coalesce(`.x`, 0) AS {spark})"
+    added = f"(` a`, ` x`) -> CAST(` a` + coalesce(` x`, 0) AS {spark})"
     return typed(f"aggregate({values[0].sql}, CAST(0 AS {spark}), {added})", of)
 
 
 def _average(values: Sequence[Typed]) -> Typed:
     array_sum_type(t.bare(element_type(values[0])))
     array = values[0].sql
-    total = f"aggregate({array}, 0D, (`.a`, `.x`) -> `.a` + CAST(`.x` AS DOUBLE))"
+    total = f"aggregate({array}, 0D, (` a`, ` x`) -> ` a` + CAST(` x` AS DOUBLE))"
     return typed(f"if(size({array}) = 0, 0D, {total} / size({array}))", t.Float(64))
 
 
@@ -161,11 +161,11 @@ def _slice(values: Sequence[Typed]) -> Typed:
 
 def _join(values: Sequence[Typed]) -> Typed:
     of = element_type(values[0])
-    shown = as_text(typed("`.x`", of)) if of != NOTHING else "`.x`"
+    shown = as_text(typed("` x`", of)) if of != NOTHING else "` x`"
     if shown is None:
         raise BadArguments(f"elements of {of} cannot be joined")
     separator = values[1].sql if len(values) > 1 else "''"
-    return typed(f"array_join(transform({values[0].sql}, `.x` -> {shown}), {separator})", STRING)
+    return typed(f"array_join(transform({values[0].sql}, ` x` -> {shown}), {separator})", STRING)
 
 
 def _make_array(values: Sequence[Typed]) -> Typed:
@@ -188,7 +188,7 @@ def _distance(values: Sequence[Typed]) -> Typed:
     a, b = (as_spark(value, "ARRAY<DOUBLE>") for value in values)
 
     def dot(x: str, y: str) -> str:
-        return f"aggregate(zip_with({x}, {y}, (`.p`, `.q`) -> `.p` * `.q`), 0D, (`.s`, `.v`) -> `.s` + `.v`)"
+        return f"aggregate(zip_with({x}, {y}, (` p`, ` q`) -> ` p` * ` q`), 0D, (` s`, ` v`) -> ` s` + ` v`)"
 
     return typed(f"(1D - {dot(a, b)} / sqrt({dot(a, a)} * {dot(b, b)}))", t.Float(64))
 
@@ -202,13 +202,13 @@ FUNCTIONS: tuple[Function, ...] = (
     _sets("arrayIntersect", "array_intersect", ""),
     _pushed("arrayPushBack", "array_append({0}, {1})"),
     _pushed("arrayPushFront", "array_prepend({0}, {1})"),
-    _same("arrayDistinct", "array_distinct(filter({0}, `.x` -> `.x` IS NOT NULL))"),
+    _same("arrayDistinct", "array_distinct(filter({0}, ` x` -> ` x` IS NOT NULL))"),
     _same("arrayReverse", "reverse({0})"),
     _same(
         "arrayCompact",
-        "transform(filter(transform({0}, (`.x`, `.i`) -> struct(`.x` AS v, "
-        "if(`.i` = 0, false, `.x` <=> {0}[`.i` - 1]) AS r)), "
-        "`.s` -> NOT `.s`.r), `.s` -> `.s`.v)",
+        "transform(filter(transform({0}, (` x`, ` i`) -> struct(` x` AS v, "
+        "if(` i` = 0, false, ` x` <=> {0}[` i` - 1]) AS r)), "
+        "` s` -> NOT ` s`.r), ` s` -> ` s`.v)",
     ),
     Function("arrayFlatten", (1, 1), ("array",), _flatten),
     Function("arraySlice", (2, 3), ("array", "integer"), _slice),

@@ -97,7 +97,7 @@ def _raw(v: str) -> str:
 
 def _raw_array(v: str) -> str:
     elements = f"coalesce(try_cast({v} AS ARRAY<VARIANT>), array())"
-    return f"transform({elements}, `.e` -> to_json(`.e`))"
+    return f"transform({elements}, ` e` -> to_json(` e`))"
 
 
 def _length(values: Sequence[Typed]) -> Typed:
@@ -130,8 +130,8 @@ def _formula(of: Type) -> Callable[[str], str]:
         case t.Bool():
             return lambda v: f"({_bool(v)} <> 0)"
         case t.Array(inner):
-            element = _formula(inner)("`.e`")
-            return lambda v: f"transform(coalesce(try_cast({v} AS ARRAY<VARIANT>), array()), `.e` -> {element})"
+            element = _formula(inner)("` e`")
+            return lambda v: f"transform(coalesce(try_cast({v} AS ARRAY<VARIANT>), array()), ` e` -> {element})"
         case _:
             raise BadArguments(f"`JSONExtract` of {of} is not supported", "String, integers, Float64, Bool, Array")
 

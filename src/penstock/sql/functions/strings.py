@@ -145,15 +145,15 @@ def _position(name: str, template: str) -> Function:
 def _search_any(name: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         value = template.format(values[0].sql)
-        test = f"contains({value}, {template.format('`.n`')})"
-        return Typed(f"exists({values[1].sql}, `.n` -> {test})", null_if_any(UINT8, [values[0]]), "BOOLEAN")
+        test = f"contains({value}, {template.format('` n`')})"
+        return Typed(f"exists({values[1].sql}, ` n` -> {test})", null_if_any(UINT8, [values[0]]), "BOOLEAN")
 
     return Function(name, (2, 2), ("string", "array"), build)
 
 
 def _first_index(name: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        hits = f"transform({values[1].sql}, `.n` -> contains({values[0].sql}, `.n`))"
+        hits = f"transform({values[1].sql}, ` n` -> contains({values[0].sql}, ` n`))"
         return Typed(f"CAST(array_position({hits}, true) AS INT)", null_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("string", "array"), build)

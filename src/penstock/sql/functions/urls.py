@@ -38,7 +38,7 @@ def _split(name: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         separator = constant_text(values[0], "the separator")
         if not separator:
-            parts = f"filter(split({values[1].sql}, ''), `.p` -> `.p` <> '')"
+            parts = f"filter(split({values[1].sql}, ''), ` p` -> ` p` <> '')"
             return typed(parts, t.Array(STRING))
         if name == "splitByChar" and len(separator.encode()) != 1:
             raise BadArguments("the separator of `splitByChar` must be one byte")

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from penstock.sql.array_join import array_join
 from penstock.sql.block import Block
+from penstock.sql.derived import derived
 from penstock.sql.joins import join
 from penstock.sql.tables import Table, table
 
@@ -24,7 +25,10 @@ def sources(block: Block) -> Block:
     block = replace(block, source=first.sql, source_grouped=first.grouped)
     block = _with_relations(block, first)
     for node in block.tree.args.get("joins") or []:
-        block = array_join(block, node) if node.args.get("kind") == "ARRAY" else _joined(block, node)
+        if node.args.get("kind") == "ARRAY":
+            block = array_join(block, node)
+        else:
+            block = _joined(derived(block) if block.unnested else block, node)
     return block
 
 

@@ -1,0 +1,120 @@
+"""Conversions in their modes: what a NULL becomes, what has a default, and how long the SQL is."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from tests.unit.sql.flights import column, datasource, problems, query, text
+
+from penstock.errors import InvalidQuery
+from penstock.model.project import Project
+from penstock.sql.may_raise import may_raise
+from penstock.sql.single import compile_expression
+from penstock.sql.tolerant import tolerant
+
+COLUMNS = {"s": "String", "n": "Nullable(String)", "i": "Int64", "u": "UInt32", "f": "Float64", "d": "Decimal(38, 2)",
+           "arr": "Array(String)", "nulls": "Array(Nullable(String))", "pair": "Tuple(Int32, String)"}  # fmt: skip
+PROJECT = Project.of([datasource("t", COLUMNS)], [])
+
+
+def sql_of(expression: str) -> str:
+    return compile_expression(text(expression), [column(name, of) for name, of in COLUMNS.items()]).sql
+
+
+STRICT = ("toInt32({0})", "toDate({0})", "toDecimal32({0}, 2)", "toUUID({0})", "toFloat64({0})")
+
+
+@pytest.mark.parametrize("call", STRICT)
+def test_a_null_fails_no_strict_conversion(call: str) -> None:
+    assert sql_of(call.format("n")).startswith("if(`n` IS NOT NULL AND NOT (")
+    assert sql_of(call.format("s")).startswith("if(NOT (")
+
+
+def test_a_null_fails_where_an_element_cannot_be_null() -> None:
+    assert "if(` e` IS NULL, raise_error('cannot convert NULL to Int32')" in sql_of("CAST(nulls, 'Array(Int32)')")
+    for strict in ("CAST(nulls, 'Array(Nullable(Int32))')", "CAST(arr, 'Array(Int32)')"):
+        assert "` e` IS NULL" not in sql_of(strict)
+
+
+LENIENT = (
+    "accurateCastOrNull(i, 'Decimal(5, 2)')", "accurateCastOrDefault(i, 'Decimal(5, 2)')",
+    "accurateCastOrNull(i, 'DateTime')", "accurateCastOrDefault(f, 'DateTime')",
+    "accurateCastOrNull(i, 'DateTime64(3)')", "accurateCastOrNull(f, 'Decimal(9, 2)')",
+    "accurateCastOrDefault(d, 'Decimal(5, 1)')", "toDateTimeOrNull(i)",
+    "accurateCastOrNull(i, 'Date')", "accurateCastOrDefault(i, 'DateTime64(6)', toDateTime64('2020-01-01', 6))",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", LENIENT)
+def test_lenient_conversions_have_a_check(call: str) -> None:
+    sql = sql_of(call)
+    assert "raise_error" not in sql
+    assert tolerant(sql).replace("try_cast(0 AS", "CAST(0 AS") == sql or " BETWEEN 0 AND 4294967295" in sql
+
+
+def test_what_never_fails_needs_none() -> None:
+    assert sql_of("accurateCastOrNull(s, 'String')") == "`s`"
+    assert not may_raise(sql_of("accurateCastOrDefault(i, 'String')"))
+    assert "BETWEEN" not in sql_of("accurateCastOrNull(u, 'DateTime')")
+
+
+def test_what_fails_in_the_operand_still_does() -> None:
+    assert sql_of("accurateCastOrNull(CAST(f, 'Int64'), 'Decimal(5, 2)')") == (
+        "try_cast(CAST(`f` AS BIGINT) AS DECIMAL(5,2))"
+    )
+
+
+HINT = "accurateCast is strict; arrayMap(e -> …) converts elements one by one"
+REFUSED = {
+    "accurateCastOrDefault(arr, 'Array(UInt8)')":
+        f"1:8: Array(String) cannot be converted to Array(UInt8) with a default ({HINT})",
+    "accurateCastOrNull(pair, 'Tuple(Int8, String)')":
+        f"1:8: Tuple(Int32, String) cannot be converted to Tuple(Int8, String) with a default ({HINT})",
+    "accurateCastOrNull(d, 'DateTime64(3)')":
+        f"1:8: Decimal(38, 2) cannot be converted to DateTime64(3) with a default ({HINT})",
+    "accurateCastOrNull(arr, 'Int32')": "1:8: Array(String) cannot be converted to Int32",
+    "toDecimal64OrNull(i, 2)": "1:8: the argument must be a String, this is Int64",
+    "parseDateTime64BestEffort(s, i)":
+        "1:8: argument 2 of `parseDateTime64BestEffort` must be a constant, this is Int64",
+    "parseDateTime64BestEffort(s, 7)": "1:8: the precision must be a literal from 0 to 6",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_what_has_no_default_is_refused(call: str) -> None:
+    (problem,) = problems(f"SELECT {call} AS x FROM t", PROJECT)
+    assert problem.partition(": ")[2] == REFUSED[call].partition(": ")[2]
+
+
+def test_best_effort_takes_a_precision() -> None:
+    calls = "parseDateTime64BestEffort(s, 6) AS a, parseDateTime64BestEffortOrNull(s, 3, 'UTC') AS b"
+    found = query(f"SELECT {calls} FROM t", PROJECT)
+    assert [str(of) for _, of in found.columns] == ["DateTime64(6)", "Nullable(DateTime64(3, 'UTC'))"]
+
+
+@pytest.mark.parametrize("call", ["toString(toFloat64OrNull({0}))", "toDate(toString({0}))", "toString(toInt64({0}))"])
+def test_nested_conversions_grow_by_what_each_adds(call: str) -> None:
+    lengths, sql = [], "s"
+    for _ in range(8):
+        sql = call.format(sql)
+        lengths.append(len(sql_of(sql)))
+    steps = [after - before for before, after in pairwise(lengths)]
+    assert max(steps) < 4_000
+
+
+def test_what_becomes_too_long_is_refused_at_its_place() -> None:
+    sql = "s"
+    for _ in range(30):
+        sql = f"concat({sql}, {sql})" if len(sql) < 200 else f"replaceOne({sql}, 'a', 'b')"
+    with pytest.raises(InvalidQuery) as caught:
+        query(f"SELECT {sql} AS x FROM t", PROJECT)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.message) == ("too-deep", "this becomes more than 1,000,000 characters of Spark SQL")
+    assert problem.location is not None
+
+
+def test_tables_that_become_too_long_are_refused() -> None:
+    names = ", ".join(f"c{n} AS (SELECT x.s FROM c{n - 1} AS x CROSS JOIN c{n - 1} AS y)" for n in range(1, 24))
+    (problem,) = problems(f"WITH c0 AS (SELECT s FROM t), {names} SELECT s FROM c23", PROJECT)
+    assert "more than 1,000,000 characters" in problem
