@@ -12,13 +12,12 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from deploy.conftest import Running
-
 from penstock.errors import NotFound
 
 GOLDEN = Path(__file__).parent.parent / "golden/projects"
@@ -107,10 +106,10 @@ def row(number: int, folder: str) -> dict[str, object]:
         "state": ("on", "off")[number % 2],
         "x": number % 1000,
     }
-    return values | SPECIAL.get(folder, lambda _: {})(number)
+    return {**values, **SPECIAL[folder](number)} if folder in SPECIAL else values
 
 
-SPECIAL = {
+SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "08_from_nullable_with_default": lambda number: {"payload": None} if number % 3 else {},
     "08_from_nullable_by_forward_query": lambda number: {"version": None} if number < FIRST else {},
     "09_retype_or_default": lambda number: {"session_id": f"none {number}"} if number < FIRST else {},

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from chdb.session import Session
-from deploy.cases_data import Case
 from tests.differential.engines import shown
 
+from deploy.cases_data import Case
 from penstock.lake.query import Result
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
@@ -73,7 +73,9 @@ class ClickHouse:
             if _moves(old.project, source):
                 self._forward(old, new, source)
             else:
-                self._insert(new, source.name, [[_known(old.project, source, r) for r in each] for each in batches[:cut]])
+                self._insert(
+                    new, source.name, [[_known(old.project, source, r) for r in each] for each in batches[:cut]]
+                )
         self._views(old)
         self._views(new, [source for source in new.project.datasources if not _keeps(case, old.project, source)])
         kept = [source for source in new.project.datasources if _keeps(case, old.project, source)]

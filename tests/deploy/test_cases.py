@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+
 from deploy.cases_data import Case, Posting, load, together
 from deploy.cases_truth import ClickHouse, Rows, Version, plain, question
 from deploy.conftest import Running
-
 from penstock.deploy.options import DeployOptions
 from penstock.errors import Conflict, InvalidProject
 from penstock.model.deployment import Deployment
@@ -56,6 +56,7 @@ class Versions:
     def before(self, deployment: str) -> None:
         for case in self._cases:
             wanted = self._truth(self._clickhouse.before(case))
+            assert all(wanted.values()), "a table without rows shows nothing"
             assert self._answers(case, "before", deployment) == wanted, (case.folder, deployment)
 
     def after(self, deployment: str) -> None:
@@ -103,7 +104,7 @@ def posting(running: Running, cases: list[Case]) -> Iterator[Posting]:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("group", sorted(GROUPS))
-def test_cases(running: Running, clickhouse: ClickHouse, group: str) -> None:
+def test_side_by_side(running: Running, clickhouse: ClickHouse, group: str) -> None:
     cases = [load(folder) for folder in GROUPS[group]]
     old, new = together(cases, "before"), together(cases, "after")
     made = running.deploy(old)

@@ -13,14 +13,16 @@ from penstock.sql.parameters import fresh
 REPEATED = 160
 """Longer texts are bound: nested formulas would otherwise double the text at every level."""
 _NAME = "` v`"
+_SUBQUERY = "(SELECT "
+"""Spark takes none in what a lambda belongs to."""
 
 
 def let(sql: str, formula: Callable[[str], str]) -> str:
     """`formula` applied to a text that stands for `sql`."""
-    if len(sql) <= REPEATED:
+    if len(sql) <= REPEATED or _SUBQUERY in sql:
         return formula(sql)
     tried = formula(_NAME)
-    if tried.count(_NAME) <= 1:
+    if tried.count(_NAME) <= 1 or _SUBQUERY in tried:
         return formula(sql)
     name = fresh("v", tried)
     return f"try_element_at(transform(array({sql}), {name} -> {formula(name)}), 1)"

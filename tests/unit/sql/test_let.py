@@ -18,6 +18,13 @@ def test_what_is_short_or_used_once_is_written_out() -> None:
     assert let(long, lambda v: f"CAST({v} AS INT)") == f"CAST({long} AS INT)"
 
 
+def test_what_holds_a_subquery_is_written_out() -> None:
+    subquery = f"(SELECT max(a) FROM t WHERE {'a' * REPEATED})"
+    assert let(subquery, lambda v: f"{v} + {v}") == f"{subquery} + {subquery}"
+    other = "b" * (REPEATED + 1)
+    assert let(other, lambda v: f"{v} + {v} + {subquery}") == f"{other} + {other} + {subquery}"
+
+
 @given(LONG, LONG)
 def test_two_values_have_two_names(left: str, right: str) -> None:
     sql = let(left, lambda a: let(right, lambda b: f"[{a} {b} {b} {a}]"))
