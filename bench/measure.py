@@ -43,7 +43,8 @@ class Measure:
             found = self._running.deploy(after, DeployOptions(True, False, case.leave, None))
         except InvalidProject as error:
             told = next((each.message for each in error.problems if each.level == "error"), error.message)
-            line, manifest = Line(case, did=f"refused: {told}"), live.manifest
+            moved = NOTHING if case.refused else None
+            line, manifest = Line(case, moved, did=f"refused: {told}"), live.manifest
         else:
             line, manifest = _planned(Line(case), found, live), found.manifest
         line = self._carried_out(case, after, line)
@@ -64,7 +65,7 @@ class Measure:
             self._running.rollback()
             made = self._running.deployment(str(made.id))
         else:
-            why = f" ({made.error['message']})" if made.error else ""
+            why = f" ({made.error['error']})" if made.error else ""
             line = replace(line, did=f"{line.did}; carried out: {made.state}{why}")
         pairs = [(before.get(table, NOTHING), size) for table, size in self._held(made.manifest).items()]
         written = [Size(now.rows - was.rows, now.bytes - was.bytes) for was, now in pairs if now.rows != was.rows]

@@ -7,7 +7,7 @@ the page is in a line or a table's size; nothing is rounded away but bytes.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cases import Case
@@ -37,11 +37,11 @@ bench/cases/graph, the changes are bench/cases/cases.toml.
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A case, and what each way moves for it; None where a way is not to be asked. `created` is what fills
+    """A case, and what each way moves for it; None where it does not do it. `created` is what fills
     tables that are new, whatever the way."""
 
     case: Case
-    moved: Size = NOTHING
+    moved: Size | None = NOTHING
     later: Size = NOTHING
     created: Size = NOTHING
     did: str = ""
@@ -55,6 +55,10 @@ class Line:
             *_cells(self.changed), *_cells(self.everything), f"{self.case.minimum:,}",
         ]  # fmt: skip
         return f"| {' | '.join(cells)} |"
+
+    @property
+    def rows_moved(self) -> int:
+        return self.moved.rows if self.moved is not None else 0
 
     @property
     def reason(self) -> str:
@@ -84,20 +88,36 @@ def _numbers(lines: Sequence[Line]) -> list[str]:
 
 
 def _sums(lines: Sequence[Line]) -> list[str]:
-    """Over the cases that every way can be asked for."""
-    asked = [line for line in lines if line.changed is not None and line.everything is not None]
-    least = sum(1 for line in lines if line.moved.rows <= line.case.minimum)
-    changed = sum((line.changed for line in asked if line.changed is not None), NOTHING)
-    everything = sum((line.everything for line in asked if line.everything is not None), NOTHING)
-    moved = sum((line.moved for line in asked), NOTHING)
-    later = sum((line.later for line in asked), NOTHING)
-    nothing = sum(1 for line in lines if not line.moved.rows)
+    """Over the cases that every way does."""
+    done = [line for line in lines if None not in (line.moved, line.changed, line.everything)]
+    refused = sum(1 for line in lines if line.case.refused)
+    undone = [_named(line) for line in lines if line.moved is None]
+    nothing = sum(1 for line in done if not line.rows_moved)
+    dearer = [_named(line) for line in done if line.rows_moved > line.case.minimum]
+    changed, everything = (_sum(sizes) for sizes in ([x.changed for x in done], [x.everything for x in done]))
+    moved, later = _sum([line.moved for line in done]), _sum([line.later for line in done])
     return [
-        f"{nothing} of {len(lines)} changes move no row; {least} move no more than the minimum. All {len(asked)} that",
-        f"are to be carried out, together: {moved.rows:,} rows ({_bytes(moved)}), and {later.rows:,}",
-        f"settled later; changed and below {changed.rows:,} ({_bytes(changed)}); everything {everything.rows:,}",
-        f"({_bytes(everything)}).",
+        f"Of {len(lines)} changes {refused} are to be refused. Of the {len(done)} that every way does, {nothing}",
+        f"move no row, {len(done) - len(dearer)} no more than the minimum. Together: {moved.rows:,} rows ({_bytes(moved)}),",
+        f"and {later.rows:,} settled later; changed and below {changed.rows:,} ({_bytes(changed)}); everything",
+        f"{everything.rows:,} ({_bytes(everything)}).",
+        "",
+        "More than the minimum:",
+        "",
+        *(f"- {each}" for each in dearer or ["nothing"]),
+        "",
+        "Refused by Penstock today, and not to be refused:",
+        "",
+        *(f"- {each}" for each in undone or ["nothing"]),
     ]
+
+
+def _named(line: Line) -> str:
+    return f"{line.case.number}: {line.case.title}"
+
+
+def _sum(sizes: Iterable[Size | None]) -> Size:
+    return sum((size for size in sizes if size is not None), NOTHING)
 
 
 def _reasons(lines: Sequence[Line]) -> list[str]:

@@ -160,7 +160,7 @@ def test_killed_while_a_deployment_is_carried_out(server: Server) -> None:
     producer = Producer(server, "events", row)
     producer.start()
     time.sleep(2)
-    restart_with(server, "step.ran:2")
+    restart_with(server, "step.ran:1")
     second = server.deploy(V2, promote=False)
     server.died(90)
     die_at(server, ("activate.bound:1", "copy.committed:1"))

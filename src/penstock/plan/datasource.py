@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing_extensions import assert_never
 
 from penstock.errors import Location, Problem
-from penstock.model.datasource import DataSource
+from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import BoundColumn
 from penstock.plan.build import create, stay, views_into
 from penstock.plan.causes import causes
@@ -69,15 +69,18 @@ def _case(context: Context, way: Transition) -> Case:
     name, fitted = way.new.name, fit(way)
     feeding = _feeding(context, way, fitted)
     views = (*(view for view, _ in feeding.kept), *feeding.new)
+    found = _again(context, way, fitted, feeding)
+    unclear = context.is_unclear(name)
     return Case(
         way=way,
         fit=fitted,
         feeding=feeding,
-        again=_again(context, way, fitted, feeding),
+        again=found,
         changes=context.changes_of(name),
-        price=context.price(views) if not context.is_unclear(name) else None,
+        price=context.price(views) if not unclear else None,
+        added=context.price(found.new) if found is not None and not unclear else None,
         causes=causes(context, name, feeding),
-        moved=() if context.is_unclear(name) else context.moved(name),
+        moved=() if unclear else context.moved(name),
         ordered=is_ordered(context.live, way.run) and not takes_rows(way.new),
         wanted=context.options.strategies.get(name),
     )
@@ -92,19 +95,20 @@ def _feeding(context: Context, way: Transition, fitted: Fit) -> Feeding:
 
 
 def _again(context: Context, way: Transition, fitted: Fit, feeding: Feeding) -> Feeding | None:
-    """The views paired by the history they give, where that is all of live's."""
+    """The views paired by the history they give, where that is all of live's and maybe more."""
     if feeding.unchanged or not way.run.views:
         return None
     place = _in_live(way, fitted)
     views = views_into(context, place, "beginning", context.history)
     paired = again(way.run.views, views, tuple(column.physical for column in place.columns))
-    return _actual(paired, feeding) if paired.unchanged else None
+    return _actual(paired, feeding) if paired.kept and not paired.ended else None
 
 
 def _actual(paired: Feeding, feeding: Feeding) -> Feeding:
     """The pairs with the views over the bindings that they will read."""
     views = {(view.pipe, view.node): view for view in (*(new for new, _ in feeding.kept), *feeding.new)}
-    return Feeding(tuple((views[view.pipe, view.node], live) for view, live in paired.kept))
+    kept = tuple((views[view.pipe, view.node], live) for view, live in paired.kept)
+    return Feeding(kept, tuple(views[view.pipe, view.node] for view in paired.new))
 
 
 def _kept(context: Context, case: Case) -> frozenset[str]:
@@ -182,11 +186,21 @@ def _losses(context: Context, case: Case, choice: Choice) -> Iterator[Problem]:
         yield from _lost_history(context, case)
     for column in case.fit.match.dropped:
         message = f"column `{column.name}` of `{name}` is dropped: {rows} lose its value"
-        yield destructive(message, case.way.new.location)
+        problem = destructive(message, case.way.new.location)
+        yield replace(problem, hint=f"{_renamed(case, column)}{problem.hint}")
     # What a view that ends has made stays, unless all is made anew.
     for view in case.feeding.removed if choice.strategy == "recompute" else ():
         message = f"`{view.pipe}` feeds `{name}` no longer: what it made of {rows} goes"
         yield destructive(message, case.way.new.location)
+
+
+def _renamed(case: Case, dropped: Column) -> str:
+    """A hint, where a new column is filled from the field of one that goes."""
+    way = case.way
+    path = way.run.source.path_of(dropped)
+    new = (column for column, origin in case.fit.match.pairs if origin is None)
+    added = [column.name for column in new if way.new.path_of(column) == path]
+    return f"if `{added[0]}` is its new name, add RENAMED_FROM {dropped.name}; " if added and path else ""
 
 
 def _lost_history(context: Context, case: Case) -> Iterator[Problem]:

@@ -42,7 +42,7 @@ def clone(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice:
         (),
         run.size,
         new_problems(way, laid),
-        as_live(run, binding, fit.match, stored(run, fit.columns, fit.match)),
+        as_live(run, binding, fit.match, () if choice.strategy == "recompute" else stored(run, fit.columns, fit.match)),
         Clone(table, run.table.id, fit.widened),
         forgets=source.engine.name == NULL,
     )

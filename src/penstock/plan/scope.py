@@ -52,7 +52,8 @@ def scope(before: Project, after: Project, changes: Iterable[Change], strategies
     named = {name: (text.words & known) - {name} for name, text in texts.items()}
     graph = _graph(after, named)
     narrow = _narrow(before, after, changes, strategies)
-    waiting = sorted({change.resource for change in changes} | set(_gone(before, after, changes)))
+    changed = {change.resource for change in changes}
+    waiting = sorted(changed | set(_gone(before, after, changes)) | (set(strategies) if changed else set()))
     reached = set(waiting)
     for name in waiting:  # grows while it is walked
         for reader in _readers(graph, name, narrow, texts):

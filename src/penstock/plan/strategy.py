@@ -21,7 +21,8 @@ from penstock.plan.wording import listed, told
 @dataclass(frozen=True, slots=True)
 class Case:
     """What is decided about. `again` pairs the views that give all of the table's history as live's
-    do (None: they do not); `price` is what computing them from the beginning reads (None: not known);
+    do, and those that add to it (None: they do not); `price` is what computing them all from the
+    beginning reads, `added` what computing those that add to it does (None: not known);
     `causes` say why its rows cannot stay; `moved` are its sources that become others; `ordered`:
     whether `_seq` tells the rows there are from later ones; `wanted` is what the user asks for."""
 
@@ -31,6 +32,7 @@ class Case:
     again: Feeding | None
     changes: tuple[Change, ...]
     price: Size | None
+    added: Size | None
     causes: tuple[str, ...]
     moved: tuple[str, ...]
     ordered: bool
@@ -120,13 +122,16 @@ def _fed(case: Case) -> _Ways:
     if case.feeding.unchanged and fits:
         return [_stay(case), recompute], []
     in_place = Rejected("in_place", NOTHING, case.cause)
-    if case.again is not None and fits:
+    if case.again is not None and fits and not case.again.new:
         return [Choice("reuse", _spared(case), "clone"), recompute], [in_place]
+    if case.again is not None and fits:
+        added = Choice("recompute", f"{case.cause}; the rows of the other views stay", "clone", case.added)
+        return [added, recompute], [in_place]
     obstacle = _no_forward(case)
     if obstacle is not None:
         return [recompute], [in_place, Rejected("forward", case.size, obstacle)]
     if case.wanted == "recompute":
-        return [recompute], [in_place, *map(_dearer, _forward(case))]
+        return [recompute], [in_place, _dearer(_forward(case)[0])]
     kept = Rejected("recompute", case.price, "FORWARD_QUERY keeps the rows there are")
     return _forward(case), [in_place, kept]
 
