@@ -8,16 +8,13 @@ staging, and each query runs over both by turns, so that both have the same mach
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import statistics
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
+from bridge_report import Column, Measured, Run, report
 from events import bodies
 from pipelines import deployed, fill, pipeline, settle, unsettled
 
@@ -25,7 +22,8 @@ from penstock.deploy.options import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 
 ROWS, REPEATS, WARM = 1_000_000, 9, 2
-LIMIT = 1.3
+LONGEST, LEAST = 30.0, 3
+"""A query that has run for so many seconds over both tables is not repeated more than so many times."""
 SETTLED, BRIDGED = "settled_events", "bridged_events"
 BEFORE = """SCHEMA >
     `timestamp` DateTime `json:$.timestamp`,
@@ -40,16 +38,6 @@ ENGINE_SORTING_KEY timestamp
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column, what it is bridged by (None: it is stored), and a value to look for."""
-
-    name: str
-    type: str
-    by: str | None
-    value: str
-
-
 COLUMNS = (
     Column("session_uuid", "UUID", "toUUID(session_id)", "'00000064-1234-4abc-8def-0000000c155c'"),
     Column("an_hour_later", "DateTime", "timestamp + INTERVAL 1 HOUR", "'2026-01-03 11:00:00'"),
@@ -57,55 +45,14 @@ COLUMNS = (
     Column("pathname", "String", "JSONExtractString(payload, 'pathname')", "'/section/1/page/7'"),
     Column("version", "LowCardinality(String)", None, "'3'"),
 )
+BY = tuple(column for column in COLUMNS if column.by is not None)
+FIRST = (Column("a_day_later", "DateTime", "timestamp + INTERVAL 1 DAY", ""),)
 QUERIES = (
     ("all values", "SELECT uniq({column}) FROM {table}"),
     ("a group each", "SELECT {column}, count() AS rows FROM {table} GROUP BY {column} ORDER BY rows DESC, {column}"
      " LIMIT 10"),
     ("one value", "SELECT count() FROM {table} WHERE {column} = {value}"),
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of a query: seconds on the clock, and of the processor in Spark's process."""
-
-    clock: float
-    processor: float
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The runs of a query over the bridged and over the settled table."""
-
-    column: Column
-    query: str
-    bridged: tuple[Run, ...]
-    settled: tuple[Run, ...]
-
-    @property
-    def ratio(self) -> float:
-        return _median(each.clock for each in self.bridged) / _median(each.clock for each in self.settled)
-
-    @property
-    def work(self) -> float:
-        return _median(each.processor for each in self.bridged) / _median(each.processor for each in self.settled)
-
-    @property
-    def row(self) -> str:
-        by = f"`{self.column.by}`" if self.column.by else "stored in both"
-        times = " | ".join(map(_told, (self.bridged, self.settled)))
-        verdict = "–" if self.column.by is None else "yes" if self.ratio <= LIMIT else "**no**"
-        return f"| {by} | {self.query} | {times} | {self.ratio:.2f} | {self.work:.2f} | {verdict} |"
-
-
-def _median(numbers: Iterable[float]) -> float:
-    return statistics.median(numbers)
-
-
-def _told(runs: Sequence[Run]) -> str:
-    """Milliseconds: the median of the clock, its quartiles, and the median of the processor."""
-    low, middle, high = (1000 * each for each in statistics.quantiles((run.clock for run in runs), n=4))
-    return f"{middle:,.0f} ({low:,.0f}–{high:,.0f}) | {1000 * _median(run.processor for run in runs):,.0f}"
 
 
 def main() -> None:
@@ -118,33 +65,49 @@ def main() -> None:
         seconds = _prepare(running, asked.rows)
         files = {name: _files(running, name) for name in (BRIDGED, SETTLED)}
         found = list(_measure(running, asked.repeats))
-    text = report(found, files, seconds, asked)
+    usual = (asked.rows, asked.repeats) == (ROWS, REPEATS)
+    options = f"--rows {asked.rows} --repeats {asked.repeats}"
+    text = report(
+        found,
+        "make bench-bridge" if usual else f"python bench/bridge.py --write {options}",
+        seconds=seconds, warm=WARM, repeats=asked.repeats, least=LEAST, longest=LONGEST,
+        bridged=files[BRIDGED], settled=files[SETTLED],
+    )  # fmt: skip
     print(text)
     if asked.write:
         (Path(__file__).parent / "results/bridge.md").write_text(text, encoding="utf-8")
 
 
 def _prepare(running: Pipeline, rows: int) -> float:
-    """One table settled and live, the other bridged and in staging; the seconds that settling took."""
-    files = {f"datasources/{name}.datasource": BEFORE.format(more="") for name in (SETTLED, BRIDGED)}
+    """One table settled and live, the other bridged and in staging; the seconds that settling took. Both are
+    settled once before, so that their rows lie in files of the same kind."""
+    files = {_path(name): BEFORE.format(more="") for name in (SETTLED, BRIDGED)}
     deployed(running, files, DeployOptions())
     for name in (SETTLED, BRIDGED):
         fill(running, ((name, body) for source, body in bodies(rows) if source == "analytics_events"))
-    files |= _after(SETTLED)
+    files = {_path(name): _text(FIRST, FIRST) for name in (SETTLED, BRIDGED)}
+    deployed(running, files, DeployOptions())
+    settle(running)
+    files[_path(SETTLED)] = _text((*FIRST, *BY), BY)
     deployed(running, files, DeployOptions())
     seconds = settle(running)
-    staged = deployed(running, files | _after(BRIDGED), DeployOptions(promote=False))
+    files[_path(BRIDGED)] = _text((*FIRST, *BY), BY)
+    staged = deployed(running, files, DeployOptions(promote=False))
     strategies = {each["name"]: each["strategy"] for each in staged.plan["resources"]}  # type: ignore[attr-defined]
     if staged.state != "ready" or strategies[BRIDGED] != "bridge" or unsettled(running):
         raise RuntimeError(f"not as it has to be: {staged.state} {staged.error}, {strategies}")
     return seconds
 
 
-def _after(name: str) -> dict[str, str]:
-    new = [column for column in COLUMNS if column.by is not None]
-    more = "".join(f",\n    `{column.name}` {column.type} `json:$.{column.name}`" for column in new)
+def _path(name: str) -> str:
+    return f"datasources/{name}.datasource"
+
+
+def _text(columns: Sequence[Column], new: Sequence[Column]) -> str:
+    """The data source with more columns, of which some are new."""
+    more = "".join(f",\n    `{column.name}` {column.type} `json:$.{column.name}`" for column in columns)
     said = ", ".join(f"{column.by} AS {column.name}" for column in new)
-    return {f"datasources/{name}.datasource": f"{BEFORE.format(more=more)}\nFORWARD_QUERY >\n    SELECT *, {said}\n"}
+    return f"{BEFORE.format(more=more)}\nFORWARD_QUERY >\n    SELECT *, {said}\n"
 
 
 def _measure(running: Pipeline, repeats: int) -> Iterator[Measured]:
@@ -160,7 +123,10 @@ def _measure(running: Pipeline, repeats: int) -> Iterator[Measured]:
 
 def _by_turns(running: Pipeline, texts: Mapping[str, str], repeats: int) -> dict[str, list[Run]]:
     runs: dict[str, list[Run]] = {name: [] for name in texts}
+    started = time.perf_counter()
     for turn in range(WARM + repeats):
+        if turn >= WARM + LEAST and time.perf_counter() - started > LONGEST:
+            break
         answers = {}
         for name in sorted(texts, reverse=bool(turn % 2)):
             run, answers[name] = _ask(running, texts[name])
@@ -186,62 +152,6 @@ def _files(running: Pipeline, name: str) -> str:
     assert bound is not None
     size = live.sizes[bound.table]
     return f"{size.rows:,} rows in {size.files} files, {size.bytes / 1e6:,.1f} MB"
-
-
-INTRODUCTION = """\
-# What a bridged column costs when it is read
-
-Made by `{command}` (Python {python}; Spark with two cores in the same
-process; load average {load}). A bridged column is computed by its forward query whenever rows
-from before the change are read, until the background has settled it.
-
-Two data sources have the same rows, in the schema of the web analytics example, and both get four columns by
-a FORWARD_QUERY. `settled_events` was promoted and settled ({seconds:.0f} seconds in the background); `bridged_events`
-stays bridged, in staging. Each query runs over both by turns, {warm} times to warm up and {repeats} times that count,
-through the call that answers `/v0/sql`, planning included. The ratio is of medians of the clock, with the
-quartiles in brackets; the processor's seconds are those of Spark's process, which other programs on the machine
-lengthen less. The limit is {limit}.
-
-- `bridged_events`: {bridged}
-- `settled_events`: {settled}
-
-All rows are from before the change, which is the worst a table can be. `version` is stored in both (the last three
-rows): its ratio is what the other files and chance make. *All values* and *a group each* read every row and do
-little else, so that the expression weighs more than in most queries; *one value* shows what settled columns have
-besides: statistics and dictionaries, by which files and pages are passed over.
-
-| bridged by | query | bridged, ms | processor | settled, ms | processor | ratio | of the processor | ≤ {limit} |
-|---|---|---:|---:|---:|---:|---:|---:|---|
-{rows}
-
-{verdict}
-"""
-
-
-def report(found: Sequence[Measured], files: Mapping[str, str], seconds: float, asked: argparse.Namespace) -> str:
-    """The whole page."""
-    usual = (asked.rows, asked.repeats) == (ROWS, REPEATS)
-    options = f"--rows {asked.rows} --repeats {asked.repeats}"
-    return INTRODUCTION.format(
-        command="make bench-bridge" if usual else f"python bench/bridge.py --write {options}",
-        python=platform.python_version(),
-        load=f"{os.getloadavg()[2]:.1f}",
-        seconds=seconds,
-        warm=WARM,
-        repeats=asked.repeats,
-        limit=LIMIT,
-        bridged=files[BRIDGED],
-        settled=files[SETTLED],
-        rows="\n".join(each.row for each in found),
-        verdict=_verdict(found),
-    )
-
-
-def _verdict(found: Sequence[Measured]) -> str:
-    bridged = [each for each in found if each.column.by is not None]
-    over = [f"`{each.column.by}`, {each.query} ({each.ratio:.2f})" for each in bridged if each.ratio > LIMIT]
-    within = f"{len(bridged) - len(over)} of {len(bridged)} queries over bridged columns are within {LIMIT}."
-    return "\n- ".join([f"{within} Over it:\n", *over]) if over else within
 
 
 if __name__ == "__main__":

@@ -98,7 +98,8 @@ def _sums(lines: Sequence[Line]) -> list[str]:
     moved, later = _sum([line.moved for line in done]), _sum([line.later for line in done])
     return [
         f"Of {len(lines)} changes {refused} are to be refused. Of the {len(done)} that every way does, {nothing}",
-        f"move no row, {len(done) - len(dearer)} no more than the minimum. Together: {moved.rows:,} rows ({_bytes(moved)}),",
+        f"move no row, {len(done) - len(dearer)} no more than the minimum.",
+        f"Together: {moved.rows:,} rows ({_bytes(moved)}),",
         f"and {later.rows:,} settled later; changed and below {changed.rows:,} ({_bytes(changed)}); everything",
         f"{everything.rows:,} ({_bytes(everything)}).",
         "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -44,12 +45,17 @@ class Tables:
 
 
 @pytest.fixture(scope="module")
-def tables(spark_session: SparkSession) -> Tables:
+def tables(spark_session: SparkSession) -> Iterator[Tables]:
+    """Views of the same names belong to other tests of the session: they get them back."""
+    names = [f"__all_{source.name}__" for source in PROJECT.datasources]
+    others = {name: spark_session.table(name) for name in names if spark_session.catalog.tableExists(name)}
     for shift, source in enumerate(PROJECT.datasources):
         ddl = ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in source.columns)
         rows = [(row[0] + shift, *row[1:]) for row in ROWS[shift:]]
         spark_session.createDataFrame(rows, ddl).coalesce(1).createOrReplaceTempView(f"__all_{source.name}__")
-    return Tables(spark_session)
+    yield Tables(spark_session)
+    for name, view in others.items():
+        view.createOrReplaceTempView(name)
 
 
 def check(tables: Tables, sql: str, columns: list[str]) -> None:

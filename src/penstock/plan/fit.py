@@ -126,10 +126,11 @@ def _continued(way: Transition, column: Column, origin: Column, placed: Mapping[
     assert live is not None, "a binding has every column of its data source"
     bound = replace(settled(live), name=column.name, type=column.type)
     same_rule = _same_rule(way, column, origin)
-    if same_rule and column.type == origin.type:
-        return _Placed(column, bound)
     said = way.forward.column(column.name) if way.forward else None
-    if said is not None and not keeps_values(said, origin, column.type):
+    computed = said is not None and not keeps_values(said, origin, column.type)
+    if same_rule and column.type == origin.type and not computed:
+        return _Placed(column, bound)
+    if said is not None and computed:
         return _bridge(way, said, Blocked(column, origin, _retyped(column, origin), lossy=False))
     value = _converted(way, column, origin, placed)
     if value is None:

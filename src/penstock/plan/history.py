@@ -19,7 +19,7 @@ from penstock.plan.forward import keeps_values
 from penstock.plan.identifiers import output_names
 from penstock.plan.matching import Match
 from penstock.plan.running import Running, settled
-from penstock.plan.same import Feeding, content, pair
+from penstock.plan.same import Feeding, pair, telling
 from penstock.plan.typeblind import FAMILIES
 from penstock.sql.lineage import lineage, used_columns
 from penstock.sql.prune import prune
@@ -79,6 +79,8 @@ def _copies(way: Transition, column: Column, origin: Column) -> bool:
 def computed(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> frozenset[str]:
     """Of physical columns that views compute anew: those which the views of live compute in the same
     way for the same rows. `after` are the new views over bindings such as these."""
+    if not again(live, after, ()).unchanged:
+        return frozenset()  # other rows: then no column is alike
     alike = _alike(live, after, tuple(fields))
     # Alike part by part is not yet alike together: DISTINCT decides by all of them.
     return frozenset(alike) if again(live, after, alike).unchanged else frozenset()
@@ -94,7 +96,8 @@ def _alike(live: Sequence[View], after: Sequence[View], fields: tuple[str, ...])
 
 def again(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> Feeding:
     """The views of live and the new ones, paired by what they give in some physical columns."""
-    return pair(live, after, lambda view: content(projected(view, fields)))
+    told = telling(live, after)
+    return pair(live, after, lambda view: told(projected(view, fields)))
 
 
 def projected(view: View, fields: Sequence[str]) -> View:

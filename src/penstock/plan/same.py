@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.model.manifest import Source, View
+from penstock.model.manifest import BoundColumn, Source, View
 from penstock.plan.running import unsettled
 from penstock.plan.typeblind import kind_of
 from penstock.plan.viewsql import physical_sql, role
@@ -57,7 +57,7 @@ class Feeding:
 
 def compare(live: Sequence[View], after: Sequence[View]) -> Feeding:
     """Pair the views into one table by what they do."""
-    return pair(live, after, content)
+    return pair(live, after, telling(live, after))
 
 
 def pair(live: Sequence[View], after: Sequence[View], told: Callable[[View], object]) -> Feeding:
@@ -76,18 +76,36 @@ def pair(live: Sequence[View], after: Sequence[View], told: Callable[[View], obj
     return Feeding(tuple(kept), tuple(new), tuple(waiting))
 
 
+def telling(live: Sequence[View], after: Sequence[View]) -> Callable[[View], object]:
+    """How views are to be told apart: by `content`, or, where columns are stored wider in one version,
+    by `content_by_value`."""
+    stored: dict[tuple[str, str], str] = {}
+    for view in (*live, *after):
+        for source in (view.trigger, *view.others):
+            for each in source.binding.columns:
+                known = stored.setdefault((source.binding.table, each.physical), spark_type(each.type))
+                if known != spark_type(each.type):
+                    return content_by_value
+    return content
+
+
 def content(view: View) -> tuple[object, ...]:
     """What a view does, without the names it uses and without where it starts. Which rows its
-    sources accept is not part of it: that is the landing versions' matter."""
-    sources = (view.trigger, *view.others)
-    return view.table, view.fields, physical_sql(view), frozenset(_read(view, source) for source in sources)
+    sources accept is not part of it: that is the landing versions' matter. Types count as Spark has
+    them: the SQL is compiled, so nothing else of them has an effect."""
+    return _content(view, lambda each: spark_type(each.type))
 
 
-def _read(view: View, source: Source) -> tuple[object, ...]:
-    """Types count as Spark has them, and as far as the SQL depends on them: it is compiled, so nothing
-    else of them has an effect."""
-    columns = frozenset(
-        (kind_of(view.sql, each.name, spark_type(each.type)), each.physical, unsettled(each.before))
-        for each in source.binding.columns
-    )
+def content_by_value(view: View) -> tuple[object, ...]:
+    """The same; types count as far as the SQL depends on them."""
+    return _content(view, lambda each: kind_of(view.sql, each.name, spark_type(each.type)))
+
+
+def _content(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
+    reads = frozenset(_read(source, type_of) for source in (view.trigger, *view.others))
+    return view.table, view.fields, physical_sql(view), reads
+
+
+def _read(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
+    columns = frozenset((type_of(each), each.physical, unsettled(each.before)) for each in source.binding.columns)
     return role(source), source.binding.table, columns

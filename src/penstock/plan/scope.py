@@ -17,7 +17,9 @@ from penstock.model.datasource import DataSource
 from penstock.model.pipe import Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.changes import Change, ResourceRenamed
+from penstock.plan.forward import keeps_values, read_forward
 from penstock.plan.wording import columns_of
+from penstock.sql.query import ForwardColumn
 
 _WORD = re.compile(r"\w+")
 _EVERY_COLUMN = re.compile(r"\*|\bCOLUMNS\b|\bAPPLY\b", re.IGNORECASE)
@@ -118,12 +120,29 @@ def _narrow(
     for change in changes:
         found.setdefault(change.resource, set()).update(columns_of(change))
     sources = {name: (before.datasource(name), after.datasource(name)) for name in found}
+    for name, (old, new) in sources.items():
+        found[name] |= _computed(old, new)
     return {
         name: frozenset(columns)
         for name, columns in found.items()
         if name not in strategies and _keeps_its_table(*sources[name])
         if not after.feeders(name) and not before.feeders(name)
     }
+
+
+def _computed(before: DataSource | None, after: DataSource | None) -> set[str]:
+    """The columns to which a forward query of this step gives other values, whatever their type."""
+    forward = read_forward(before, after) if before is not None and after is not None else None
+    if forward is None or before is None or after is None:
+        return set()
+    if forward.problems:
+        return set(after.column_names)
+    return {said.name for said in forward.columns if not _keeps(said, before, after)}
+
+
+def _keeps(said: ForwardColumn, before: DataSource, after: DataSource) -> bool:
+    origin, column = before.column(said.name), after.column(said.name)
+    return origin is not None and column is not None and keeps_values(said, origin, column.type)
 
 
 def _keeps_its_table(before: DataSource | None, after: DataSource | None) -> bool:
