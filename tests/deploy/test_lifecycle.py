@@ -327,3 +327,20 @@ def test_replacing_acts_when_rows_are_read(running: Running) -> None:
         (7, "only"),
     ]
     running.pipeline.discard("staging")
+
+
+def test_a_forward_query_computes_a_column_of_the_same_type(running: Running) -> None:
+    name = "louder"
+    running.deploy(project(name))
+    running.post(name, [row(1, "a"), row(2, "b")])
+    text = LANDING.format(more="") + "\nFORWARD_QUERY >\n    SELECT * REPLACE (upper(code) AS code)\n"
+    staged = running.deploy({f"datasources/{name}.datasource": text}, promote=False)
+    assert staged.state == "ready", staged.error
+    assert running.strategies(staged)[name] == "bridge"
+    running.post(name, [row(3, "a")])
+    assert answer(running, name) == [("a", 2), ("b", 1)]
+    assert answer(running, name, "staging") == [("A", 1), ("B", 1), ("a", 1)]
+    running.promote()
+    assert running.ask(f"SELECT code FROM {name} ORDER BY id") == [("A",), ("B",), ("a",)]
+    again = running.pipeline.deploy(running.files, DeployOptions(True, True, False, None))
+    assert again.plan["changes"] == []
