@@ -18,8 +18,7 @@ from penstock.errors import Conflict
 from penstock.faults import reached
 from penstock.flow.lag import Behind, behind
 from penstock.lake import tables
-from penstock.lake.commit import append
-from penstock.lake.names import qualified
+from penstock.lake.commit import place
 from penstock.lake.snapshots import Progress
 from penstock.model.cursor import Batches, Cursor, History, Tail
 from penstock.model.deployment import Deployment
@@ -127,7 +126,7 @@ def _beginning(core: Core, view: View) -> Cursor:
 
 
 def _commit_progress(core: Core, table: str, progress: Mapping[str, Progress]) -> None:
-    append(core.lake.spark.table(qualified(table)).limit(0), table, progress)
+    place(core.lake, table, progress)
     core.registry.refresh(table)
 
 

@@ -15,11 +15,10 @@ from penstock.deploy.core import Core
 from penstock.errors import Failed, Problem
 from penstock.lake.errors import explain
 from penstock.lake.names import qualified
-from penstock.lake.read import Latest, Part, Slice, accepted, kept, relation
+from penstock.lake.read import Latest, Part, Slice, accepted, kept, relation, with_seq
 from penstock.model.cursor import History, Tail
 from penstock.model.deployment import Deployment
-from penstock.model.manifest import SEQ, Binding, BoundColumn, Manifest, last_seq
-from penstock.model.types import Int
+from penstock.model.manifest import SEQ, Binding, Manifest, last_seq
 from penstock.plan.datasource import destructive
 from penstock.plan.steps import Check, CheckRows
 from penstock.plan.values import Hidden
@@ -42,8 +41,7 @@ class Found:
     @property
     def told(self) -> str:
         values = ", ".join(f"{'NULL' if value is None else repr(value)} ({count:,})" for value, count in self.worst)
-        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
-        return f"{rows}: {self.check.conversion} of {values}"
+        return f"{counted(self.rows)}: {self.check.conversion} of {values}"
 
 
 def check_rows(core: Core, deployment: Deployment, step: CheckRows) -> None:
@@ -84,9 +82,7 @@ def count_hidden(core: Core, hidden: Hidden) -> Problem | None:
 
 
 def _source(live: Binding, part: Part, where: str) -> str:
-    seq = BoundColumn(SEQ, Int(64), SEQ)
-    bound = Binding(live.name, live.table, (*live.columns, seq), live.accepts)
-    return f"(SELECT * FROM {relation(bound, part)} WHERE {where})"
+    return f"(SELECT * FROM {relation(with_seq(replace(live, keeps=None)), part)} WHERE {where})"
 
 
 def _found(core: Core, source: str, checks: Sequence[Check], kinds: Collection[str]) -> list[Found]:

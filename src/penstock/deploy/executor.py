@@ -24,9 +24,8 @@ from penstock.flow.copy import is_complete
 from penstock.flow.lag import behind
 from penstock.flow.work import PRIORITY
 from penstock.lake import tables
-from penstock.lake.commit import append
+from penstock.lake.commit import place
 from penstock.lake.errors import explain
-from penstock.lake.names import qualified
 from penstock.lake.snapshots import Progress
 from penstock.model.cursor import Batches, Tail
 from penstock.model.deployment import Deployment
@@ -145,8 +144,7 @@ def _run(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a
 
 def _touch(core: Core, table: str) -> None:
     """Commit no row: time travel shows a snapshot's own columns, so new ones need a new snapshot."""
-    columns = core.lake.spark.table(qualified(table)).limit(0)
-    append(columns, table, core.registry.refresh(table).progress)
+    place(core.lake, table, core.registry.refresh(table).progress)
     core.registry.refresh(table)
 
 
@@ -159,7 +157,7 @@ def _place_cursors(core: Core, id: int, table: str) -> None:
             through = {stream: batch for at in source.progress.values() for stream, batch in at.through.items()}
             progress[view.id] = Progress(Tail(source.current.id if source.current else -1), through)
     if core.registry.refresh(table).current is None:
-        append(core.lake.spark.table(qualified(table)).limit(0), table, progress)
+        place(core.lake, table, progress)
         core.registry.refresh(table)
 
 

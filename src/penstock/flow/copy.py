@@ -14,12 +14,11 @@ from penstock.flow.registry import Registry
 from penstock.lake.commit import append
 from penstock.lake.history import next_slice
 from penstock.lake.names import quoted
-from penstock.lake.read import Latest, Part, Slice, relation
+from penstock.lake.read import Latest, Part, Slice, relation, with_seq
 from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress, Snapshots
 from penstock.model.cursor import Cursor, History, Tail
-from penstock.model.manifest import SEQ, Binding, BoundColumn, Copy
-from penstock.model.types import Int
+from penstock.model.manifest import SEQ, Copy
 
 NOTHING = Tail(-1)
 """The cursor of a copy whose source had no row: it is complete."""
@@ -58,7 +57,8 @@ def _position(cursor: Cursor | None, source: Snapshots) -> tuple[int, int]:
 
 
 def _commit(lake: Lake, registry: Registry, copy: Copy, part: Part, made: Mapping[str, Progress]) -> int:
-    read = relation(_with_seq(copy.source), part)
+    # Copied rows keep their place.
+    read = relation(with_seq(copy.source), part)
     columns = ", ".join(f"{sql} AS {quoted(field)}" for field, sql in copy.select)
     rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")
     before = registry.snapshots(copy.table).rows
@@ -66,8 +66,3 @@ def _commit(lake: Lake, registry: Registry, copy: Copy, part: Part, made: Mappin
     reached("copy.committed")
     return registry.refresh(copy.table).rows - before
 
-
-def _with_seq(binding: Binding) -> Binding:
-    """The binding with `_seq` as one more column: copied rows keep their place."""
-    seq = BoundColumn(SEQ, Int(64), SEQ)
-    return Binding(binding.name, binding.table, (*binding.columns, seq), binding.accepts)

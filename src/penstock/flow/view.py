@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from penstock.faults import reached
 from penstock.flow.registry import Registry
-from penstock.lake.commit import append
+from penstock.lake.commit import append, place
 from penstock.lake.history import next_slice
-from penstock.lake.names import qualified, quoted
+from penstock.lake.names import quoted
 from penstock.lake.read import Appended, Latest, Part, Slice, relation
 from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress, Snapshots
@@ -69,9 +69,8 @@ def resume(lake: Lake, registry: Registry, view: View, met: int) -> None:
     """Commit, without a row, that a view has what its source had at its meeting: its table came with
     that. The caller holds the target's lock."""
     source = registry.snapshots(view.trigger.binding.table)
-    nothing = lake.spark.table(qualified(view.table)).limit(0)
     progress = Progress(Tail(met), _through(source, met))
-    append(nothing, view.table, registry.with_progress(view.table, view.id, progress))
+    place(lake, view.table, registry.with_progress(view.table, view.id, progress))
     registry.refresh(view.table)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from penstock.lake.names import qualified
+from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress, summary_options
 
 
@@ -21,3 +22,8 @@ def append(rows: DataFrame, table: str, progress: Mapping[str, Progress]) -> Non
     for key, value in summary_options(progress).items():
         writer = writer.option(key, value)
     writer.append()
+
+
+def place(lake: Lake, table: str, progress: Mapping[str, Progress]) -> None:
+    """Commit progress without a row."""
+    append(lake.spark.table(qualified(table)).limit(0), table, progress)

@@ -55,13 +55,17 @@ def relation(binding: Binding, part: Part) -> str:
     return f"(SELECT {columns} FROM {_from(binding.table, part)}{where})"
 
 
+def with_seq(binding: Binding) -> Binding:
+    """The binding with `_seq` as one more column."""
+    return replace(binding, columns=(*binding.columns, BoundColumn(SEQ, Int(64), SEQ)))
+
+
 def merged(binding: Binding) -> str:
     """The rows that FINAL shows."""
     rule = binding.merge
     if rule is None:
         return relation(binding, Latest())
-    seq = BoundColumn(SEQ, Int(64), SEQ)
-    rows = relation(replace(binding, columns=(*binding.columns, seq)), Latest())
+    rows = relation(with_seq(binding), Latest())
     first = ", ".join(f"{each} DESC" for each in (*([quoted(rule.version)] if rule.version else []), SEQ))
     window = f"row_number() OVER (PARTITION BY {', '.join(rule.keys) or '1'} ORDER BY {first})"
     columns = ", ".join(quoted(column.name) for column in binding.columns)
