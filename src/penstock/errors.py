@@ -73,7 +73,9 @@ class PenstockError(Exception):
       Overloaded       429  try again later
       Failed           500  the work failed; the log has the cause
       Unavailable      503  starting, or shutting down
+      Fenced           503  another server has taken over
       NoServer         503  the CLI found nobody at the address
+      StorageFull      507  no room to keep rows
     """
 
     status = 500
@@ -166,6 +168,18 @@ class Unavailable(PenstockError):
     """The server starts or stops."""
 
     status, code = 503, "unavailable"
+
+
+class Fenced(PenstockError):
+    """Another server has taken over; this one may not write any more."""
+
+    status, code = 503, "fenced"
+
+
+class StorageFull(PenstockError):
+    """There is no room to keep what was sent; none of it is kept."""
+
+    status, code = 507, "storage-full"
 
 
 class NoServer(PenstockError):

@@ -88,21 +88,23 @@ def execute(core: Core, id: int, promote: Callable[[int], object]) -> None:
 
 
 def _journalled(core: Core, id: int, entry: Entry) -> None:
+    core.journal.mark(id, entry.ordinal, "intended")
     reached("step.intended")
     _run(core, id, step_from_json(entry.step))
     reached("step.ran")
-    core.journal.done(id, entry.ordinal)
+    core.journal.mark(id, entry.ordinal, "done")
     reached("step.journalled")
 
 
 def _promote(core: Core, id: int, entry: Entry, promote: Callable[[int], object]) -> None:
     """Once, whatever comes of it: a refused promotion is told and left to the user."""
+    core.journal.mark(id, entry.ordinal, "intended")
     if core.deployments.get(id).state == "ready":
         try:
             promote(id)
         except PenstockError as error:
             core.deployments.move(id, "ready", of=only("ready"), error=error.as_json())
-    core.journal.done(id, entry.ordinal)
+    core.journal.mark(id, entry.ordinal, "done")
 
 
 def _fail(core: Core, id: int, error: Exception) -> None:

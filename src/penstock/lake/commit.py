@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 
+from penstock.faults import reached
 from penstock.lake.names import qualified
 from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress, summary_options
@@ -21,7 +22,9 @@ def append(rows: DataFrame, table: str, progress: Mapping[str, Progress]) -> Non
     writer = rows.writeTo(qualified(table)).option("check-ordering", "false")
     for key, value in summary_options(progress).items():
         writer = writer.option(key, value)
+    reached("lake.before")
     writer.append()
+    reached("lake.after")
 
 
 def place(lake: Lake, table: str, progress: Mapping[str, Progress]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from penstock.faults import reached
 from penstock.lake.names import qualified, quoted
 from penstock.lake.session import Lake
 from penstock.model.manifest import SEQ
@@ -18,4 +19,6 @@ def settle_rows(lake: Lake, table: str, values: Mapping[str, str], after: int, u
     """Give the rows with after < `_seq` <= upto the value of each expression (Spark SQL over the
     table's physical columns) in its column. Doing it again changes nothing."""
     sets = ", ".join(f"{quoted(column)} = {expression}" for column, expression in sorted(values.items()))
+    reached("lake.before")
     lake.bulk.sql(f"UPDATE {qualified(table)} SET {sets} WHERE {SEQ} > {after} AND {SEQ} <= {upto}")
+    reached("lake.after")

@@ -13,6 +13,7 @@ from typing import Literal
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 
+from penstock.faults import reached
 from penstock.lake.names import NAMESPACE, qualified, quoted
 from penstock.lake.session import Lake
 from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
@@ -50,7 +51,7 @@ def create_table(lake: Lake, table: Table) -> None:
     hidden = [f"{SEQ} BIGINT"] + ([f"{REJECTS} STRING"] if table.lands else [])
     partition = f" PARTITIONED BY ({', '.join(map(_transform, table.partition))})" if table.partition else ""
     properties = ", ".join(f"'{key}'='{value}'" for key, value in PROPERTIES.items())
-    lake.spark.sql(
+    _change(lake, 
         f"CREATE TABLE IF NOT EXISTS {qualified(table.id)} ({', '.join(fields + hidden)}) USING iceberg{partition}"
         f" TBLPROPERTIES ({properties})"
     )
@@ -64,7 +65,7 @@ def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
     new = [field for field in fields if field.name not in there]
     if new:
         columns = ", ".join(f"{quoted(field.name)} {spark_type(field.type)}" for field in new)
-        lake.spark.sql(f"ALTER TABLE {qualified(table)} ADD COLUMNS ({columns})")
+        _change(lake, f"ALTER TABLE {qualified(table)} ADD COLUMNS ({columns})")
 
 
 def drop_field(lake: Lake, table: str, field: str) -> None:
@@ -77,7 +78,7 @@ def drop_field(lake: Lake, table: str, field: str) -> None:
     keys = [part.source_id for spec in metadata.partition_specs for part in spec.fields]
     keys += [part.source_id for order in metadata.sort_orders for part in order.fields]
     if found.schema().find_field(field).field_id not in keys:
-        lake.spark.sql(f"ALTER TABLE {qualified(table)} DROP COLUMN {quoted(field)}")
+        _change(lake, f"ALTER TABLE {qualified(table)} DROP COLUMN {quoted(field)}")
 
 
 def widen_field(lake: Lake, table: str, field: Field) -> None:
@@ -86,13 +87,13 @@ def widen_field(lake: Lake, table: str, field: Field) -> None:
     have = lake.spark.table(qualified(table)).schema[field.name].dataType.simpleString()
     want = spark_type(field.type)
     if have.upper() != want.upper():
-        lake.spark.sql(f"ALTER TABLE {qualified(table)} ALTER COLUMN {quoted(field.name)} TYPE {want}")
+        _change(lake, f"ALTER TABLE {qualified(table)} ALTER COLUMN {quoted(field.name)} TYPE {want}")
 
 
 def set_sort(lake: Lake, table: str, sort: Sequence[Transform]) -> None:
     """Set the order in which later writes and compactions lay out rows."""
     order = f"LOCALLY ORDERED BY {', '.join(map(_transform, sort))}" if sort else "UNORDERED"
-    lake.spark.sql(f"ALTER TABLE {qualified(table)} WRITE {order}")
+    _change(lake, f"ALTER TABLE {qualified(table)} WRITE {order}")
 
 
 def set_partition(lake: Lake, table: str, partition: Sequence[Transform]) -> None:
@@ -100,9 +101,9 @@ def set_partition(lake: Lake, table: str, partition: Sequence[Transform]) -> Non
     have = _partition_now(lake, table)
     want = tuple(map(_transform, partition))
     for gone in [each for each in have if each not in want]:
-        lake.spark.sql(f"ALTER TABLE {qualified(table)} DROP PARTITION FIELD {gone}")
+        _change(lake, f"ALTER TABLE {qualified(table)} DROP PARTITION FIELD {gone}")
     for new in [each for each in want if each not in have]:
-        lake.spark.sql(f"ALTER TABLE {qualified(table)} ADD PARTITION FIELD {new}")
+        _change(lake, f"ALTER TABLE {qualified(table)} ADD PARTITION FIELD {new}")
 
 
 def clone_table(lake: Lake, table: str, clone: str) -> None:
@@ -114,9 +115,11 @@ def clone_table(lake: Lake, table: str, clone: str) -> None:
     if original is None or load(lake, clone) is not None:
         return
     keep = ", ".join(f"'{key}'='{value}'" for key, value in SHARED.items())
-    lake.spark.sql(f"ALTER TABLE {qualified(table)} SET TBLPROPERTIES ({keep})")
+    _change(lake, f"ALTER TABLE {qualified(table)} SET TBLPROPERTIES ({keep})")
+    reached("lake.before")
     lake.catalog.register_table((NAMESPACE, clone), original.refresh().metadata_location)
-    lake.spark.sql(f"ALTER TABLE {qualified(clone)} SET TBLPROPERTIES ({keep}, 'penstock.clone-of'='{table}')")
+    reached("lake.after")
+    _change(lake, f"ALTER TABLE {qualified(clone)} SET TBLPROPERTIES ({keep}, 'penstock.clone-of'='{table}')")
 
 
 def drop_table(lake: Lake, table: str) -> None:
@@ -124,7 +127,13 @@ def drop_table(lake: Lake, table: str) -> None:
     found = load(lake, table)
     if found is not None:
         purge = "" if found.properties.get("gc.enabled") == "false" else " PURGE"
-        lake.spark.sql(f"DROP TABLE IF EXISTS {qualified(table)}{purge}")
+        _change(lake, f"DROP TABLE IF EXISTS {qualified(table)}{purge}")
+
+
+def _change(lake: Lake, sql: str) -> None:
+    reached("lake.before")
+    lake.spark.sql(sql)
+    reached("lake.after")
 
 
 def list_tables(lake: Lake) -> tuple[str, ...]:

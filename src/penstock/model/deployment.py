@@ -24,7 +24,8 @@ RUNNING: tuple[State, ...] = ("backfilling", "ready", "live", "previous")
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """`base` is the id of the deployment that was live when this one was planned; `files` the
-    project as text by relative path; `plan` the plan's JSON; `error` the problem that failed it."""
+    project as text by relative path; `plan` the plan's JSON; `error` the problem that failed it; `paused`
+    that nothing is done that only this deployment needs."""
 
     id: int
     name: str
@@ -36,3 +37,4 @@ class Deployment:
     plan: Mapping[str, object]
     manifest: Manifest
     error: Mapping[str, object] | None = None
+    paused: bool = False

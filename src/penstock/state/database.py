@@ -2,7 +2,8 @@
 
 In: a SQLAlchemy URL. Out: `Database`, whose `read` and `write` give a connection in a transaction.
 Called by every module of state and by deploy/pipeline. Invariant: a `write` that returned is on
-disk; on SQLite it holds the only write lock from its first statement, so what it read stays true.
+disk; on SQLite it holds the only write lock from its first statement, so what it read stays true; once
+guarded by a token of the lease, nothing is written after another server has taken the lease.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from penstock.errors import Failed
+from penstock.errors import Failed, Fenced
+from penstock.faults import reached
+from penstock.state.schema import lease
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY_MILLISECONDS = 30_000
@@ -33,6 +36,16 @@ class Database:
     def __init__(self, engine: Engine):
         self._engine = engine
         self._writing = engine.execution_options(penstock_writes=True)
+        self._token: int | None = None
+
+    @property
+    def url(self) -> str:
+        """The store's address, with its password."""
+        return self._engine.url.render_as_string(hide_password=False)
+
+    def guard(self, token: int) -> None:
+        """From now on write only while the lease has this token."""
+        self._token = token
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -41,12 +54,25 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Commits at the end of the block, rolls back when it raises."""
+        """Commits at the end of the block, rolls back when it raises. Raises Fenced where another server
+        has taken the lease; then nothing is written."""
+        reached("state.before")
         with self._writing.begin() as connection:
+            if self._token is not None:
+                _hold(connection, self._token)
             yield connection
+        reached("state.after")
 
     def close(self) -> None:
         self._engine.dispose()
+
+
+def _hold(connection: Connection, token: int) -> None:
+    """Keep the lease from being taken until the transaction ends: SQLite has one writer at a time anyway,
+    elsewhere the row is locked."""
+    now = connection.execute(sa.select(lease.c.token).with_for_update(read=True)).scalar_one()
+    if now != token:
+        raise Fenced("another server has taken over this warehouse", hint="this one writes nothing any more and ends")
 
 
 def open_database(url: str) -> Database:

@@ -61,7 +61,7 @@ class Deployments:
         with self._database.write() as connection:
             row = connection.execute(sa.insert(deployments).values(values).returning(deployments)).one()
             for ordinal, step in enumerate(steps):
-                entry = {"deployment": row.id, "ordinal": ordinal, "step": step, "done": False}
+                entry = {"deployment": row.id, "ordinal": ordinal, "step": step}
                 connection.execute(sa.insert(journal).values(entry))
         return _deployment(row)
 
@@ -88,6 +88,23 @@ class Deployments:
         """Change the state. Raises NotFound, Conflict if the state is not among `of`."""
         with self._database.write() as connection:
             apply_move(connection, Move(number, tuple(of), to), error)
+            return _get(connection, number)
+
+    def pause(self, number: int, *, of: Collection[State]) -> Deployment:
+        """Raises NotFound, Conflict if the state is not among `of`."""
+        return self._set_paused(number, of, sa.true())
+
+    def resume(self, number: int, *, of: Collection[State]) -> Deployment:
+        """Raises NotFound, Conflict if the state is not among `of`."""
+        return self._set_paused(number, of, sa.false())
+
+    def _set_paused(self, number: int, of: Collection[State], paused: sa.ColumnElement[bool]) -> Deployment:
+        legal = sa.and_(deployments.c.id == number, deployments.c.state.in_(of))
+        with self._database.write() as connection:
+            if connection.execute(sa.update(deployments).where(legal).values(paused=paused)).rowcount != 1:
+                state = _get(connection, number).state
+                allowed = ", ".join(sorted(of))
+                raise Conflict(f"deployment {number} is {state}; only one that is {allowed} can be paused or resumed")
             return _get(connection, number)
 
     def activate(self, number: int, manifest: Manifest) -> Deployment:

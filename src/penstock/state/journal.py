@@ -1,64 +1,64 @@
-"""What a deployment was about to do and what of it is done, so that a restart goes on there.
+"""What a deployment was about to do, what of it is done and what is undone, so that a restart goes on
+there, forward or back.
 
-In: numbered steps. Out: `Entry` values in order. Called by deploy/executor. Invariant: a step is in
-the journal before it runs, and marked done only after it has run.
+In: numbered steps. Out: `Entry` values in order. Called by deploy/executor and deploy/undo. Invariant:
+a step is marked intended before it runs, done only after it has run, undone only after its inverse.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
 
 from penstock.errors import Conflict
 from penstock.state.database import Database
 from penstock.state.schema import journal
 
+Mark: TypeAlias = Literal["waiting", "intended", "done", "undone"]
+FOLLOWS: dict[Mark, tuple[Mark, ...]] = {
+    "waiting": (),
+    "intended": ("waiting", "intended"),
+    "done": ("intended", "done"),
+    "undone": ("intended", "done", "undone"),
+}
+"""For each mark, those that it may follow: saying a thing again changes nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One step of a deployment."""
+    """One step of a deployment. An intended one may have run, wholly, in part or not at all."""
 
     ordinal: int
     step: str
-    done: bool
+    mark: Mark
+
+    @property
+    def done(self) -> bool:
+        return self.mark == "done"
 
 
 class Journal:
-    """The steps of every deployment."""
+    """The steps of every deployment; they are written when it is created."""
 
     def __init__(self, database: Database):
         self._database = database
 
-    def intend(self, deployment: int, ordinal: int, step: str) -> None:
-        """Say that the step is about to run. Saying it again changes nothing.
-
-        Raises Conflict if the number was given to another step.
-        """
-        values = {"deployment": deployment, "ordinal": ordinal, "step": step, "done": False}
-        known = sa.select(journal.c.step).where(journal.c.deployment == deployment, journal.c.ordinal == ordinal)
-        try:
-            with self._database.write() as connection:
-                said = connection.execute(known).scalar_one_or_none()
-                if said is None:
-                    connection.execute(sa.insert(journal).values(values))
-        except IntegrityError as error:
-            raise Conflict(f"step {ordinal} of deployment {deployment} cannot be written to the journal") from error
-        if said is not None and said != step:
-            raise Conflict(f"step {ordinal} of deployment {deployment} is `{said}` in the journal, not `{step}`")
-
-    def done(self, deployment: int, ordinal: int) -> None:
-        """Say that the step has run. Raises Conflict if it was never intended."""
+    def mark(self, deployment: int, ordinal: int, mark: Mark) -> None:
+        """Say that a step is about to run (`intended`), has run (`done`), is undone. Raises Conflict if
+        that does not follow from what was said of it."""
         this = sa.and_(journal.c.deployment == deployment, journal.c.ordinal == ordinal)
+        legal = sa.and_(this, journal.c.state.in_(FOLLOWS[mark]))
         with self._database.write() as connection:
-            if connection.execute(sa.update(journal).where(this).values(done=True)).rowcount != 1:
-                raise Conflict(f"step {ordinal} of deployment {deployment} is not in the journal")
+            if connection.execute(sa.update(journal).where(legal).values(state=mark)).rowcount != 1:
+                said = connection.execute(sa.select(journal.c.state).where(this)).scalar_one_or_none()
+                raise Conflict(f"step {ordinal} of deployment {deployment} is {said or 'unknown'}, not to be {mark}")
 
     def entries(self, deployment: int) -> tuple[Entry, ...]:
         """In the order of the steps."""
         query = (
-            sa.select(journal.c.ordinal, journal.c.step, journal.c.done)
+            sa.select(journal.c.ordinal, journal.c.step, journal.c.state)
             .where(journal.c.deployment == deployment)
             .order_by(journal.c.ordinal)
         )

@@ -43,6 +43,7 @@ deployments = sa.Table(
     sa.Column("plan", sa.JSON, nullable=False),
     sa.Column("manifest", sa.Text, nullable=False),
     sa.Column("error", sa.JSON(none_as_null=True)),
+    sa.Column("paused", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("deployments_state", "state"),
 )
 
@@ -61,7 +62,7 @@ journal = sa.Table(
     sa.Column("deployment", sa.Integer, sa.ForeignKey("deployments.id"), primary_key=True),
     sa.Column("ordinal", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("step", sa.Text, nullable=False),
-    sa.Column("done", sa.Boolean, nullable=False),
+    sa.Column("state", sa.String(8), nullable=False, server_default="waiting"),
 )
 
 batches = sa.Table(
@@ -73,6 +74,7 @@ batches = sa.Table(
     sa.Column("rows", sa.BigInteger, nullable=False),
     sa.Column("bytes", sa.BigInteger, nullable=False),
     sa.Column("received_at", Moment, nullable=False),
+    sa.Column("digest", sa.String(64)),
 )
 
 batch_keys = sa.Table(
@@ -110,4 +112,30 @@ operations = sa.Table(
     sa.Column("written_bytes", sa.BigInteger, nullable=False),
     sa.Column("error", sa.Text),
     sa.Index("operations_timestamp", "timestamp"),
+)
+
+lease = sa.Table(
+    "lease",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("token", sa.BigInteger, nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False),
+    sa.Column("owner", sa.JSON, nullable=False),
+)
+
+made_tables = sa.Table(
+    "made_tables",
+    METADATA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("uuid", sa.String(36), nullable=False),
+    sa.Column("columns", sa.JSON, nullable=False),
+)
+
+attempts = sa.Table(
+    "attempts",
+    METADATA,
+    sa.Column("table_id", sa.Text, primary_key=True),
+    sa.Column("flow", sa.Text, primary_key=True),
+    sa.Column("deaths", sa.Integer, nullable=False),
+    sa.Column("running", sa.Boolean, nullable=False),
 )

@@ -6,41 +6,49 @@ from penstock.errors import Conflict
 from penstock.model.manifest import Manifest
 from penstock.state.database import Database
 from penstock.state.deployments import Deployments
-from penstock.state.journal import Entry, Journal
+from penstock.state.journal import FOLLOWS, Entry, Journal, Mark
 
 
 @pytest.fixture
 def journal(database: Database) -> Journal:
-    Deployments(database).create("d", None, {}, {}, Manifest())
+    Deployments(database).create("d", None, {}, {}, Manifest(), ["create table a", "activate"])
     return Journal(database)
 
 
 def test_steps_come_back_in_order_with_what_is_done(journal: Journal) -> None:
-    journal.intend(1, 1, "activate")
-    journal.intend(1, 0, "create table a")
-    journal.done(1, 0)
-    assert journal.entries(1) == (Entry(0, "create table a", True), Entry(1, "activate", False))
+    journal.mark(1, 0, "intended")
+    journal.mark(1, 0, "done")
+    journal.mark(1, 1, "intended")
+    assert journal.entries(1) == (Entry(0, "create table a", "done"), Entry(1, "activate", "intended"))
+    assert [entry.done for entry in journal.entries(1)] == [True, False]
 
 
-def test_intending_again_changes_nothing(journal: Journal) -> None:
-    journal.intend(1, 0, "activate")
-    journal.done(1, 0)
-    journal.intend(1, 0, "activate")
-    assert journal.entries(1) == (Entry(0, "activate", True),)
+@pytest.mark.parametrize("mark", ["intended", "done", "undone"])
+def test_saying_it_again_changes_nothing(journal: Journal, mark: Mark) -> None:
+    for each in dict.fromkeys(("intended", mark, mark)):
+        journal.mark(1, 0, each)  # type: ignore[arg-type]
+    journal.mark(1, 0, mark)
+    assert journal.entries(1)[0].mark == mark
 
 
-def test_a_number_is_never_given_to_another_step(journal: Journal) -> None:
-    journal.intend(1, 0, "activate")
-    with pytest.raises(Conflict, match="is `activate` in the journal, not `catch up`"):
-        journal.intend(1, 0, "catch up")
+def test_what_was_never_intended_is_neither_done_nor_undone(journal: Journal) -> None:
+    for mark in ("done", "undone"):
+        with pytest.raises(Conflict, match="step 0 of deployment 1 is waiting"):
+            journal.mark(1, 0, mark)  # type: ignore[arg-type]
 
 
-def test_what_was_never_intended_cannot_be_done(journal: Journal) -> None:
-    with pytest.raises(Conflict):
-        journal.done(1, 3)
+def test_what_is_undone_does_not_run_again(journal: Journal) -> None:
+    journal.mark(1, 0, "intended")
+    journal.mark(1, 0, "undone")
+    with pytest.raises(Conflict, match="is undone"):
+        journal.mark(1, 0, "intended")
 
 
-def test_a_journal_of_nothing_is_empty_and_of_nobody_is_refused(journal: Journal) -> None:
-    assert journal.entries(1) == ()
-    with pytest.raises(Conflict):
-        journal.intend(9, 0, "activate")
+def test_a_step_that_is_not_in_the_journal_is_refused(journal: Journal) -> None:
+    with pytest.raises(Conflict, match="unknown"):
+        journal.mark(1, 7, "intended")
+    assert Journal.entries(journal, 9) == ()
+
+
+def test_no_mark_leads_back_from_undone() -> None:
+    assert all("undone" not in before for mark, before in FOLLOWS.items() if mark != "undone")
