@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-fast check golden bench-plan bench-bridge clean
+.PHONY: help demo test test-fast check fuzz golden chaos bench-plan bench-bridge clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,10 +26,20 @@ check: ## Lint, types and layers
 	@echo "mypy" && $(VENV)/mypy
 	@echo "import-linter" && $(VENV)/lint-imports --no-logo
 
+chaos: ## Every crash point, 50 runs of random kills, two servers (hours); CHAOS="-k kills" takes some of it
+	@scripts/bootstrap test
+	@PENSTOCK_CHAOS=full $(VENV)/python -m pytest -q -s tests/chaos $(CHAOS); status=$$?; \
+		$(VENV)/python scripts/reliability_docs.py; exit $$status
+
+fuzz: ## The server under made-up calls and bodies, at length (PENSTOCK_FUZZ_EXAMPLES a call, 300 unless set)
+	@scripts/bootstrap test
+	@PENSTOCK_FUZZ_EXAMPLES=$${PENSTOCK_FUZZ_EXAMPLES:-300} $(VENV)/python -m pytest -q --timeout=3600 tests/fuzz tests/unit/serve/test_schema.py
+
 golden: ## Write the golden files anew; read the diff before you commit it
 	@scripts/bootstrap test
 	@$(VENV)/python -m pytest tests/golden --update-golden
 	@$(VENV)/python scripts/planning_docs.py
+	@$(VENV)/python scripts/deployment_docs.py
 
 bench-plan: ## What each migration case moves, beside other ways (Spark, some minutes); writes bench/results/plan.md
 	@scripts/bootstrap test

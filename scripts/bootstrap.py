@@ -2,8 +2,8 @@
 
 In: the purpose as the one argument. Out: `.venv` with the package and what the purpose needs, and
 Spark's jars in the package cache. Called by `scripts/bootstrap` (so by make) before every command.
-Invariant: only the standard library; nothing is written outside the folder but package caches; a
-second run with the same pyproject.toml does nothing.
+Invariant: only the standard library; nothing is written outside the folder but package caches (and, for
+the tests, by root, Debian's package of Postgres); a second run with the same pyproject.toml does nothing.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ NOTHING = re.compile(r"(?!)")
 """Matches no line."""
 
 sys.path.insert(0, str(ROOT / "src"))
+import postgres_programs  # noqa: E402
+
 from penstock.errors import PenstockError  # noqa: E402
 from penstock.lake.java import java_home  # noqa: E402
 
@@ -48,7 +50,9 @@ def main(purpose: str) -> None:
         find_java()
     once(f"{purpose}-packages", lambda: install(purpose), ROOT / "pyproject.toml")
     if PURPOSES[purpose]:
-        once("jars", fetch_jars, ROOT / "src/penstock/lake/session.py")
+        once("jars", fetch_jars, ROOT / "src/penstock/lake/packages.py")
+    if purpose == "test":
+        once("postgres", find_postgres, ROOT / "scripts/postgres_programs.py")
 
 
 def find_java() -> None:
@@ -84,6 +88,13 @@ def make_venv() -> None:
             f"  Debian and Ubuntu:  apt-get install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
         )
     run([sys.executable, "-m", "venv", "--clear", str(VENV)])
+
+
+def find_postgres() -> None:
+    if postgres_programs.programs() is None:
+        say("Looking for Postgres, on which some of the tests run")
+        if not postgres_programs.install():
+            say(f"  there is none: those tests are skipped ({postgres_programs.HOW})")
 
 
 def fetch_jars() -> None:

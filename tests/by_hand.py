@@ -8,9 +8,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from penstock.errors import Location
+from penstock.flow.arrivals import Arrivals
 from penstock.flow.lag import behind
+from penstock.flow.pace import Pace, Rate
 from penstock.flow.registry import Registry
-from penstock.flow.segments import write_segment
+from penstock.flow.segments import Segments
 from penstock.flow.stepper import Limits, Stepper
 from penstock.flow.work import Work, work_of
 from penstock.lake import tables
@@ -44,6 +46,7 @@ class ByHand:
         self.lake = lake
         self.prefix = prefix
         self.inbox = folder / "inbox"
+        self.segments = Segments(self.inbox)
         self.database = open_database(f"sqlite:///{folder / 'state.db'}")
         self.batches = Batches(self.database)
         self.deployments: list[Deployment] = []
@@ -70,9 +73,11 @@ class ByHand:
     def restart(self) -> None:
         """Forget all that is in memory."""
         self.registry = Registry(self.lake)
+        self.arrivals = Arrivals(self.batches.heads())
         self.stepper = Stepper(
-            self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database)
-        )
+            self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database),
+            self.arrivals, Pace(Rate(), lambda: 0.0),
+        )  # fmt: skip
 
     @property
     def live(self) -> Manifest:
@@ -80,9 +85,10 @@ class ByHand:
 
     def post(self, stream: str, lines: Sequence[bytes]) -> None:
         """One batch."""
-        segment, size = write_segment(self.inbox, stream, lines)
-        batch = self.batches.append(stream, segment, len(lines), size, datetime.now(timezone.utc), [])
-        self.stepper.arrived(stream, batch.number)
+        made = self.segments.write(stream, lines)
+        now = datetime.now(timezone.utc)
+        batch = self.batches.append(stream, made.name, len(lines), made.bytes, now, (), made.digest)
+        self.arrivals.add(stream, batch.number)
 
     def runnable(self) -> list[Work]:
         return [work for work in work_of(self.deployments) if self.stepper.has_more(work)]

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from penstock.redaction import redacted
+
 Level = Literal["error", "warning"]
 
 
@@ -49,11 +51,11 @@ class Problem:
         return {
             "code": self.code,
             "level": self.level,
-            "message": self.message,
+            "message": redacted(self.message),
             "file": place.file if place else None,
             "line": place.line if place else None,
             "column": place.column if place else None,
-            "hint": self.hint,
+            "hint": redacted(self.hint) if self.hint else self.hint,
         }
 
 
@@ -91,7 +93,7 @@ class PenstockError(Exception):
         """The error body of the interface contract."""
         problems = self.problems or (Problem(self.code, self.message, hint=self.hint),)
         return {
-            "error": self.message,
+            "error": redacted(self.message),
             "code": self.code,
             "documentation": f"docs/errors.md#{self.code}",
             "problems": [problem.as_json() for problem in problems],

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import httpx
 
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 
 
 class Server:
@@ -33,6 +33,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
         self.kills = 0
+        self.timeout, self.patience = 90.0, START_SECONDS
 
     def start(self, environment: dict[str, str] | None = None) -> None:
         command = [sys.executable, "-m", "penstock.serve.main", "--project", str(self.folder), "--port", str(self.port)]
@@ -75,11 +76,11 @@ class Server:
 
     def client(self) -> httpx.Client:
         token = (self.folder / ".penstock" / "admin_token").read_text().strip()
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=90)
+        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=self.timeout)
 
     def insist(self, call: Callable[[httpx.Client], httpx.Response]) -> httpx.Response:
         """Make a call, again and again while the server is away."""
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + self.patience
         while True:
             try:
                 with self.client() as client:
@@ -90,6 +91,10 @@ class Server:
                 pass
             assert time.monotonic() < deadline, "the server stays away"
             time.sleep(0.1)
+
+    def move_to(self, other: Server) -> None:
+        """From now on calls go to another server of the same warehouse."""
+        self.port, self.url, self.folder = other.port, other.url, other.folder
 
     def sql(self, text: str, deployment: str = "live") -> list[dict[str, object]]:
         answer = self.insist(lambda client: client.get("/v0/sql", params={"q": text, "deployment": deployment}))

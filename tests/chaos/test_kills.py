@@ -15,83 +15,7 @@ import httpx
 import pytest
 
 from chaos.crashing import Producer, Server
-
-V1 = {
-    "penstock.toml": '[spark]\nmaster = "local[2]"\ndriver_memory = "1g"\n',
-    "datasources/events.datasource": """SCHEMA >
-    `id` UInt64 `json:$.id`,
-    `user` String `json:$.user`,
-    `size` String `json:$.size`
-
-ENGINE MergeTree
-ENGINE_SORTING_KEY user
-""",
-    "datasources/per_user.datasource": """SCHEMA >
-    `user` String,
-    `events` AggregateFunction(count),
-    `ids` AggregateFunction(sum, UInt64)
-
-ENGINE AggregatingMergeTree
-ENGINE_SORTING_KEY user
-""",
-    "datasources/total.datasource": """SCHEMA >
-    `one` UInt8,
-    `events` AggregateFunction(count)
-
-ENGINE AggregatingMergeTree
-ENGINE_SORTING_KEY one
-""",
-    "materializations/to_user.pipe": """NODE per_user
-SQL >
-    SELECT user, countState() AS events, sumState(id) AS ids FROM events GROUP BY user
-TYPE materialized
-DATASOURCE per_user
-""",
-    "materializations/to_total.pipe": """NODE total
-SQL >
-    SELECT toUInt8(1) AS one, countMergeState(events) AS events FROM per_user GROUP BY one
-TYPE materialized
-DATASOURCE total
-""",
-}
-RETYPED = """SCHEMA >
-    `id` UInt64 `json:$.id`,
-    `user` String `json:$.user`,
-    `size` UInt32 `json:$.size`
-
-ENGINE MergeTree
-ENGINE_SORTING_KEY id
-
-FORWARD_QUERY >
-    SELECT * REPLACE (toUInt32(size) AS size)
-"""
-V2 = V1 | {
-    "penstock.toml": V1["penstock.toml"] + '[deploy.strategy]\nevents = "forward"\n',
-    "datasources/events.datasource": RETYPED,
-}
-"""Version 2 copies the landing table through a forward query; both views go on from clones of live's."""
-V3 = V1 | {
-    "datasources/events.datasource": RETYPED,
-    "datasources/per_user.datasource": V1["datasources/per_user.datasource"].replace(
-        "UInt64)\n", "UInt64),\n    `last` AggregateFunction(max, UInt64)\n"
-    ),
-    "materializations/to_user.pipe": V1["materializations/to_user.pipe"].replace(
-        "AS ids FROM", "AS ids, maxState(id) AS last FROM"
-    ),
-}
-"""Version 3 bridges the column, makes the first view's target anew, and goes on from a clone below it."""
-
-QUERIES = {
-    "events": "SELECT count() AS rows, uniqExact(id) AS ids, sum(id) AS total FROM events",
-    "per_user": "SELECT countMerge(events) AS rows, sumMerge(ids) AS total FROM per_user",
-    "total": "SELECT countMerge(events) AS rows FROM total",
-}
-
-
-def row(number: int) -> dict[str, object]:
-    """Every 50th row does not fit: its id is negative."""
-    id = number if number % 50 else -number - 1
-    return {"id": id, "user": f"u{number % 7}", "size": str(number % 100)}
+from chaos.versions import QUERIES, V1, V2, V3, row
 
 
 def check(server: Server, posted: int, deployment: str) -> None:
@@ -216,3 +140,19 @@ def test_killed_at_random(server: Server) -> None:
     server.ready()
     posted = producer.finish()
     settled(server, posted, "live", "previous" if server.state(second) == "live" else "staging")
+
+
+def test_told_to_stop_while_a_deployment_is_carried_out(server: Server) -> None:
+    """A kind stop is no failure of the deployment, whatever it waits for: it goes on after the start."""
+    assert server.until(server.deploy(V1, promote=True), "live") == "live"
+    producer = Producer(server, "events", row)
+    producer.start()
+    time.sleep(2)
+    second = server.deploy(V3, promote=False)
+    for seconds in (0.3, 0.8):
+        time.sleep(seconds)
+        server.stop()
+        server.start()
+        server.ready()
+    server.until(second, "ready")
+    settled(server, producer.finish(), "live", "staging")

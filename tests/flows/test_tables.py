@@ -6,9 +6,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from pyspark.sql import DataFrame
 
 from penstock.lake import tables
-from penstock.lake.commit import append
+from penstock.flow.registry import Registry
+from penstock.lake.commit import Overtaken, append, place
 from penstock.lake.history import next_slice
 from penstock.lake.names import qualified
 from penstock.lake.session import Lake
@@ -34,7 +36,8 @@ def table(lake: Lake) -> str:
 def put(lake: Lake, table: str, values: list[int], batch: int) -> None:
     rows = ", ".join(f"({value}, 'x', CAST({value} AS BIGINT))" for value in values)
     frame = lake.spark.sql(f"SELECT * FROM VALUES {rows} AS t(a, b, _seq)")
-    append(frame, table, {"f": Progress(Batches(batch), {"s": batch})})
+    now = read_snapshots(lake, table).current
+    append(frame, table, {"f": Progress(Batches(batch), {"s": batch})}, now.id if now else None)
 
 
 def test_rows_and_progress_are_one_commit(lake: Lake, table: str) -> None:
@@ -45,6 +48,37 @@ def test_rows_and_progress_are_one_commit(lake: Lake, table: str) -> None:
     assert known.progress == {"f": Progress(Batches(2), {"s": 2})}
     assert known.at(known.line[0].id) == {"f": Progress(Batches(1), {"s": 1})}
     assert known.rows == 3
+
+
+def step(lake: Lake, value: int) -> DataFrame:
+    return lake.spark.sql(f"SELECT {value} AS a, 'x' AS b, CAST({value} AS BIGINT) AS _seq")
+
+
+def test_a_step_that_another_server_made_is_not_made_again(lake: Lake, table: str) -> None:
+    """Two that know the same cursor make the same step: the second is refused, and knows more then."""
+    stopped, taker = Registry(lake), Registry(lake)
+    made = {"f": Progress(Batches(1), {"s": 1})}
+    assert stopped.snapshots(table).current is None
+    taker.commit(step(lake, 1), table, made)
+    with pytest.raises(Overtaken):
+        stopped.commit(step(lake, 1), table, made)
+    taker.commit(step(lake, 2), table, {"g": Progress(Batches(2), {"s": 2})})
+    with pytest.raises(Overtaken):
+        stopped.commit(step(lake, 1), table, made)
+    assert read_snapshots(lake, table).rows == 2
+    assert stopped.progress(table, "g") == Progress(Batches(2), {"s": 2})
+
+
+def test_what_comes_between_two_steps_and_is_no_flow_does_not_stop_them(lake: Lake, table: str) -> None:
+    registry = Registry(lake)
+    registry.commit(step(lake, 1), table, {"f": Progress(Batches(1), {"s": 1})})
+    lake.spark.sql(f"UPDATE {qualified(table)} SET b = 'settled' WHERE _seq <= 1")
+    lake.spark.sql(f"INSERT INTO {qualified(table)} VALUES (7, 'outside', 7)")
+    assert registry.commit(step(lake, 2), table, {"f": Progress(Batches(2), {"s": 2})}) == 1
+    lake.spark.sql(f"CALL lake.system.rewrite_data_files(table => 'penstock.{table}')")
+    assert registry.commit(step(lake, 3), table, {"f": Progress(Batches(3), {"s": 3})}) == 1
+    rows = lake.spark.sql(f"SELECT a, b FROM {qualified(table)} ORDER BY a").collect()
+    assert [tuple(row) for row in rows] == [(1, "settled"), (2, "x"), (3, "x"), (7, "outside")]
 
 
 def test_progress_is_found_behind_maintenance(lake: Lake, table: str) -> None:
@@ -116,5 +150,5 @@ def test_slices_hold_each_row_once(lake: Lake, table: str, most_rows: int) -> No
 def test_a_table_without_snapshot(lake: Lake, table: str) -> None:
     assert read_snapshots(lake, table).current is None
     assert read_snapshots(lake, "no_such_table").current is None
-    append(lake.spark.table(qualified(table)).limit(0), table, {"v": Progress(Tail(-1))})
+    place(lake, table, {"v": Progress(Tail(-1))}, None)
     assert read_snapshots(lake, table).progress == {"v": Progress(Tail(-1))}

@@ -1,4 +1,4 @@
-"""`penstock deployment`: list, show, promote, roll back, discard and retire.
+"""`penstock deployment`: list, show, promote, roll back, pause, resume, discard and retire.
 
 In: a deployment's id or name, or live, staging, previous. Out: what became of it. Called by `main`.
 Invariant: one command is one call of the server.
@@ -69,6 +69,20 @@ def discard(session: Session, which: Which = "staging") -> None:
     _tell(session, session.client().delete(f"/v1/deployments/{which}"))
 
 
+@group.command("pause")
+@command
+def pause(session: Session, which: Which = "staging") -> None:
+    """Stop filling a deployment that is not live, without giving it up."""
+    _tell(session, session.client().post(f"/v1/deployments/{which}/pause"))
+
+
+@group.command("resume")
+@command
+def resume(session: Session, which: Which = "staging") -> None:
+    """Go on with a paused deployment where it was."""
+    _tell(session, session.client().post(f"/v1/deployments/{which}/resume"))
+
+
 @group.command("retire")
 @command
 def retire(session: Session, which: Which = "previous") -> None:
@@ -81,4 +95,5 @@ def _tell(session: Session, found: Json) -> None:
         print_json(found)
         return
     name = f" ({found['name']})" if found["name"] else ""
-    console().print(f"deployment {found['id']}{name} is {found['state']}", markup=False)
+    paused = ", paused" if found.get("paused") else ""
+    console().print(f"deployment {found['id']}{name} is {found['state']}{paused}", markup=False)

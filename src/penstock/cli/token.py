@@ -32,7 +32,12 @@ def ls(session: Session) -> None:
 def create(
     session: Session,
     name: Annotated[str, typer.Argument(help="Its name.")],
-    scope: Annotated[list[str], typer.Option("--scope", help="admin, deploy, append or read; repeatable.")],
+    scope: Annotated[
+        list[str],
+        typer.Option(
+            "--scopes", "--scope", help="admin, deploy, append, read, append:NAME, read:NAME; with commas, or repeated."
+        ),
+    ],
 ) -> None:
     """Make a token and show its secret."""
     made = session.client().post("/v0/tokens", {"name": name, "scopes": ",".join(scope)})

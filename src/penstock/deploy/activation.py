@@ -18,7 +18,7 @@ from penstock.errors import Conflict
 from penstock.faults import reached
 from penstock.flow.lag import Behind, behind
 from penstock.lake import tables
-from penstock.lake.commit import place
+from penstock.lake.holds import hold
 from penstock.lake.snapshots import Progress
 from penstock.model.cursor import Batches, Cursor, History, Tail
 from penstock.model.deployment import Deployment
@@ -36,7 +36,7 @@ def start(core: Core, id: int, step: Activate) -> None:
     manifest, clones = deployment.manifest, step.clones
     shared = _newly_shared(core, deployment)
     taken = {*shared, *step.begins, *(each.of for each in clones), *(each.table.id for each in clones)}
-    with _drained(core, manifest, step) as heads, core.scheduler.exclusive(taken):
+    with _drained(core, manifest, step) as heads, core.exclusive(taken):
         for each in clones:
             _clone(core, manifest, each)
         for table in step.begins:
@@ -52,7 +52,7 @@ def start(core: Core, id: int, step: Activate) -> None:
 def _drained(core: Core, manifest: Manifest, step: Activate) -> Iterator[Mapping[str, int]]:
     """If flows will go on where those of live are: live's tables all at the same batch of each stream,
     where landing waits until the block ends. What is posted meanwhile is kept and acknowledged."""
-    heads = core.stepper.heads
+    heads = core.arrivals.heads
     bridged = any(_opens(manifest, each.table.id) for each in step.clones)
     met = any(each.table in step.begins for each in manifest.meets)
     live = core.live()
@@ -96,7 +96,7 @@ def _clone(core: Core, manifest: Manifest, clone: Clone) -> None:
     core.registry.forget(clone.table.id)
     own = {flow.id for flow in manifest.flows if flow.table == clone.table.id}
     known = core.registry.refresh(clone.table.id).progress
-    _commit_progress(core, clone.table.id, {flow: at for flow, at in known.items() if flow in own})
+    core.registry.place(clone.table.id, {flow: at for flow, at in known.items() if flow in own})
     core.registry.forget(clone.of)
 
 
@@ -111,23 +111,26 @@ def _begin(core: Core, manifest: Manifest, table: str) -> None:
         match flow:
             case Copy():
                 at = core.registry.refresh(flow.source.table).current
-                progress |= {flow.id: Progress(History(at.id, -1))} if at is not None else {}
+                if at is not None:
+                    progress[flow.id] = Progress(_held(core, flow, flow.source.table, at.id))
             case View() if meets and flow.starts == "beginning":
                 progress[flow.id] = Progress(_beginning(core, flow))
             case View() | Landing():
                 pass
     if progress:
-        _commit_progress(core, table, progress)
+        core.registry.place(table, progress)
 
 
 def _beginning(core: Core, view: View) -> Cursor:
-    at = core.registry.refresh(view.trigger.binding.table).current
-    return History(at.id, -1) if at is not None else Tail(-1)
+    source = view.trigger.binding.table
+    at = core.registry.refresh(source).current
+    return _held(core, view, source, at.id) if at is not None else Tail(-1)
 
 
-def _commit_progress(core: Core, table: str, progress: Mapping[str, Progress]) -> None:
-    place(core.lake, table, progress)
-    core.registry.refresh(table)
+def _held(core: Core, flow: Copy | View, source: str, snapshot: int) -> Cursor:
+    """The beginning of a history that is read from a snapshot, which stays until then."""
+    hold(core.lake, source, snapshot, (flow.table, flow.id))
+    return History(snapshot, -1)
 
 
 def _stopped(manifest: Manifest, meet: Meet, heads: Mapping[str, int]) -> Meet:

@@ -6,15 +6,25 @@ references only; every decision is in the module that takes it.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
+from penstock.deploy.apart import Apart
+from penstock.deploy.readers import Readers
 from penstock.errors import Conflict, NotFound, did_you_mean
+from penstock.flow.arrivals import Arrivals
+from penstock.flow.lag import Behind, behind
 from penstock.flow.registry import Registry
 from penstock.flow.scheduler import Scheduler
 from penstock.flow.stepper import Stepper
+from penstock.flow.stuck import stuck
 from penstock.flow.work import work_of
 from penstock.lake.session import Lake
 from penstock.model.deployment import Deployment
+from penstock.model.manifest import Manifest
+from penstock.model.settings import Settings
+from penstock.state.attempts import Attempts
 from penstock.state.deployments import Deployments
 from penstock.state.journal import Journal
 from penstock.state.operations import Operations
@@ -40,14 +50,19 @@ class Board:
 class Core:
     """The lake, the flows and the records that deployments change."""
 
+    settings: Settings
     lake: Lake
     registry: Registry
+    arrivals: Arrivals
     stepper: Stepper
     scheduler: Scheduler
     deployments: Deployments
     pointer: Pointer
     journal: Journal
     operations: Operations
+    attempts: Attempts
+    apart: Apart
+    readers: Readers
     board: Board
 
     def assign(self) -> None:
@@ -55,7 +70,35 @@ class Core:
         running = tuple(self.deployments.running())
         pointed = self.pointer.read().live
         self.board.running = Running(running, next((each for each in running if each.id == pointed), None))
-        self.scheduler.assign(work_of(running))
+        paused = {each.id for each in running if each.paused}
+        for id in self.apart.tables.keys() - {each.id for each in running if not each.paused}:
+            self.apart.end(id)
+        self.scheduler.assign([work for work in work_of(running) if not paused.issuperset(work.deployments)])
+
+    @contextmanager
+    def exclusive(self, tables: Collection[str]) -> Iterator[None]:
+        """Hold the tables: whatever writes them ends first, and nothing begins until the block ends."""
+        taken = set(tables)
+        apart = any(taken & theirs for theirs in self.apart.tables.values())
+        with self.apart.halted() if apart else nullcontext(), self.scheduler.exclusive(taken):
+            yield
+
+    def failing(self, attempts: int = 1) -> frozenset[tuple[str, str]]:
+        """The flows that failed so often in a row, as table and flow."""
+        return frozenset(key for key, failure in self.scheduler.failures.items() if failure.attempts >= attempts)
+
+    def late(
+        self, manifest: Manifest, heads: Mapping[str, int], excused: Collection[tuple[str, str]]
+    ) -> tuple[Behind, ...]:
+        """What a version lacks up to these batches, but for what waits for the excused flows: a branch
+        that fails goes on when it is mended, and must not keep anybody from mending it."""
+        held = stuck(manifest, excused) if excused else ()
+        return tuple(each for each in behind(self.registry, manifest, heads) if each.table not in held)
+
+    def lag(self, manifest: Manifest) -> float:
+        """The seconds that the first row has waited which a version lacks (where its flows do not fail)."""
+        late = self.late(manifest, self.arrivals.heads, self.failing())
+        return max((self.arrivals.waited(each.stream, each.at) for each in late), default=0.0)
 
     def live(self) -> Deployment | None:
         return self.board.running.live

@@ -15,11 +15,14 @@ from datetime import datetime, timezone
 from penstock.deploy import promote as switch
 from penstock.deploy.checks import count_hidden, count_rows
 from penstock.deploy.core import Core
-from penstock.deploy.executor import PROMOTE, Stopped, execute, unfinished
+from penstock.deploy.executor import Stopped, execute, unfinished
 from penstock.deploy.fork import fork
 from penstock.deploy.options import DeployOptions
 from penstock.deploy.stepcodec import step_to_json
-from penstock.deploy.sweep import OVER, sweep
+from penstock.deploy.states import OVER, PAUSABLE
+from penstock.deploy.sweep import let_go, sweep
+from penstock.deploy.undo import undo, undone
+from penstock.deploy.words import PROMOTE
 from penstock.errors import InvalidProject, PenstockError, Problem
 from penstock.flow.view import Diverged
 from penstock.lake.history import column_bytes
@@ -59,11 +62,14 @@ class Deployer:
         return made
 
     def resume(self) -> None:
-        """After a start: go on with what was under way, and drop what was left to drop."""
+        """After a start: go on with what was under way, forward or back, and drop what was left to drop."""
         for deployment in self._core.deployments.list():
             if unfinished(self._core, deployment):
                 self._start(deployment.id)
+            elif deployment.state == "discarded" and not undone(self._core, deployment):
+                undo(self._core, deployment)
         sweep(self._core)
+        let_go(self._core)
 
     def promote(self, ref: str | None) -> Deployment:
         with self._switching:
@@ -81,7 +87,26 @@ class Deployer:
         with self._switching:
             gone = switch.discard(self._core, self._core.find(ref or "staging"))
         self._join(gone.id)
+        undo(self._core, gone)
         return self._swept(gone)
+
+    def pause(self, ref: str | None) -> Deployment:
+        """Do nothing more that only this deployment needs, until it is resumed."""
+        return self._paused(ref, self._core.deployments.pause)
+
+    def go_on(self, ref: str | None) -> Deployment:
+        """Resume a paused deployment where it was."""
+        return self._paused(ref, self._core.deployments.resume)
+
+    def _paused(self, ref: str | None, change: Callable[..., Deployment]) -> Deployment:
+        changed = change(self._core.find(ref or "staging").id, of=PAUSABLE)
+        self._core.assign()
+        return changed
+
+    def idle(self, id: int) -> None:
+        """Nobody reads a deployment any more: if it is over, its tables can go."""
+        if self._core.deployments.get(id).state in OVER:
+            threading.Thread(target=_logged, args=(id, lambda: sweep(self._core)), name="sweep", daemon=True).start()
 
     def diverged(self, parting: Diverged) -> None:
         """A shared view met a row that not all its deployments accept: part them, in a thread,
@@ -105,7 +130,7 @@ class Deployer:
     def _plan(self, files: Mapping[str, str], suffix: str, options: DeployOptions) -> Plan:
         loaded = load_files(files)
         _raise_errors(loaded.problems)
-        streams = frozenset(self._core.stepper.heads)
+        streams = frozenset(self._core.arrivals.heads)
         wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
         live = self._live()
         plan = make_plan(live, loaded.project, wanted)

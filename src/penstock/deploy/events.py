@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from penstock.deploy.core import Core
 from penstock.deploy.executor import unfinished
-from penstock.flow.copy import is_complete
 from penstock.flow.lag import behind
-from penstock.model.cursor import Tail
+from penstock.lake.history import Extent, extent, read_upto
+from penstock.model.cursor import History, Tail
 from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Copy, View
 
@@ -34,22 +34,30 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """How far the history of one flow of a deployment is, in rows of its source."""
+    """How far the history of one flow of a deployment is: rows and bytes of the files of its source that
+    were read, and of all there are."""
 
     table: str
     name: str
     flow: str
-    rows: int
-    of: int
-    bytes: int
+    read: Extent
+    all: Extent
     done: bool
+
+    @property
+    def data(self) -> dict[str, object]:
+        """As JSON values."""
+        return {
+            "table": self.table, "name": self.name, "flow": self.flow, "rows": self.read.rows, "of": self.all.rows,
+            "bytes": self.read.bytes, "of_bytes": self.all.bytes, "done": self.done,
+        }  # fmt: skip
 
 
 def events(core: Core, id: int) -> Iterator[Event]:
     """State changes and progress, until the deployment is at rest, or ready and to be promoted by
     hand."""
     shown: State | None = None
-    rates: dict[str, tuple[float, int]] = {}
+    rates: dict[str, tuple[float, Extent]] = {}
     while True:
         deployment = core.deployments.get(id)
         if (
@@ -68,27 +76,26 @@ def events(core: Core, id: int) -> Iterator[Event]:
 
 def fillings(core: Core, deployment: Deployment) -> tuple[Filling, ...]:
     """The copies and the new views of a deployment."""
-    names = {bound.table: bound.name for bound in deployment.manifest.bindings}
     old = _base_tables(core, deployment)
-    found = []
-    for flow in deployment.manifest.flows:
-        if isinstance(flow, (Copy, View)) and flow.table not in old:
-            source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table
-            now = core.registry.snapshots(source)
-            cursor = core.registry.cursor(flow.table, flow.id)
-            done = (
-                is_complete(cursor)
-                if isinstance(flow, Copy)
-                else _reached(cursor, now.current.id if now.current else None)
-            )
-            read = now.rows if done else min(core.stepper.rows_read(flow.table, flow.id), now.rows)
-            size = now.bytes * read // now.rows if now.rows else 0
-            found.append(Filling(flow.table, names.get(flow.table, flow.table), flow.id, read, now.rows, size, done))
-    return tuple(found)
+    return tuple(
+        _filling(core, deployment, flow)
+        for flow in deployment.manifest.flows
+        if isinstance(flow, (Copy, View)) and flow.table not in old
+    )
 
 
-def _reached(cursor: object, newest: int | None) -> bool:
-    return newest is None or (isinstance(cursor, Tail) and cursor.snapshot == newest)
+def _filling(core: Core, deployment: Deployment, flow: Copy | View) -> Filling:
+    """As the cursor in the table says, so that a restart forgets nothing."""
+    source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table
+    now, cursor = core.registry.snapshots(source), core.registry.cursor(flow.table, flow.id)
+    read, every = Extent(0, 0), Extent(now.rows, now.bytes)
+    if isinstance(cursor, History):
+        read = read_upto(core.lake, source, cursor.snapshot, cursor.seq)
+        every = extent(core.lake, source, cursor.snapshot)
+    elif isinstance(cursor, Tail):
+        read = every
+    name = deployment.manifest.name_of(flow.table)
+    return Filling(flow.table, name, flow.id, read, every, isinstance(cursor, Tail))
 
 
 def _base_tables(core: Core, deployment: Deployment) -> set[str]:
@@ -97,12 +104,21 @@ def _base_tables(core: Core, deployment: Deployment) -> set[str]:
     return {table.id for table in core.deployments.get(deployment.base).manifest.tables}
 
 
-def _progress(core: Core, deployment: Deployment, rates: dict[str, tuple[float, int]]) -> Iterator[Event]:
-    now = time.time()
+def _progress(core: Core, deployment: Deployment, before: dict[str, tuple[float, Extent]]) -> Iterator[Event]:
+    now = time.monotonic()
     for each in fillings(core, deployment):
-        since, before = rates.setdefault(each.flow, (now, each.rows))
-        rate = (each.rows - before) / (now - since) if now > since else 0.0
-        data = {"table": each.table, "name": each.name, "flow": each.flow, "rows": each.rows, "of": each.of}
-        yield Event("progress", now, {**data, "bytes": each.bytes, "rate": rate, "done": each.done})
-    late = behind(core.registry, deployment.manifest, core.stepper.heads)
-    yield Event("lag", now, {"behind": len(late)})
+        since, then = before.setdefault(each.flow, (now, each.read))
+        seconds = now - since
+        rate = (each.read.rows - then.rows) / seconds if seconds > 0 else 0.0
+        eta = (each.all.rows - each.read.rows) / rate if rate > 0 else None
+        pace = {"rate": rate, "bytes_rate": (each.read.bytes - then.bytes) / seconds if seconds > 0 else 0.0}
+        yield Event("progress", time.time(), {**each.data, **pace, "eta": eta, "waits": waits(core, deployment)})
+    late = behind(core.registry, deployment.manifest, core.arrivals.heads)
+    yield Event("lag", time.time(), {"behind": len(late), "seconds": core.lag(deployment.manifest)})
+
+
+def waits(core: Core, deployment: Deployment) -> str | None:
+    """Why the histories of a deployment are not filled as fast as could be."""
+    if deployment.paused:
+        return "paused"
+    return "gives way: rows of live wait" if core.stepper.yields else None

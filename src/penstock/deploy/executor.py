@@ -14,17 +14,18 @@ from functools import partial
 from typing_extensions import assert_never
 
 from penstock.deploy.activation import start
+from penstock.deploy.backfill import fill
 from penstock.deploy.checks import check_rows
 from penstock.deploy.core import Core
 from penstock.deploy.states import UNFINISHED, only
 from penstock.deploy.stepcodec import step_from_json
+from penstock.deploy.words import PROMOTE
 from penstock.errors import Failed, PenstockError, Problem
 from penstock.faults import reached
 from penstock.flow.copy import is_complete
 from penstock.flow.lag import behind
 from penstock.flow.work import PRIORITY
 from penstock.lake import tables
-from penstock.lake.commit import place
 from penstock.lake.errors import explain
 from penstock.lake.snapshots import Progress
 from penstock.model.cursor import Batches, Tail
@@ -45,8 +46,6 @@ from penstock.plan.steps import (
 )  # fmt: skip
 from penstock.state.journal import Entry
 
-PROMOTE = "promote"
-"""The journal's entry for a promotion that was asked for with the deployment."""
 ATTEMPTS = 3
 """A flow of its own that fails so often in a row fails a deployment that is not ready yet."""
 log = logging.getLogger("penstock.deploy")
@@ -67,6 +66,7 @@ def execute(core: Core, id: int, promote: Callable[[int], object]) -> None:
     """Run what the journal does not have as done: the steps up to `ready`, then the promotion, if
     one was asked for. A failing step makes the deployment `failed`. Raises Stopped."""
     try:
+        _wait_while_paused(core, id)
         if core.deployments.get(id).state == "planned":
             core.deployments.move(id, "preparing", of=only("planned"))
         left = [entry for entry in core.journal.entries(id) if not entry.done]
@@ -74,7 +74,9 @@ def execute(core: Core, id: int, promote: Callable[[int], object]) -> None:
             if entry.step != PROMOTE:
                 _journalled(core, id, entry)
         if core.deployments.get(id).state == "backfilling":
+            core.apart.end(id)
             core.deployments.move(id, "ready", of=only("backfilling"))
+            core.assign()
         for entry in left:
             if entry.step == PROMOTE:
                 _promote(core, id, entry, promote)
@@ -88,12 +90,21 @@ def execute(core: Core, id: int, promote: Callable[[int], object]) -> None:
 
 
 def _journalled(core: Core, id: int, entry: Entry) -> None:
+    _wait_while_paused(core, id)
     core.journal.mark(id, entry.ordinal, "intended")
     reached("step.intended")
     _run(core, id, step_from_json(entry.step))
     reached("step.ran")
     core.journal.mark(id, entry.ordinal, "done")
     reached("step.journalled")
+
+
+def _wait_while_paused(core: Core, id: int) -> None:
+    """Raises Stopped where the deployment is given up, or the server stops, meanwhile."""
+    while (now := core.deployments.get(id)).paused:
+        if now.state not in UNFINISHED or core.scheduler.stopping:
+            raise Stopped
+        core.scheduler.wait(lambda: not core.deployments.get(id).paused, timeout=1.0)
 
 
 def _promote(core: Core, id: int, entry: Entry, promote: Callable[[int], object]) -> None:
@@ -119,18 +130,18 @@ def _run(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a
         case CreateTable(table):
             tables.create_table(lake, table)
         case AddFields(table, fields):
-            with core.scheduler.exclusive([table]):
+            with core.exclusive([table]):
                 tables.add_fields(lake, table, fields)
                 _touch(core, table)
         case WidenField(table, field, to):
-            with core.scheduler.exclusive([table]):
+            with core.exclusive([table]):
                 tables.widen_field(lake, table, Field(field, to))
                 _touch(core, table)
         case SetSort(table, sort, _):
-            with core.scheduler.exclusive([table]):
+            with core.exclusive([table]):
                 tables.set_sort(lake, table, sort)
         case SetPartition(table, partition, _):
-            with core.scheduler.exclusive([table]):
+            with core.exclusive([table]):
                 tables.set_partition(lake, table, partition)
         case PlaceCursors(table):
             _place_cursors(core, id, table)
@@ -146,8 +157,7 @@ def _run(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a
 
 def _touch(core: Core, table: str) -> None:
     """Commit no row: time travel shows a snapshot's own columns, so new ones need a new snapshot."""
-    place(core.lake, table, core.registry.refresh(table).progress)
-    core.registry.refresh(table)
+    core.registry.place(table, core.registry.refresh(table).progress)
 
 
 def _place_cursors(core: Core, id: int, table: str) -> None:
@@ -159,19 +169,19 @@ def _place_cursors(core: Core, id: int, table: str) -> None:
             through = {stream: batch for at in source.progress.values() for stream, batch in at.through.items()}
             progress[view.id] = Progress(Tail(source.current.id if source.current else -1), through)
     if core.registry.refresh(table).current is None:
-        place(core.lake, table, progress)
-        core.registry.refresh(table)
+        core.registry.place(table, progress)
 
 
 def _catch_up(core: Core, id: int) -> None:
     """Wait until every flow has what had arrived when the wait began; fail if one of the
     deployment's own flows keeps failing."""
-    heads = core.stepper.heads
+    heads = core.arrivals.heads
     while True:
         deployment = core.deployments.get(id)
         if deployment.state != "backfilling":
             raise Stopped
         _raise_failure(core, deployment)
+        fill(core, deployment, core.settings.backfill.own_process_bytes)
         if core.scheduler.wait(partial(_caught_up, core, deployment.manifest, heads), timeout=1.0):
             return _cut_quarantines(core, deployment)
         if core.scheduler.stopping:
@@ -208,7 +218,7 @@ def _raise_failure(core: Core, deployment: Deployment) -> None:
     for key, failure in core.scheduler.failures.items():
         if key in own and failure.attempts >= ATTEMPTS:
             table, flow = key
-            name = next((bound.name for bound in deployment.manifest.bindings if bound.table == table), table)
+            name = deployment.manifest.name_of(table)
             raise Failed(
                 f"filling `{name}` failed: {failure.message}",
                 [Problem("flow-failed", f"{flow} into `{name}`: {failure.message}", hint=_advice(failure.message))],

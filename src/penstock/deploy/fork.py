@@ -23,7 +23,7 @@ def fork(core: Core, id: int, table: str) -> None:
     if deployment.manifest.table(table) is None:
         return
     names = {each: _clone_name(core, each, id) for each in _below(deployment.manifest, table)}
-    with core.scheduler.exclusive(names):
+    with core.exclusive(names):
         for each, clone in names.items():
             tables.clone_table(core.lake, each, clone)
             core.registry.forget(each)

@@ -1,8 +1,8 @@
-"""One server owns a project's warehouse: a lock on a file, and no leftovers of the owner before.
+"""One server owns a project's folder: a lock on a file, and no leftovers of the owner before.
 
-In: the folder of the embedded state. Out: `Owner`, held until the process ends. Called by serve/main
-before anything is opened. Invariant: nobody opens the lake while the JVM of an earlier server still
-runs, since a commit of its could come after the cursors were read.
+In: the folder of the embedded state, and a way to see whether its owner lives. Out: `Owner`, held until
+the process ends. Called by serve/main before anything is opened. Invariant: nobody opens the lake while
+an earlier server of this folder or its JVM still runs: one that shows no sign of life is ended first.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ from typing import IO
 import orjson
 import psutil
 
+from penstock.deploy.hosts import this_host
 from penstock.errors import Conflict
 
 LOCK, RECORD = "owner.lock", "server.json"
 JVM_GRACE = 5.0
+STALL = 30.0
+"""Seconds without a sign of life after which an owner is taken for dead or stopped."""
+LOOK = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,12 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the owner says of itself: the server's process, its JVM's, its address."""
+    """What the owner says of itself: the server's process, its JVM's, its address, its machine."""
 
     server: Process
     jvm: Process | None
     url: str
+    host: str
 
 
 class Owner:
@@ -61,33 +66,61 @@ class Owner:
         self._home = home
         self._lock = lock
 
-    def record(self, jvm: int | None, url: str) -> None:
-        made = Record(Process.of(os.getpid()), Process.of(jvm) if jvm is not None else None, url)
+    def record(self, jvm: int | None, url: str) -> Record:
+        made = Record(Process.of(os.getpid()), Process.of(jvm) if jvm is not None else None, url, this_host())
         fresh = self._home / f"{RECORD}.new"
         fresh.write_bytes(orjson.dumps(asdict(made)))
         fresh.replace(self._home / RECORD)
+        return made
 
     def release(self) -> None:
         (self._home / RECORD).unlink(missing_ok=True)
         self._lock.close()
 
 
-def own(home: Path, waiting: Callable[[Record | None], None] | None) -> Owner:
-    """Take the warehouse. While another server has it, `waiting` is called once with what that
-    says of itself and the call blocks; with None it raises Conflict instead."""
+def own(home: Path, waiting: Callable[[Record | None], None] | None, sign: Callable[[], object]) -> Owner:
+    """Take the folder. While another server has it, `waiting` is called once with what that says of
+    itself and the call blocks; with None it raises Conflict instead. `sign` gives something that
+    changes while the owner lives; where it does not for STALL seconds, a process of this machine is
+    ended: it is stopped or hangs, and must not wake up as a second writer."""
     home.mkdir(parents=True, exist_ok=True)
     lock = (home / LOCK).open("ab")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _locked(lock):
         owner = read_record(home)
         if waiting is None:
             lock.close()
-            raise Conflict(_told(owner)) from None
+            raise Conflict(_told(owner))
         waiting(owner)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _wait(home, lock, sign)
     _end_jvm(read_record(home))
     return Owner(home, lock)
+
+
+def _locked(lock: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _wait(home: Path, lock: IO[bytes], sign: Callable[[], object]) -> None:
+    last, since = sign(), time.monotonic()
+    while not _locked(lock):
+        time.sleep(LOOK)
+        now = sign()
+        if now != last:
+            last, since = now, time.monotonic()
+        elif time.monotonic() - since > STALL:
+            _end_server(read_record(home))
+            since = time.monotonic()
+
+
+def _end_server(owner: Record | None) -> None:
+    """End a server that shows no sign of life, if it is one of this machine."""
+    process = owner.server.find() if owner is not None and owner.host == this_host() else None
+    if process is not None:
+        process.kill()
 
 
 def read_record(home: Path) -> Record | None:
@@ -95,7 +128,7 @@ def read_record(home: Path) -> Record | None:
     try:
         read = orjson.loads((home / RECORD).read_bytes())
         jvm = Process(**read["jvm"]) if read["jvm"] else None
-        return Record(Process(**read["server"]), jvm, read["url"])
+        return Record(Process(**read["server"]), jvm, read["url"], read["host"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

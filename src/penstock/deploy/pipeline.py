@@ -6,30 +6,41 @@ each method is blocking and thread-safe, and raises nothing but `PenstockError`s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from penstock.deploy import ingest
+from penstock.deploy.apart import Apart, Around
+from penstock.deploy.backfill import outgrow, spare_live
 from penstock.deploy.core import Board, Core
 from penstock.deploy.deployer import Deployer
-from penstock.deploy.events import Event, events, fillings
+from penstock.deploy.events import Event, events, fillings, waits
 from penstock.deploy.ingest import Receipt
+from penstock.deploy.landed import landed_everywhere
+from penstock.deploy.opened import inbox_of, limits_of, rate_of, state_url
 from penstock.deploy.options import DeployOptions
-from penstock.deploy.reader import Reader
+from penstock.deploy.reader import Reader, anything
+from penstock.deploy.readers import Readers
 from penstock.deploy.settling import Settler, share_of
+from penstock.flow.arrivals import Arrivals
 from penstock.flow.inbox import Inbox
 from penstock.flow.lag import behind
+from penstock.flow.pace import Pace
 from penstock.flow.registry import Registry
-from penstock.flow.scheduler import Scheduler
-from penstock.flow.stepper import Limits, Stepper
+from penstock.flow.scheduler import Scheduler, Told
+from penstock.flow.stepper import Stepper
 from penstock.flow.view import Diverged
+from penstock.flow.work import PRIORITY, Work
 from penstock.lake.errors import explain
+from penstock.lake.history import Most
 from penstock.lake.query import Result
 from penstock.lake.session import open_lake
 from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings
+from penstock.state.attempts import Attempts
 from penstock.state.batches import Batch, Batches
-from penstock.state.database import open_database
+from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.journal import Journal
 from penstock.state.operations import Operations
@@ -40,28 +51,42 @@ from penstock.state.tokens import Tokens
 class Pipeline:
     """Opens in the constructor (some seconds: Spark starts), runs until `close`."""
 
-    def __init__(self, settings: Settings, home: Path):
-        self._database = open_database(settings.state.url or f"sqlite:///{home / 'state.db'}")
-        lake = open_lake(settings, home)
-        batches, inbox = Batches(self._database), home / "inbox"
-        registry = Registry(lake)
-        operations = Operations(self._database)
-        limits = Limits(settings.flow.max_step_rows, settings.flow.max_step_bytes)
-        stepper = Stepper(lake, registry, batches, inbox, limits, operations)
-        scheduler = Scheduler(stepper, explain, self._diverged)
-        self._core = Core(
-            lake, registry, stepper, scheduler,
-            Deployments(self._database), Pointer(self._database), Journal(self._database), operations, Board(),
-        )  # fmt: skip
-        self._inbox = Inbox(inbox, batches, self._arrived)
-        self._deployer = Deployer(self._core)
-        self._reader = Reader(self._core)
+    def __init__(self, settings: Settings, home: Path, database: Database | None = None):
+        """`database` is the state store, if who calls has opened it and holds its lease."""
+        self._database = database if database is not None else open_database(state_url(settings, home))
+        self._core = self._made(settings, home)
+        core = self._core
+        landed = partial(landed_everywhere, core)
+        self._inbox = Inbox(inbox_of(settings, home), Batches(self._database), self._arrived, settings.inbox, landed)
+        self._deployer = Deployer(core)
+        self._reader = Reader(core)
         self.tokens = Tokens(self._database)
-        self._core.assign()
-        self._settler = Settler(self._core, settings.flow.max_step_rows)
-        scheduler.start()
+        core.assign()
+        self._settler = Settler(core, Most(settings.flow.max_step_rows, settings.flow.max_step_bytes))
+        spare_live(core)
+        core.scheduler.start()
+        core.apart.start()
         self._deployer.resume()
         self._settler.start()
+
+    def _made(self, settings: Settings, home: Path) -> Core:
+        database, lake = self._database, open_lake(settings, home)
+        batches, registry, operations = Batches(database), Registry(lake), Operations(database)
+        arrivals, attempts = Arrivals(batches.heads()), Attempts(database)
+        stepper = Stepper(
+            lake, registry, batches, inbox_of(settings, home), limits_of(settings), operations,
+            arrivals, Pace(rate_of(settings), self._live_lag),
+        )  # fmt: skip
+        told = Told(self._diverged, self._outgrown, lambda work: attempts.lived(work.key))
+        scheduler = Scheduler(stepper, explain, told, float(settings.flow.staging_step_seconds))
+        around = Around(
+            home, settings, database.token, scheduler, registry, attempts, self._live_lag, self._diverged
+        )
+        return Core(
+            settings, lake, registry, arrivals, stepper, scheduler,
+            Deployments(database), Pointer(database), Journal(database), operations, attempts,
+            Apart(around), Readers(self._idle), Board(),
+        )  # fmt: skip
 
     @property
     def ready(self) -> bool:
@@ -76,6 +101,7 @@ class Pipeline:
         """Keep what was posted, end the steps under way, stop Spark."""
         self._inbox.close()
         self._settler.stop()
+        self._core.apart.stop()
         self._core.scheduler.stop()
         self._deployer.close()
         self._core.lake.close()
@@ -89,9 +115,9 @@ class Pipeline:
         """Until the receipt's rows are queryable in live, in every table below. Raises Timeout."""
         return ingest.wait(self._core, receipt, timeout)
 
-    def sql(self, text: str, deployment: str) -> Result:
-        """Answer a SELECT. Raises InvalidQuery, NotFound."""
-        return self._reader.sql(text, deployment)
+    def sql(self, text: str, deployment: str, may: Callable[[str], bool] = anything) -> Result:
+        """Answer a SELECT of what may be read. Raises InvalidQuery, NotFound, Forbidden, Timeout, TooLarge."""
+        return self._reader.sql(text, deployment, may)
 
     def endpoint(self, name: str, parameters: Mapping[str, str], deployment: str) -> Result:
         """Answer an endpoint. Raises NotFound, InvalidRequest, InvalidQuery."""
@@ -124,6 +150,14 @@ class Pipeline:
         """Raises Conflict, NotFound."""
         return self._deployer.retire(ref)
 
+    def pause(self, ref: str | None) -> Deployment:
+        """Raises Conflict, NotFound."""
+        return self._deployer.pause(ref)
+
+    def resume(self, ref: str | None) -> Deployment:
+        """Raises Conflict, NotFound."""
+        return self._deployer.go_on(ref)
+
     def events(self, id: int) -> Iterator[Event]:
         """What the deployment does, until it comes to rest. Raises NotFound."""
         self._core.deployments.get(id)
@@ -132,21 +166,37 @@ class Pipeline:
     def status(self) -> dict[str, object]:
         """What runs, how far it is and what fails, as JSON values."""
         core = self._core
-        heads = core.stepper.heads
+        heads = core.arrivals.heads
         return {
             "streams": dict(heads),
             "deployments": [_deployment_status(core, each, heads) for each in core.board.running.deployments],
+            "apart": {"process": core.apart.process, "tables": sorted(frozenset().union(*core.apart.tables.values()))},
             "failures": [
                 {"table": table, "flow": flow, "message": failure.message, "attempts": failure.attempts}
                 for (table, flow), failure in core.scheduler.failures.items()
             ],
         }
 
+    def spark_ended(self) -> None:
+        """Note what was under way, for versions that are not live, when Spark's process ended."""
+        core = self._core
+        core.attempts.died([work.key for work in core.scheduler.under_way if work.priority > PRIORITY["previous"]])
+
+    def _live_lag(self) -> float:
+        live = self._core.live()
+        return self._core.lag(live.manifest) if live is not None else 0.0
+
+    def _idle(self, deployment: int) -> None:
+        self._deployer.idle(deployment)
+
+    def _outgrown(self, work: Work) -> None:
+        outgrow(self._core, work)
+
     def _diverged(self, parting: Diverged) -> None:
         self._deployer.diverged(parting)
 
     def _arrived(self, batch: Batch) -> None:
-        self._core.stepper.arrived(batch.stream, batch.number)
+        self._core.arrivals.add(batch.stream, batch.number)
         self._core.scheduler.wake()
 
 
@@ -156,6 +206,7 @@ def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, i
         "id": deployment.id,
         "name": deployment.name,
         "state": deployment.state,
+        "paused": deployment.paused,
         "tables": {
             bound.name: {
                 "table": bound.table,
@@ -168,9 +219,6 @@ def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, i
             {"table": each.table, "flow": each.flow, "stream": each.stream, "batches": each.head - each.at}
             for each in late
         ],
-        "filling": [
-            {"name": each.name, "flow": each.flow, "rows": each.rows, "of": each.of}
-            for each in fillings(core, deployment)
-            if not each.done
-        ],
+        "filling": [each.data for each in fillings(core, deployment) if not each.done],
+        "waits": waits(core, deployment),
     }

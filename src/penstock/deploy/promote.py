@@ -9,23 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from penstock.deploy.core import Core
 from penstock.deploy.states import only, sources
 from penstock.errors import Conflict
 from penstock.faults import reached
-from penstock.flow.lag import Behind, behind
+from penstock.flow.lag import Behind
 from penstock.model.deployment import Deployment
 from penstock.state.pointer import Move, Pointed
 
 SWITCH_SECONDS = 60.0
+PERSISTENT = 3
+Flows: TypeAlias = frozenset[tuple[str, str]]
 
 
 def promote(core: Core, deployment: Deployment) -> Deployment:
     """Make a ready deployment live. The one before becomes `previous` and stays fed; the one
     before that is retired.
 
-    Raises Conflict if it is not ready, if live moved since it was planned, or if it lags.
+    Raises Conflict if it is not ready, if live moved since it was planned, if a flow of its own fails, or
+    if it lags too much.
     """
     pointed = core.pointer.read()
     if deployment.state != "ready":
@@ -35,7 +39,8 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
             f"deployment {deployment.id} was planned against deployment {deployment.base}, but {pointed.live} is live",
             hint="discard it and deploy again: the plan is made anew against what is live",
         )
-    with _together(core, deployment, pointed):
+    _check_fit(core, deployment)
+    with _together(core, deployment, pointed, core.failing() & _flows(core.live())):
         moves = [Move(deployment.id, only("ready"), "live")]
         moves += [Move(pointed.live, only("live"), "previous")] if pointed.live is not None else []
         moves += [Move(pointed.previous, only("previous"), "retired")] if pointed.previous is not None else []
@@ -55,7 +60,8 @@ def rollback(core: Core) -> Deployment:
     if pointed.previous is None or pointed.live is None:
         raise Conflict("there is no previous deployment to go back to")
     previous = core.deployments.get(pointed.previous)
-    with _together(core, previous, pointed):
+    # What keeps failing in the version before is no reason to stay with the one after it.
+    with _together(core, previous, pointed, core.failing(attempts=PERSISTENT)):
         moves = [Move(pointed.live, only("live"), "ready"), Move(previous.id, only("previous"), "live")]
         core.pointer.swap(pointed.version, previous.id, None, moves)
         core.assign()
@@ -81,16 +87,41 @@ def discard(core: Core, deployment: Deployment) -> Deployment:
     return gone
 
 
+def _check_fit(core: Core, deployment: Deployment) -> None:
+    """Refuse at once what waiting would not mend: landing waits while versions are brought together."""
+    if deployment.paused:
+        raise Conflict(f"deployment {deployment.id} is paused", hint=f"`penstock deployment resume {deployment.id}`")
+    own = _flows(deployment) - _flows(core.live())
+    for key, failure in core.scheduler.failures.items():
+        if key in own and failure.attempts:
+            name = deployment.manifest.name_of(key[0])
+            message = f"deployment {deployment.id} cannot go live: {key[1]} into `{name}` fails: {failure.message}"
+            raise Conflict(message, hint="`penstock status` shows it; mend it and deploy again")
+    lag, most = core.lag(deployment.manifest), core.settings.deploy.max_lag_seconds
+    if lag > most:
+        late = told_late(core.late(deployment.manifest, core.arrivals.heads, core.failing()))
+        raise Conflict(
+            f"deployment {deployment.id} lags {lag:.0f} seconds, more than the {most} that are allowed: {late}",
+            hint="see `penstock status`; try again when it caught up, or set [deploy] max_lag_seconds",
+        )
+
+
 @contextmanager
-def _together(core: Core, deployment: Deployment, pointed: Pointed) -> Iterator[None]:
+def _together(core: Core, to: Deployment, pointed: Pointed, excused: Flows) -> Iterator[None]:
     """Both versions at the same batch of every stream: landing waits there until the block ends.
-    What is posted meanwhile is kept and acknowledged as ever."""
-    heads = core.stepper.heads
-    both = {deployment.id, pointed.live}
+    What is posted meanwhile is kept and acknowledged as ever. Of the version that is left nobody waits
+    for a branch that fails: the other one may be what mends it. `excused` are flows whose failing does
+    not keep from the other."""
+    heads = core.arrivals.heads
 
     def late() -> list[Behind]:
-        manifests = [each.manifest for each in core.board.running.deployments if each.id in both]
-        return [each for manifest in manifests for each in behind(core.registry, manifest, heads)]
+        found: list[Behind] = []
+        for each in core.board.running.deployments:
+            if each.id == to.id:
+                found += core.late(each.manifest, heads, excused)
+            elif each.id == pointed.live:
+                found += core.late(each.manifest, heads, core.failing())
+        return found
 
     try:
         with core.stepper.held(heads):
@@ -102,6 +133,10 @@ def _together(core: Core, deployment: Deployment, pointed: Pointed) -> Iterator[
             yield
     finally:
         core.scheduler.wake()
+
+
+def _flows(deployment: Deployment | None) -> Flows:
+    return frozenset((flow.table, flow.id) for flow in deployment.manifest.flows) if deployment else frozenset()
 
 
 def told_late(late: Sequence[Behind]) -> str:

@@ -6,12 +6,13 @@ Invariant: the deployment is looked up once, before anything is read: an answer 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from penstock.deploy.core import Core
-from penstock.errors import InvalidRequest, Location, NotFound, Problem, did_you_mean
-from penstock.lake.query import Result, run_query, session_for
+from penstock.errors import Forbidden, InvalidRequest, Location, NotFound, Problem, did_you_mean
+from penstock.lake.query import Most, Result, run_query, session_for
 from penstock.lake.read import Latest, merged, rejected, relation
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
@@ -20,8 +21,9 @@ from penstock.model.manifest import Binding, Manifest
 from penstock.model.pipe import Dialect
 from penstock.model.project import Project
 from penstock.parse.load import load_files
+from penstock.sql.placeholders import put_in
 from penstock.sql.query import Query, Read
-from penstock.sql.transpile import compile_pipe, compile_sql
+from penstock.sql.transpile import compile_pipe, compile_sql, names_read
 
 MOST_COMPILED = 64
 
@@ -35,30 +37,51 @@ class Compiled:
     endpoints: dict[str, Query] = field(default_factory=dict)
 
 
+def anything(name: str) -> bool:
+    """What a token for everything may read."""
+    return True
+
+
 class Reader:
     """Keeps the compiled projects of the deployments that are read: their files never change."""
 
     def __init__(self, core: Core):
         self._core = core
         self._compiled: dict[int, Compiled] = {}
+        server = core.settings.server
+        self._most = Most(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
 
-    def sql(self, text: str, ref: str) -> Result:
-        """Run a SELECT over the data sources, quarantines and pipes of a deployment."""
-        deployment = self._core.readable(ref)
-        compiled = self._of(deployment)
-        query = compile_sql(compiled.project, Text(text, Location("query")), compiled.dialect)
-        return self._run(query, deployment.manifest)
+    def sql(self, text: str, ref: str, may: Callable[[str], bool] = anything) -> Result:
+        """Run a SELECT over the data sources, quarantines and pipes of a deployment that may be read. A pipe is
+        a grant of its own: what it reads need not be allowed."""
+        with self._reading(ref) as deployment:
+            compiled, asked = self._of(deployment), Text(text, Location("query"))
+            for name in sorted(names_read(compiled.project, asked, compiled.dialect)):
+                if not may(name):
+                    raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
+            return self._run(compile_sql(compiled.project, asked, compiled.dialect), deployment.manifest)
 
     def endpoint(self, name: str, parameters: Mapping[str, str], ref: str) -> Result:
         """Run an endpoint of a deployment."""
-        deployment = self._core.readable(ref)
-        compiled = self._of(deployment)
-        if name not in compiled.endpoints:
-            compiled.endpoints[name] = _compile(compiled.project, name)
-        for unknown in sorted(parameters):
-            message = f"endpoint `{name}` has no parameter `{unknown}`"
-            raise InvalidRequest(message, [Problem("unknown-parameter", message)])
-        return self._run(compiled.endpoints[name], deployment.manifest)
+        with self._reading(ref) as deployment:
+            compiled = self._of(deployment)
+            if name not in compiled.endpoints:
+                compiled.endpoints[name] = _compile(compiled.project, name)
+            for unknown in sorted(parameters):
+                message = f"endpoint `{name}` has no parameter `{unknown}`"
+                raise InvalidRequest(message, [Problem("unknown-parameter", message)])
+            return self._run(compiled.endpoints[name], deployment.manifest)
+
+    @contextmanager
+    def _reading(self, ref: str) -> Iterator[Deployment]:
+        """The deployment, whose tables stay until the answer is there. It is looked up again once it is
+        held: it may have been retired in between."""
+        while True:
+            deployment = self._core.readable(ref)
+            with self._core.readers.reading(deployment.id):
+                if self._core.readable(ref).id == deployment.id:
+                    yield deployment
+                    return
 
     def _of(self, deployment: Deployment) -> Compiled:
         found = self._compiled.get(deployment.id)
@@ -72,7 +95,8 @@ class Reader:
         relations = {read.placeholder: _relation(manifest, read) for read in query.reads}
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.registry.snapshots(table).rows for table in read)
-        return run_query(session_for(self._core.lake, rows), query.sql, query.columns, relations)
+        session = session_for(self._core.lake, rows)
+        return run_query(session, put_in(query.sql, relations), query.columns, self._most)
 
 
 def _load(deployment: Deployment) -> Compiled:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from penstock.deploy.core import Core
 from penstock.faults import reached
 from penstock.flow.lag import behind
-from penstock.lake.history import next_slice
+from penstock.lake.history import Most, next_slice
 from penstock.lake.names import quoted
 from penstock.lake.read import accepted
 from penstock.lake.settle import settle_rows
@@ -46,9 +46,9 @@ class Unsettled:
 class Settler:
     """A thread that settles one piece at a time, and rests as long as each piece took."""
 
-    def __init__(self, core: Core, most_rows: int):
+    def __init__(self, core: Core, most: Most):
         self._core = core
-        self._most_rows = most_rows
+        self._most = most
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="settling", daemon=True)
 
@@ -65,27 +65,27 @@ class Settler:
         while not self._stop.wait(rest):
             started = time.monotonic()
             try:
-                busy = settle_some(self._core, self._most_rows)
+                busy = settle_some(self._core, self._most)
             except Exception:  # tried again later; nothing depends on it
                 log.exception("settling failed")
                 busy = False
             rest = max(time.monotonic() - started, 0.2) if busy else PAUSE
 
 
-def settle_some(core: Core, most_rows: int) -> bool:
+def settle_some(core: Core, most: Most) -> bool:
     """Settle one piece of one table of live, unless rows or a backfill wait. Returns whether it did."""
     live = core.live()
     if live is None or any(each.state == "backfilling" for each in core.board.running.deployments):
         return False
     found = next(unsettled(live.manifest), None)
-    late = behind(core.registry, live.manifest, core.stepper.heads)
+    late = behind(core.registry, live.manifest, core.arrivals.heads)
     if found is None or any(each.head - each.at > MOST_LAG for each in late):
         return False
     current = core.registry.refresh(found.table).current
     if current is None:
         _settled(core, found, found.upto)
         return True
-    piece = next_slice(core.lake, found.table, current.id, found.after, most_rows)
+    piece = next_slice(core.lake, found.table, current.id, found.after, most)
     upto = found.upto if piece.last else min(piece.upto, found.upto)
     settle_rows(
         core.lake, found.table, {each.physical: _value(each, found.seen) for each in found.columns}, found.after, upto

@@ -24,8 +24,14 @@ MOVES: Mapping[State, tuple[State, ...]] = {
 """From each state, where a deployment may go. `live` goes to `previous` when another one is
 promoted and to `ready` when it is rolled back: it stays fed and can be promoted again."""
 
+OVER: tuple[State, ...] = ("retired", "discarded")
+"""The states of a deployment whose tables nobody needs for its sake."""
+
 UNFINISHED: tuple[State, ...] = ("planned", "preparing", "backfilling")
 """The states in which the executor has work to do, also after a restart."""
+
+PAUSABLE: tuple[State, ...] = (*UNFINISHED, "ready")
+"""The states in which a deployment has flows that nobody else needs."""
 
 
 def sources(to: State) -> tuple[State, ...]:

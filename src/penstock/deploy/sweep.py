@@ -11,29 +11,43 @@ import logging
 from collections.abc import Iterable
 
 from penstock.deploy.core import Core
+from penstock.deploy.states import OVER
 from penstock.lake import tables
+from penstock.lake.holds import keep, name_of
+from penstock.model.cursor import Tail
 from penstock.model.deployment import Deployment
-from penstock.model.manifest import REJECTS, SEQ
+from penstock.model.manifest import REJECTS, SEQ, Flow
 
-OVER = ("retired", "discarded")
 log = logging.getLogger("penstock.deploy")
 
 
 def sweep(core: Core) -> None:
-    """Drop tables and columns of deployments that are over."""
-    everything = core.deployments.list()
-    over = [each for each in everything if each.state in OVER]
-    kept = [each for each in everything if each.state not in OVER]
+    """Drop tables and columns of deployments that are over and that nobody reads any more."""
+    everything, read = core.deployments.list(), core.readers.read
+    over = [each for each in everything if each.state in OVER and each.id not in read]
+    kept = [each for each in everything if each.state not in OVER or each.id in read]
     there = set(tables.list_tables(core.lake))
     for table in sorted((_tables(over) - _tables(kept)) & there):
-        with core.scheduler.exclusive([table]):
+        with core.exclusive([table]):
             log.info("dropping table %s", table)
             tables.drop_table(core.lake, table)
             core.registry.forget(table)
     for table, field in sorted(_fields(over) - _fields(kept)):
         if table in there and table in _tables(kept) and field not in (SEQ, REJECTS):
-            with core.scheduler.exclusive([table]):
+            with core.exclusive([table]):
                 tables.drop_field(core.lake, table, field)
+
+
+def let_go(core: Core) -> None:
+    """Drop the holds of histories that are complete: a crash came between."""
+    running = core.deployments.running()
+    reading = {name_of((flow.table, flow.id)) for each in running for flow in each.manifest.flows if _reads(core, flow)}
+    for table in sorted(_tables(running)):
+        keep(core.lake, table, reading)
+
+
+def _reads(core: Core, flow: Flow) -> bool:
+    return not isinstance(core.registry.cursor(flow.table, flow.id), Tail)
 
 
 def _tables(deployments: Iterable[Deployment]) -> set[str]:

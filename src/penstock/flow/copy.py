@@ -8,11 +8,12 @@ old table's flows had at that snapshot, from which the new table's flows go on: 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from penstock.faults import reached
 from penstock.flow.registry import Registry
-from penstock.lake.commit import append
-from penstock.lake.history import next_slice
+from penstock.lake.history import Most, next_slice
+from penstock.lake.holds import release
 from penstock.lake.names import quoted
 from penstock.lake.read import Latest, Part, Slice, relation, with_seq
 from penstock.lake.session import Lake
@@ -24,24 +25,34 @@ NOTHING = Tail(-1)
 """The cursor of a copy whose source had no row: it is complete."""
 
 
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Rows that a step appended, and bytes of the files it read."""
+
+    rows: int
+    bytes: int
+
+
 def is_complete(cursor: Cursor | None) -> bool:
     return isinstance(cursor, Tail)
 
 
-def copy_slice(lake: Lake, registry: Registry, copy: Copy, most_rows: int) -> int:
-    """Run the next step of a copy that is not complete. Returns the rows appended. The caller
-    holds the target's lock."""
+def copy_slice(lake: Lake, registry: Registry, copy: Copy, most: Most) -> Copied:
+    """Run the next step of a copy that is not complete. The caller holds the target's lock."""
     source = registry.snapshots(copy.source.table)
     cursor = registry.cursor(copy.table, copy.id)
     if cursor is None and source.current is None:
-        return _commit(lake, registry, copy, Latest(), {copy.id: Progress(NOTHING)})
+        return Copied(_commit(lake, registry, copy, Latest(), {copy.id: Progress(NOTHING)}), 0)
     snapshot, after = _position(cursor, source)
-    piece = next_slice(lake, copy.source.table, snapshot, after, most_rows)
+    piece = next_slice(lake, copy.source.table, snapshot, after, most)
     if piece.last:
         made = {copy.id: Progress(Tail(snapshot)), **_handed_over(copy, source.at(snapshot))}
     else:
         made = {copy.id: Progress(History(snapshot, piece.upto))}
-    return _commit(lake, registry, copy, Slice(snapshot, after, piece.upto), made)
+    rows = _commit(lake, registry, copy, Slice(snapshot, after, piece.upto), made)
+    if piece.last:
+        release(lake, copy.source.table, (copy.table, copy.id))
+    return Copied(rows, piece.bytes)
 
 
 def _handed_over(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Progress]:
@@ -61,8 +72,7 @@ def _commit(lake: Lake, registry: Registry, copy: Copy, part: Part, made: Mappin
     read = relation(with_seq(copy.source), part)
     columns = ", ".join(f"{sql} AS {quoted(field)}" for field, sql in copy.select)
     rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")
-    before = registry.snapshots(copy.table).rows
-    append(rows, copy.table, {**registry.snapshots(copy.table).progress, **made})
+    added = registry.commit(rows, copy.table, made)
     reached("copy.committed")
-    return registry.refresh(copy.table).rows - before
+    return added
 

@@ -1,9 +1,9 @@
 """Raw batches → typed rows of a landing table, and the rows that do not fit → its quarantine.
 
-In: the landings that share one table (one a version) and the batches after its cursor. Out: one
-commit of rows, then, where rows were rejected, one commit to the quarantine. Called by
-`scheduler`. Invariant: a quarantine commit for a step is made before the next step, so after a
-crash only the last step's rejected rows can be missing, and `mend_quarantine` adds them.
+In: the landings that share one table (one a version) and the batches after its cursor, as `intact` gave
+them. Out: one commit of rows, then, where rows were rejected or a segment is damaged, one commit to the
+quarantine. Called by `stepper`. Invariant: a quarantine commit for a step is made before the next step, so
+after a crash only the last step's rejected rows can be missing, and `mend_quarantine` adds them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +21,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructField, StructType, TimestampType
 
 from penstock.faults import reached
+from penstock.flow.dealing import deal
 from penstock.flow.registry import Registry
 from penstock.flow.rows import ABSENT
-from penstock.flow.workers import RECEIVED, AcceptedRows, MakeRows, Piece, RejectedRows, Tasks, record_batches
-from penstock.lake.commit import append
+from penstock.flow.workers import RECEIVED, AcceptedRows, MakeRows, RejectedRows, Tasks, record_batches
 from penstock.lake.names import qualified, quoted
 from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress
@@ -36,8 +35,6 @@ from penstock.state.batches import Batch
 
 if TYPE_CHECKING:
     from pyspark import Accumulator
-
-ROWS_PER_TASK = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,8 @@ class LandingTable:
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """What a step did: rows stored, (row, version) pairs rejected, the last batch it took."""
+    """What a step did: rows stored, rows of the quarantine (one for each version that rejects a row), the last
+    batch it took."""
 
     rows: int
     rejected: int
@@ -82,15 +80,14 @@ def land(lake: Lake, registry: Registry, target: LandingTable, batches: Sequence
     nothing, or all of the rows, was committed."""
     rejected = lake.spark.sparkContext.accumulator(0)
     upto = batches[-1].number
-    rows = _with_defaults(_typed(lake, target, _tasks(batches, inbox), rejected), target)
+    rows = _with_defaults(_typed(lake, target, deal(batches, inbox), rejected), target)
     at = Progress(BatchCursor(upto), {target.stream: upto})
-    before = registry.snapshots(target.table).rows
-    append(rows, target.table, registry.with_progress(target.table, target.flow, at))
+    added = registry.commit(rows, target.table, {target.flow: at})
     reached("landing.committed")
-    added = registry.refresh(target.table).rows - before
-    if rejected.value:
-        _quarantine(lake, registry, target, _tasks(batches, inbox), upto)
-    return Landed(added, rejected.value, upto)
+    quarantined = 0
+    if rejected.value or any(batch.damage for batch in batches):
+        quarantined = _quarantine(lake, registry, target, deal(batches, inbox), upto)
+    return Landed(added, quarantined, upto)
 
 
 def mend_quarantine(
@@ -99,10 +96,21 @@ def mend_quarantine(
     """Quarantine the rejected rows of the table's last step if the server died before it did."""
     if not batches:
         return
+    damaged = [batch for batch in batches if batch.damage is not None]
+    tasks = deal(batches, inbox, _taken(lake, target, damaged) if damaged else frozenset())
     rejected = lake.spark.sparkContext.accumulator(0)
-    _typed(lake, target, _tasks(batches, inbox), rejected).foreach(_ignore)
-    if rejected.value:
-        _quarantine(lake, registry, target, _tasks(batches, inbox), batches[-1].number)
+    _typed(lake, target, tasks, rejected).foreach(_ignore)
+    if rejected.value or damaged:
+        _quarantine(lake, registry, target, tasks, batches[-1].number)
+
+
+def _taken(lake: Lake, target: LandingTable, damaged: Sequence[Batch]) -> frozenset[int]:
+    """The batches whose segment was damaged only after the table had taken rows of it: which of its lines
+    those were cannot be told any more, so none of them is quarantined."""
+    inside = f"{SEQ} >= {damaged[0].number * ROWS_PER_BATCH} AND {SEQ} < {(damaged[-1].number + 1) * ROWS_PER_BATCH}"
+    rows = lake.spark.table(qualified(target.table)).where(inside)
+    numbers = rows.selectExpr(f"{SEQ} DIV {ROWS_PER_BATCH} AS number").distinct()
+    return frozenset(row.number for row in numbers.collect())
 
 
 def last_step(registry: Registry, target: LandingTable) -> tuple[int, int] | None:
@@ -120,18 +128,6 @@ def last_step(registry: Registry, target: LandingTable) -> tuple[int, int] | Non
     kept = registry.cursor(target.quarantine, target.quarantine_flow)
     after = max(earlier, kept.number if isinstance(kept, BatchCursor) else 0)
     return (after, upto) if after < upto else None
-
-
-def _tasks(batches: Sequence[Batch], inbox: Path) -> Tasks:
-    """The segments of a step, dealt out to Spark's tasks."""
-    pieces = [Piece(str(inbox / each.segment), each.bytes, each.number, _micros(each.received_at)) for each in batches]
-    count = max(1, min(sum(each.rows for each in batches) // ROWS_PER_TASK, len(pieces)))
-    return tuple(tuple(pieces[start::count]) for start in range(count))
-
-
-def _micros(moment: datetime) -> int:
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-    return round(aware.timestamp() * 1_000_000)
 
 
 def _typed(lake: Lake, target: LandingTable, tasks: Tasks, rejected: Accumulator[int]) -> DataFrame:
@@ -210,16 +206,16 @@ def _in_order(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
     return list(done.items())
 
 
-def _quarantine(lake: Lake, registry: Registry, target: LandingTable, tasks: Tasks, upto: int) -> None:
-    """Append the rejected rows of a step to the stream's quarantine, once."""
+def _quarantine(lake: Lake, registry: Registry, target: LandingTable, tasks: Tasks, upto: int) -> int:
+    """Append the rejected rows of a step to the stream's quarantine, once. Returns how many they are."""
     with registry.lock(target.quarantine):
         kept = registry.cursor(target.quarantine, target.quarantine_flow)
         after = kept.number if isinstance(kept, BatchCursor) else 0
         rows = _rejected(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
         at = Progress(BatchCursor(upto))
-        append(rows, target.quarantine, registry.with_progress(target.quarantine, target.quarantine_flow, at))
+        added = registry.commit(rows, target.quarantine, {target.quarantine_flow: at})
         reached("quarantine.committed")
-        registry.refresh(target.quarantine)
+        return added
 
 
 _REJECTED = StructType(

@@ -10,6 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
+from pyspark.sql import DataFrame
+
+from penstock.lake.commit import Overtaken, append, place
 from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress, Snapshots, read_snapshots
 from penstock.model.cursor import Cursor
@@ -49,7 +52,31 @@ class Registry:
         at = self.progress(table, flow)
         return at.cursor if at else None
 
-    def with_progress(self, table: str, flow: str, at: Progress) -> Mapping[str, Progress]:
-        """The progress of every flow of the table, with that of one replaced: what its next
-        commit carries."""
-        return {**self.snapshots(table).progress, flow: at}
+    def commit(self, rows: DataFrame, table: str, made: Mapping[str, Progress]) -> int:
+        """Append rows together with the progress that was made; that of the table's other flows stays.
+        Returns how many rows were added. Raises Overtaken where a flow got into the table otherwise."""
+        before = self.snapshots(table)
+        progress = {**before.progress, **made}
+        try:
+            append(rows, table, progress, _newest(before))
+        except Overtaken:
+            now = self.refresh(table)
+            if now.progress != before.progress:
+                raise
+            # What came between was no flow: columns were settled, or somebody wrote from outside.
+            before = now
+            append(rows, table, progress, _newest(before))
+        return self.refresh(table).rows - before.rows
+
+    def place(self, table: str, progress: Mapping[str, Progress]) -> None:
+        """Commit no row, and this progress as that of all the table's flows."""
+        place(self._lake, table, progress, _newest(self.snapshots(table)))
+        self.refresh(table)
+
+    def mark(self, table: str, made: Mapping[str, Progress]) -> None:
+        """Commit progress that was made without a row. Raises Overtaken."""
+        self.place(table, {**self.snapshots(table).progress, **made})
+
+
+def _newest(now: Snapshots) -> int | None:
+    return now.current.id if now.current is not None else None

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from penstock.flow.stepper import Stepper
 from penstock.flow.view import Diverged
-from penstock.flow.work import Work
+from penstock.flow.work import PRIORITY, Work
+from penstock.lake.jobs import TookTooLong
 
 LONGEST_WAIT = 60.0
 log = logging.getLogger("penstock.flow")
@@ -45,15 +46,28 @@ class Failure:
     retry_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who is told what the scheduler cannot settle: that deployments can no longer share a table, that
+    a step for one that is not live takes too long beside the others, and that a step has ended."""
+
+    diverged: Callable[[Diverged], None]
+    outgrown: Callable[[Work], None]
+    lived: Callable[[Work], None]
+
+
 class Scheduler:
     """Threads that take the most urgent flow with something to do and advance it by one step."""
 
-    def __init__(self, stepper: Stepper, explain: Callable[[Exception], str], diverged: Callable[[Diverged], None]):
+    def __init__(self, stepper: Stepper, explain: Callable[[Exception], str], told: Told, staging_seconds: float):
         self._stepper = stepper
         self._explain = explain
-        self._diverged = diverged
+        self._told = told
+        self._staging_seconds = staging_seconds
         self._work: tuple[Work, ...] = ()
         self._busy: set[str] = set()
+        self._under_way: dict[str, Work] = {}
+        self._apart: frozenset[str] = frozenset()
         self._last: dict[tuple[str, str], float] = {}
         self._failures: dict[tuple[str, str], Failure] = {}
         self._changed = threading.Condition()
@@ -90,6 +104,29 @@ class Scheduler:
     @property
     def work(self) -> tuple[Work, ...]:
         return self._work
+
+    @property
+    def under_way(self) -> tuple[Work, ...]:
+        """The flows whose steps run now."""
+        return tuple(self._under_way.values())
+
+    def leave(self, tables: Collection[str]) -> None:
+        """Step into these tables no more, until told otherwise: another process does. Steps under way
+        end first."""
+        with self._changed:
+            self._apart = frozenset(tables)
+            while self._under_way.keys() & self._apart:
+                self._changed.wait()
+            self._changed.notify_all()
+
+    def report(self, key: tuple[str, str], failure: Failure | None) -> None:
+        """What became of a step that another process made."""
+        with self._changed:
+            if failure is None:
+                self._failures.pop(key, None)
+            else:
+                self._failures[key] = failure
+            self._changed.notify_all()
 
     @property
     def failures(self) -> Mapping[tuple[str, str], Failure]:
@@ -138,16 +175,17 @@ class Scheduler:
                 if self._stopping or work is None:
                     return
                 self._busy.add(work.table)
+                self._under_way[work.table] = work
                 self._last[work.key] = time.monotonic()
             self._step(work)
 
     def _next(self, lane: Lane) -> Work | None:
-        now = time.monotonic()
+        now, taken = time.monotonic(), self._busy | self._apart
         for priorities in lane.prefers:
             candidates = [
                 work
                 for work in self._work
-                if work.priority in priorities and work.table not in self._busy and self._due(work, now)
+                if work.priority in priorities and work.table not in taken and self._due(work, now)
             ]
             candidates.sort(key=lambda work: self._last.get(work.key, 0.0))
             found = next((work for work in candidates if self._stepper.has_more(work)), None)
@@ -161,20 +199,31 @@ class Scheduler:
 
     def _step(self, work: Work) -> None:
         failure: Failure | None = None
+        before = self._failures.get(work.key)
         try:
-            self._stepper.step(work)
+            self._stepper.step(work, before.attempts if before else 0, self._seconds(work))
+            self._told.lived(work)
         except Diverged as parting:
             failure = Failure("waits for a table of its own", 0, time.monotonic() + 1.0)
-            self._diverged(parting)
+            self._told.diverged(parting)
+        except TookTooLong as error:
+            failure = self._failed(work, error)
+            if self._seconds(work) is not None:
+                self._told.outgrown(work)
         except Exception as error:  # whatever it is, the flow is tried again and the others go on
             failure = self._failed(work, error)
         with self._changed:
             self._busy.discard(work.table)
+            self._under_way.pop(work.table, None)
             if failure is not None:
                 self._failures[work.key] = failure
             else:
                 self._failures.pop(work.key, None)
             self._changed.notify_all()
+
+    def _seconds(self, work: Work) -> float | None:
+        """How long a step may take beside those of live; None: as long as any step may."""
+        return self._staging_seconds if work.priority > PRIORITY["previous"] else None
 
     def _failed(self, work: Work, error: Exception) -> Failure:
         before = self._failures.get(work.key)

@@ -1,53 +1,171 @@
 """The files in which raw rows wait: NDJSON, written once, on disk before anybody is told so.
 
-In: lines. Out: a file below the inbox folder. Called by `inbox` (write) and `landing` (read, in
-Spark's workers). Invariant: a file that the batch log names is complete and never changes.
+In: lines. Out: a file below the inbox folder. Called by `writer` (write), `intact` (examine) and `workers`
+(read, in Spark's workers). Invariant: a file that the batch log names was complete on disk, its folder's
+entry too, before the log named it; one whose bytes are not those any more gives no row.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
+import stat
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+
+CHUNK = 2**20
 
 
 class DamagedSegment(Exception):
-    """A segment whose size is not the one in the batch log."""
+    """A segment whose bytes are not those in the batch log."""
 
 
-def write_segment(folder: Path, stream: str, lines: Sequence[bytes]) -> tuple[str, int]:
-    """Write the lines to a new file and force it to disk. Returns its path below `folder` and its
-    size in bytes. Raises OSError; a half-written file is removed."""
-    name = f"{stream}/{uuid.uuid4().hex}.ndjson"
-    path = folder / name
-    made = not path.parent.exists()
-    path.parent.mkdir(parents=True, exist_ok=True)
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A file that is on disk: its path below the inbox folder, its size and the SHA-256 of what it holds."""
+
+    name: str
+    bytes: int
+    digest: str
+
+
+class Segments:
+    """Writes segments below one folder. One thread a stream."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._safe: set[str] = set()
+
+    def write(self, stream: str, lines: Sequence[bytes]) -> Segment:
+        """Write the lines to a new file and force it to disk. Raises OSError; then the file is removed, or,
+        where that fails too, is one that no log names."""
+        self._open(stream)
+        name = f"{stream}/{uuid.uuid4().hex}.ndjson"
+        content = b"\n".join(lines) + b"\n"
+        try:
+            _write_through(self._folder / name, content)
+            sync_folder(self._folder / stream)
+        except OSError:
+            self.remove(name)
+            raise
+        return Segment(name, len(content), hashlib.sha256(content).hexdigest())
+
+    def remove(self, name: str) -> None:
+        """Remove a file that the log does not name; where that fails, the next start does."""
+        with suppress(OSError):
+            (self._folder / name).unlink()
+
+    def _open(self, stream: str) -> None:
+        """Make the stream's folder. Its entry, and those of the folders above, are forced to disk once in
+        this life: an earlier one may have made them and died before it could."""
+        if stream in self._safe:
+            return
+        (self._folder / stream).mkdir(parents=True, exist_ok=True)
+        sync_folder(self._folder)
+        sync_folder(self._folder.parent)
+        with suppress(PermissionError):  # the project's: whoever may not read it did not make it
+            sync_folder(self._folder.parent.parent)
+        self._safe.add(stream)
+
+
+def examine(path: Path, size: int, digest: str | None) -> str | None:
+    """What is wrong with a segment; None if nothing is. Raises OSError where that is not the file's fault."""
     try:
-        with path.open("xb") as file:
-            file.write(b"\n".join(lines) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-    if made:
-        _sync_folder(folder)
-    return name, path.stat().st_size
+        with _opened(path) as file:
+            found = os.fstat(file).st_size
+            if found != size:
+                return f"it has {found} bytes, the batch log says {size}"
+            if digest is not None and _digest(_chunks(file, size)) != digest:
+                return "its bytes are not those that were written"
+    except OSError as error:
+        return _fault(path, error)
+    return None
 
 
-def read_segment(path: Path, size: int) -> Iterator[bytes]:
-    """The lines of a segment of that size. Raises DamagedSegment, FileNotFoundError."""
-    content = path.read_bytes()
-    if len(content) != size:
-        raise DamagedSegment(f"{path.name} has {len(content)} bytes, the batch log says {size}")
+def read_segment(path: Path, size: int, digest: str | None) -> Iterator[bytes]:
+    """The lines of a segment. Raises DamagedSegment, OSError."""
+    with _opened(path) as file:
+        content = b"".join(_chunks(file, size + 1))
+    if len(content) != size or (digest is not None and _digest([content]) != digest):
+        raise DamagedSegment(f"{path.name} is not what the batch log says: {size} bytes, {digest}")
     return iter(content[:-1].split(b"\n"))
 
 
-def _sync_folder(folder: Path) -> None:
+def salvage(path: Path, size: int) -> Iterator[bytes]:
+    """What can be read of a damaged segment, by lines: for people to look at, never for tables."""
+    read: list[bytes] = []
+    with suppress(OSError), _opened(path) as file:
+        read.extend(_chunks(file, size))
+    return iter(b"".join(read).removesuffix(b"\n").split(b"\n"))
+
+
+def sync_folder(folder: Path) -> None:
+    """Force a folder's entries to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """The file, if it is one: to open a pipe would wait for ever. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise IsADirectoryError(f"{path.name} is not a file")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _chunks(descriptor: int, most: int) -> Iterator[bytes]:
+    while most > 0 and (chunk := os.read(descriptor, min(most, CHUNK))):
+        most -= len(chunk)
+        yield chunk
+
+
+def _digest(chunks: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _fault(path: Path, error: OSError) -> str:
+    """What an error says of the file itself. Raises it where it speaks of the machine or of the whole folder:
+    that passes, or somebody mends it, and the segment is whole."""
+    if error.errno in _PASSING or not path.parent.is_dir():
+        raise error
+    return f"it cannot be read: {error.strerror or error}"
+
+
+_PASSING = frozenset(
+    {
+        errno.EAGAIN,
+        errno.EINTR,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.ENOTCONN,
+        errno.ESTALE,
+        errno.ETIMEDOUT,
+    }
+)
+"""Not the fault of one file."""

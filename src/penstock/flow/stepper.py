@@ -17,12 +17,17 @@ from pathlib import Path
 
 from typing_extensions import assert_never
 
+from penstock.flow.arrivals import Arrivals
 from penstock.flow.copy import copy_slice, is_complete
 from penstock.flow.landing import LandingTable, land, last_step, mend_quarantine
 from penstock.flow.meeting import Gathering, met_at
+from penstock.flow.pace import Pace
 from penstock.flow.registry import Registry
 from penstock.flow.view import advance, check_shared, next_advance, resume
-from penstock.flow.work import Work
+from penstock.flow.work import PRIORITY, Work
+from penstock.lake.history import Most
+from penstock.lake.jobs import limited
+from penstock.lake.read import Slice
 from penstock.lake.session import Lake
 from penstock.model.cursor import Batches as BatchCursor
 from penstock.model.cursor import Cursor, History, Tail
@@ -30,35 +35,52 @@ from penstock.model.manifest import Copy, View
 from penstock.state.batches import Batches
 from penstock.state.operations import Operation, Operations
 
+LEAST_ROWS = 1_000
 log = logging.getLogger("penstock.flow")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one step takes at most, and the least time between two commits to one table (each
-    commit costs metadata and files)."""
+    """How much one step takes at most, the least time between two commits to one table (each commit
+    costs metadata and files), and the seconds after which a step is cancelled."""
 
     rows: int = 500_000
     bytes: int = 64 * 2**20
     seconds_between: float = 0.25
+    seconds: float = 600.0
+
+    def after(self, failures: int) -> Most:
+        """After steps that failed in a row the next is smaller: it may have been too much."""
+        return Most(max(self.rows >> failures, min(self.rows, LEAST_ROWS)), max(self.bytes >> failures, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a step did: rows it appended, rows and bytes it read, and whether those were a history."""
+
+    rows: int
+    read_rows: int
+    read_bytes: int
+    history: bool = False
 
 
 class Stepper:
     """Knows how to run each kind of flow. Keeps no progress of its own: that is in the tables."""
 
     def __init__(  # noqa: PLR0913 - what it works on, each once
-        self, lake: Lake, registry: Registry, batches: Batches, inbox: Path, limits: Limits, operations: Operations
-    ):
+        self, lake: Lake, registry: Registry, batches: Batches, inbox: Path, limits: Limits, operations: Operations,
+        arrivals: Arrivals, pace: Pace,
+    ):  # fmt: skip
         self._lake = lake
         self._registry = registry
         self._batches = batches
         self._inbox = inbox
         self._limits = limits
-        self._heads = dict(batches.heads())
+        self._arrivals = arrivals
+        self._pace = pace
         self._caps: Mapping[str, int] | None = None
         self._mended: set[str] = set()
         self._ended: dict[str, float] = {}
-        self._read: dict[tuple[str, str], int] = {}
         self._operations = operations
         self._meetings: dict[Gathering, int] = {}
         self._holding = threading.Lock()
@@ -67,17 +89,10 @@ class Stepper:
         """Called once by each thread that runs steps: its Spark jobs share the cores by lane."""
         self._lake.spark.sparkContext.setLocalProperty("spark.scheduler.pool", lane)
 
-    def arrived(self, stream: str, batch: int) -> None:
-        self._heads[stream] = max(batch, self._heads.get(stream, 0))
-
     @property
-    def heads(self) -> Mapping[str, int]:
-        """The last batch of each stream."""
-        return dict(self._heads)
-
-    def rows_read(self, table: str, flow: str) -> int:
-        """Rows that a flow has read since this server started."""
-        return self._read.get((table, flow), 0)
+    def yields(self) -> bool:
+        """Whether histories give way to live."""
+        return self._pace.yields()
 
     @contextmanager
     def held(self, caps: Mapping[str, int]) -> Iterator[None]:
@@ -104,64 +119,69 @@ class Stepper:
             case LandingTable():
                 return work.table not in self._mended or self._landed(work) < self._upto(work, run.stream)
             case View():
-                return self._may_start(work) and self._view_behind(work, run)
+                behind = self._may_start(work) and self._view_behind(work, run)
+                return behind and (not self._fills(work, run) or self._pace.is_open())
             case Copy():
-                return not is_complete(self._registry.cursor(run.table, run.id))
+                return not is_complete(self._registry.cursor(run.table, run.id)) and self._pace.is_open()
             case _:
                 assert_never(run)
 
-    def step(self, work: Work) -> None:
-        """Advance by one commit. Raises whatever Spark or the disk raise; nothing is half done."""
+    def step(self, work: Work, failures: int = 0, seconds: float | None = None) -> None:
+        """Advance by one commit, after so many failures in a row, within so many seconds (else those
+        of the limits). Raises whatever Spark or the disk raise; nothing is half done."""
         started = time.monotonic()
-        rows = self._run(work)
+        with limited(self._lake.spark, self._limits.seconds if seconds is None else seconds):
+            done = self._run(work, self._limits.after(failures))
+        took = time.monotonic() - started
         self._ended[work.table] = time.monotonic()
-        if rows is not None:
-            self._operations.log(_operation(work, rows, time.monotonic() - started))
+        if done is not None:
+            self._operations.log(_operation(work, done, took))
+            if done.history:
+                self._pace.took(done.read_bytes, took)
 
-    def _run(self, work: Work) -> int | None:
+    def _run(self, work: Work, most: Most) -> Done | None:
         run = work.run
         match run:
             case LandingTable():
-                return self._land(work, run)
+                return self._land(work, run, most)
             case View():
-                return self._advance(work, run)
+                return self._advance(work, run, most)
             case Copy():
-                rows = copy_slice(self._lake, self._registry, run, self._limits.rows)
-                self._read[work.key] = self._read.get(work.key, 0) + rows
-                return rows
+                copied = copy_slice(self._lake, self._registry, run, most)
+                return Done(copied.rows, copied.rows, copied.bytes, history=True)
             case _:
                 assert_never(run)
 
-    def _advance(self, work: Work, run: View) -> int | None:
+    def _advance(self, work: Work, run: View, most: Most) -> Done | None:
         source = self._registry.snapshots(run.trigger.binding.table)
         cursor = self._cursor(work, run)
         begun = self._registry.cursor(run.table, run.id) is not None
         if run.starts == "resumed" and isinstance(cursor, Tail) and not begun:
-            resume(self._lake, self._registry, run, cursor.snapshot)
+            resume(self._registry, run, cursor.snapshot)
             return None
-        following = next_advance(self._lake, run, cursor, source, self._limits.rows)
+        following = next_advance(self._lake, run, cursor, source, most)
         if following is None:
             return None
         check_shared(self._lake, work.variants, following)
         rows = advance(self._lake, self._registry, run, following)
-        self._read[work.key] = self._read.get(work.key, 0) + following.rows
-        return rows
+        return Done(rows, following.rows, following.bytes, history=isinstance(following.part, Slice))
 
-    def _land(self, work: Work, run: LandingTable) -> int | None:
+    def _land(self, work: Work, run: LandingTable, most: Most) -> Done | None:
         if work.table not in self._mended:
             self._mend(run)
-        after = self._landed(work)
-        batches = self._batches.after(run.stream, after, self._limits.rows, self._limits.bytes)
-        batches = tuple(batch for batch in batches if batch.number <= self._upto(work, run.stream))
-        return land(self._lake, self._registry, run, batches, self._inbox).rows if batches else None
+        after, upto = self._landed(work), self._upto(work, run.stream)
+        batches = self._batches.after(run.stream, after, most.rows, most.bytes, upto)
+        if not batches:
+            return None
+        landed = land(self._lake, self._registry, run, batches, self._inbox)
+        return Done(landed.rows, sum(each.rows for each in batches), sum(each.bytes for each in batches))
 
     def _mend(self, run: LandingTable) -> None:
         missing = last_step(self._registry, run)
         if missing is not None:
             after, upto = missing
-            waiting = self._batches.after(run.stream, after, 2**62, 2**62)
-            batches = tuple(batch for batch in waiting if batch.number <= upto)
-            mend_quarantine(self._lake, self._registry, run, batches, self._inbox)
+            waiting = self._batches.after(run.stream, after, 2**62, 2**62, upto)
+            mend_quarantine(self._lake, self._registry, run, waiting, self._inbox)
         self._mended.add(run.table)
 
     def _landed(self, work: Work) -> int:
@@ -173,10 +193,14 @@ class Stepper:
 
     def _upto(self, work: Work, stream: str) -> int:
         """The batch to land up to now: the last there is, or where a switch or a meeting waits."""
-        head = self._heads.get(stream, 0)
+        head = self._arrivals.head(stream)
         caps = self._caps
         held = head if caps is None else min(head, caps.get(stream, 0))
         return min(held, work.gathers.stop(work.flow)) if work.gathers and self._met(work.gathers) is None else held
+
+    def _fills(self, work: Work, view: View) -> bool:
+        """Whether the next step of a view reads a history for a deployment that is not live yet."""
+        return work.priority > PRIORITY["previous"] and not isinstance(self._cursor(work, view), Tail)
 
     def _may_start(self, work: Work) -> bool:
         """A flow that starts where a history copy ends waits until that is complete."""
@@ -213,12 +237,14 @@ class Stepper:
         return self._meetings[gathered]
 
 
-def _operation(work: Work, rows: int, seconds: float) -> Operation:
+def _operation(work: Work, done: Done, seconds: float) -> Operation:
     kind = {LandingTable: "append", View: "materialization", Copy: "deployment_backfill"}[type(work.run)]
     return Operation(
         event_type=kind,
         datasource_name=work.table,
         deployment_id=work.deployments[0],
         elapsed_time=seconds,
-        written_rows=rows,
+        read_rows=done.read_rows,
+        read_bytes=done.read_bytes,
+        written_rows=done.rows,
     )

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from penstock.faults import reached
 from penstock.flow.registry import Registry
-from penstock.lake.commit import append, place
-from penstock.lake.history import next_slice
+from penstock.lake.history import Most, next_slice
+from penstock.lake.holds import hold, release
 from penstock.lake.names import quoted
 from penstock.lake.read import Appended, Latest, Part, Slice, relation
 from penstock.lake.session import Lake
@@ -21,6 +21,7 @@ from penstock.lake.snapshots import Progress, Snapshots
 from penstock.model.cursor import Batches, Cursor, History, Tail
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, View, last_seq
 from penstock.model.types import String
+from penstock.sql.placeholders import put_in
 
 SMALL = 50_000
 """Steps of fewer rows run in the session that is tuned for them."""
@@ -28,50 +29,53 @@ SMALL = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """The next step of a view: what it reads, where it will be, rows it reads (about)."""
+    """The next step of a view: what it reads, where it will be, rows it reads (about), and of a
+    history the bytes."""
 
     part: Part
     progress: Progress
     seq: int
     rows: int
+    bytes: int = 0
 
 
-def next_advance(lake: Lake, view: View, cursor: Cursor | None, source: Snapshots, most_rows: int) -> Advance | None:
-    """What the view would read next, at most about `most_rows` rows; None if it is up to date."""
+def next_advance(lake: Lake, view: View, cursor: Cursor | None, source: Snapshots, most: Most) -> Advance | None:
+    """What the view would read next, at most about `most`; None if it is up to date."""
     match cursor:
         case Tail(snapshot) if snapshot >= 0:
-            return _tail(source, snapshot, most_rows)
+            return _tail(source, snapshot, most.rows)
         case History(snapshot, seq):
-            return _history(lake, view, source, (snapshot, seq), most_rows)
+            return _history(lake, view, source, (snapshot, seq), most)
         case None | Tail():
             if source.current is None:
                 return None
-            return _history(lake, view, source, (source.current.id, -1), most_rows)
+            return _history(lake, view, source, (source.current.id, -1), most)
         case Batches():
             raise ValueError(f"the cursor of {view.id} is that of a landing flow")
 
 
 def advance(lake: Lake, registry: Registry, view: View, step: Advance) -> int:
     """Run one step and commit it. Returns the rows appended. The caller holds the target's lock."""
-    sql = view.sql.replace(view.trigger.placeholder, relation(view.trigger.binding, step.part))
-    for other in view.others:
-        sql = sql.replace(other.placeholder, relation(other.binding, Latest()))
+    texts = {other.placeholder: relation(other.binding, Latest()) for other in view.others}
+    sql = put_in(view.sql, texts | {view.trigger.placeholder: relation(view.trigger.binding, step.part)})
     session = lake.spark if isinstance(step.part, Appended) and step.rows < SMALL else lake.bulk
     rows = session.sql(sql).toDF(*view.fields)
     rows = rows.selectExpr(*map(quoted, view.fields), f"CAST({step.seq} AS BIGINT) AS {SEQ}")
-    before = registry.snapshots(view.table).rows
-    append(rows, view.table, registry.with_progress(view.table, view.id, step.progress))
+    if isinstance(step.part, Slice) and isinstance(step.progress.cursor, History):
+        hold(lake, view.trigger.binding.table, step.part.snapshot, (view.table, view.id))
+    added = registry.commit(rows, view.table, {view.id: step.progress})
     reached("view.committed")
-    return registry.refresh(view.table).rows - before
+    if isinstance(step.part, Slice) and isinstance(step.progress.cursor, Tail):
+        release(lake, view.trigger.binding.table, (view.table, view.id))
+    return added
 
 
-def resume(lake: Lake, registry: Registry, view: View, met: int) -> None:
+def resume(registry: Registry, view: View, met: int) -> None:
     """Commit, without a row, that a view has what its source had at its meeting: its table came with
     that. The caller holds the target's lock."""
     source = registry.snapshots(view.trigger.binding.table)
     progress = Progress(Tail(met), _through(source, met))
-    place(lake, view.table, registry.with_progress(view.table, view.id, progress))
-    registry.refresh(view.table)
+    registry.mark(view.table, {view.id: progress})
 
 
 class Diverged(Exception):
@@ -108,14 +112,14 @@ def _has_rejects(lake: Lake, table: str, part: Part) -> bool:
     ).isEmpty()
 
 
-def _history(lake: Lake, view: View, source: Snapshots, at: tuple[int, int], most_rows: int) -> Advance:
+def _history(lake: Lake, view: View, source: Snapshots, at: tuple[int, int], most: Most) -> Advance:
     snapshot, seq = at
-    piece = next_slice(lake, view.trigger.binding.table, snapshot, seq, most_rows)
+    piece = next_slice(lake, view.trigger.binding.table, snapshot, seq, most)
     if piece.last:
         progress = Progress(Tail(snapshot), _through(source, snapshot))
     else:
         progress = Progress(History(snapshot, piece.upto))
-    return Advance(Slice(snapshot, seq, piece.upto), progress, piece.upto, piece.rows)
+    return Advance(Slice(snapshot, seq, piece.upto), progress, piece.upto, piece.rows, piece.bytes)
 
 
 def _tail(source: Snapshots, snapshot: int, most_rows: int) -> Advance | None:

@@ -7,6 +7,7 @@ the same rows each time.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from penstock.flow.rows import Typer
-from penstock.flow.segments import read_segment
+from penstock.flow.segments import read_segment, salvage
 from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing, mark
 
 if TYPE_CHECKING:
@@ -27,18 +28,33 @@ CHUNK = 8192
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A segment: its file and size, its batch's number and when that was received (microseconds
-    since 1970)."""
+    """A segment: its file with size and digest, its batch's number and when that was received (microseconds
+    since 1970). `damage` says why none of its rows is taken; of those `kept` at most can be quarantined."""
 
     path: str
     size: int
+    digest: str | None
     number: int
     received: int
+    damage: str | None = None
+    kept: int = ROWS_PER_BATCH
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each line with its `_seq`."""
-        first = self.number * ROWS_PER_BATCH
-        return enumerate(read_segment(Path(self.path), self.size), first)
+        """Each line with its `_seq`; none of a damaged segment."""
+        if self.damage is not None:
+            return iter(())
+        return enumerate(read_segment(Path(self.path), self.size, self.digest), self._first)
+
+    def remains(self) -> Iterator[tuple[int, bytes]]:
+        """What can be read of a damaged segment, each line with its `_seq`; one empty line if nothing can."""
+        lines = enumerate(itertools.islice(salvage(Path(self.path), self.size), self.kept), self._first)
+        readable = (each for each in lines if each[1].strip())
+        first = next(readable, (self._first, b""))
+        return itertools.chain((first,), readable)
+
+    @property
+    def _first(self) -> int:
+        return self.number * ROWS_PER_BATCH
 
 
 Row: TypeAlias = Mapping[str, object]
@@ -68,7 +84,8 @@ class AcceptedRows:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRows:
-    """The rows that do not fit, once for each version that rejects them, with its reasons."""
+    """The rows that do not fit, once for each version that rejects them, with its reasons; and what is left of
+    damaged segments, which no version takes."""
 
     landings: tuple[Landing, ...]
 
@@ -77,8 +94,19 @@ class RejectedRows:
         for piece in task:
             for seq, line in piece.lines():
                 for version, problems in typer.type(line).rejects:
-                    row = {"version": version, "raw": line.decode(errors="replace"), "problems": list(problems)}
-                    yield {**row, SEQ: seq, "inserted_at": piece.received}
+                    yield _rejected(piece, seq, version, line, problems)
+            if piece.damage is not None:
+                yield from self._damaged(piece, piece.damage)
+
+    def _damaged(self, piece: Piece, damage: str) -> Iterator[Row]:
+        for seq, line in piece.remains():
+            for landing in self.landings:
+                yield _rejected(piece, seq, landing.version, line, (damage,))
+
+
+def _rejected(piece: Piece, seq: int, version: str, line: bytes, problems: Sequence[str]) -> Row:
+    row = {"version": version, "raw": line.decode(errors="replace"), "problems": list(problems)}
+    return {**row, SEQ: seq, "inserted_at": piece.received}
 
 
 def record_batches(rows: Iterator[Row], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -11,6 +11,8 @@ import re
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from penstock.redaction import redacted
+
 LONGEST = 600
 _CONDITION = re.compile(r"\[([A-Z_.0-9]+)\]\s*")
 _NOISE = re.compile(r"\s*(SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|;\s*'.*)", re.DOTALL)
@@ -22,7 +24,7 @@ def explain(error: BaseException) -> str:
     if "Traceback (most recent call last)" in text:  # of a Python worker: its last line is the cause
         text = text.strip().splitlines()[-1]
     first = _NOISE.sub("", _CONDITION.sub("", text)).strip()
-    line = " ".join(first.split()) or type(error).__name__
+    line = redacted(" ".join(first.split())) or type(error).__name__
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 

@@ -7,8 +7,11 @@ and the size asked for; together they hold each row once, whatever the sizes.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from pyiceberg.conversions import from_bytes
 from pyiceberg.types import LongType
@@ -19,30 +22,58 @@ from penstock.model.manifest import SEQ
 
 
 @dataclass(frozen=True, slots=True)
+class Most:
+    """How much one step takes at most, as long as that is one file."""
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows with position < `_seq` <= upto; `last` if none is left after them; `rows` is how many
-    rows the files of the slice hold, an upper bound."""
+    """Rows with position < `_seq` <= upto; `last` if none is left after them; `rows` and `bytes` are
+    those of the files of the slice, an upper bound."""
 
     upto: int
     rows: int
+    bytes: int
     last: bool
 
 
-def next_slice(lake: Lake, table: str, snapshot: int, after: int, most_rows: int) -> Piece:
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Rows and bytes of files."""
+
+    rows: int
+    bytes: int
+
+
+def next_slice(lake: Lake, table: str, snapshot: int, after: int, most: Most) -> Piece:
     """The next slice after a position. Its end is where a data file ends (in `_seq`), so that
     slices read whole files as long as the files are in the order of arrival."""
-    ends = [(end, rows) for end, rows in _file_ends(lake, table, snapshot) if end > after]
-    if not ends:
-        return Piece(max(after, 0), 0, True)
-    taken = 0
-    for position, (end, rows) in enumerate(ends):
-        taken += rows
-        following = ends[position + 1][0] if position + 1 < len(ends) else None
-        if following is None:
-            return Piece(end, taken, True)
-        if taken >= most_rows and following > end:
-            return Piece(end, taken, False)
-    raise AssertionError("the loop ends at the last file")
+    files = _files(lake, table, snapshot)
+    first = bisect_right(files, after, key=lambda file: file.end)
+    if first == len(files):
+        return Piece(max(after, 0), 0, 0, True)
+    rows = size = 0
+    for position in range(first, len(files) - 1):
+        file, following = files[position], files[position + 1]
+        rows, size = rows + file.rows, size + file.bytes
+        full = rows + following.rows > most.rows or size + following.bytes > most.bytes
+        if full and following.end > file.end:
+            return Piece(file.end, rows, size, False)
+    return Piece(files[-1].end, rows + files[-1].rows, size + files[-1].bytes, True)
+
+
+def read_upto(lake: Lake, table: str, snapshot: int, seq: int) -> Extent:
+    """What the slices of a snapshot up to a position hold."""
+    files = [file for file in _files(lake, table, snapshot) if file.end <= seq]
+    return Extent(sum(file.rows for file in files), sum(file.bytes for file in files))
+
+
+def extent(lake: Lake, table: str, snapshot: int) -> Extent:
+    """All of a snapshot."""
+    return read_upto(lake, table, snapshot, 2**63)
 
 
 def column_bytes(lake: Lake, table: str) -> Mapping[str, int]:
@@ -59,12 +90,25 @@ def column_bytes(lake: Lake, table: str) -> Mapping[str, int]:
     return total
 
 
-def _file_ends(lake: Lake, table: str, snapshot: int) -> list[tuple[int, int]]:
-    """(greatest `_seq`, rows) of each data file of a snapshot, in that order."""
+class _File(NamedTuple):
+    """A data file: its greatest `_seq`, its rows and bytes."""
+
+    end: int
+    rows: int
+    bytes: int
+
+
+@lru_cache(maxsize=64)
+def _files(lake: Lake, table: str, snapshot: int) -> tuple[_File, ...]:
+    """The data files of a snapshot, which never change, in the order of their ends."""
     found = tables.load(lake, table)
     if found is None:
-        return []
-    seq = found.schema().find_field(SEQ)
+        return ()
+    seq = found.schema().find_field(SEQ).field_id
     files = [task.file for task in found.scan(snapshot_id=snapshot).plan_files()]
-    ends = [(file.upper_bounds[seq.field_id], file.record_count) for file in files if file.record_count]
-    return sorted((int(from_bytes(LongType(), end)), rows) for end, rows in ends)
+    ends = (
+        _File(int(from_bytes(LongType(), file.upper_bounds[seq])), file.record_count, file.file_size_in_bytes)
+        for file in files
+        if file.record_count
+    )
+    return tuple(sorted(ends))

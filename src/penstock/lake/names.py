@@ -8,6 +8,8 @@ from __future__ import annotations
 
 CATALOG = "lake"
 NAMESPACE = "penstock"
+MADE_BY = "penstock.by"
+"""The key that tells, in the summary of a snapshot, that Penstock made it."""
 
 
 def quoted(name: str) -> str:

@@ -17,16 +17,22 @@ PACKAGES = (
     "org.xerial:sqlite-jdbc:3.50.3.0",
     "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",
 )
+POSTGRES = "org.postgresql:postgresql:42.7.8"
 CACHE = Path("~/.ivy2.5.2")
 """Where Spark 4 keeps packages unless `spark.jars.ivy` says otherwise."""
 # Hadoop's own file system for local files starts a process (`chmod`) for each file it makes.
 LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
 
 
-def package_conf(settings: SparkSettings) -> dict[str, str]:
-    """How the session finds its jars. A local one takes those of the package cache; where they are
-    not there yet, or others are asked for, and on a cluster, Spark resolves them."""
-    packages = settings.packages or PACKAGES
+def packages_for(catalog: str) -> tuple[str, ...]:
+    """The packages of a session whose Iceberg catalog is at this address."""
+    return (*PACKAGES, POSTGRES) if catalog.startswith("jdbc:postgresql:") else PACKAGES
+
+
+def package_conf(settings: SparkSettings, catalog: str = "") -> dict[str, str]:
+    """How the session finds its jars, with the driver of its catalog. A local one takes those of the package
+    cache; where they are not there yet, or others are asked for, and on a cluster, Spark resolves them."""
+    packages = settings.packages or packages_for(catalog)
     jars = _cached(packages, settings.conf)
     if settings.packages is None and settings.master.startswith("local") and all(jar.exists() for jar in jars):
         return {"spark.driver.extraClassPath": ":".join(map(str, jars)), **LOCAL_FILES}

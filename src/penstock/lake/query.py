@@ -1,7 +1,7 @@
 """Run a compiled query over the tables of one deployment.
 
-In: Spark SQL with placeholders and the bindings for them. Out: `Result`. Called by deploy.
-Invariant: all names are resolved through one manifest, so an answer is of one version only.
+In: Spark SQL and limits. Out: `Result`. Called by deploy. Invariant: a query that goes over a limit is
+cancelled and frees its cores; no more than the limit is kept of its answer.
 """
 
 from __future__ import annotations
@@ -12,13 +12,22 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.errors import InvalidQuery, Problem, TooLarge
+from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
 from penstock.lake.errors import condition, explain
+from penstock.lake.jobs import TookTooLong, limited
 from penstock.lake.session import Lake
 from penstock.model.types import Type
 
-MOST_ROWS = 100_000
 FEW_ROWS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """The most that a query may take and give."""
+
+    seconds: float
+    rows: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +47,66 @@ def session_for(lake: Lake, rows: int) -> SparkSession:
     return lake.spark if rows <= FEW_ROWS else lake.bulk
 
 
-def run_query(
-    session: SparkSession, sql: str, columns: tuple[tuple[str, Type], ...], relations: Mapping[str, str]
-) -> Result:
-    """Run `sql` with each placeholder replaced by its relation.
+def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], ...], most: Most) -> Result:
+    """Run `sql`, whose placeholders are replaced.
 
-    Raises InvalidQuery with Spark's reason, TooLarge for more than MOST_ROWS rows.
+    Raises InvalidQuery with Spark's reason, Timeout, TooLarge. Rows come one by one, so that what is too
+    large is given up before it is all there.
     """
     started = time.monotonic()
-    for placeholder, relation in relations.items():
-        sql = sql.replace(placeholder, relation)
     try:
-        answer = session.sql(sql).limit(MOST_ROWS + 1)
-        rows = [tuple(row) for row in answer.collect()]
+        with limited(session, most.seconds):
+            answer = session.sql(sql).limit(most.rows + 1)
+            rows = _collected(answer, most, started + most.seconds)
+    except (TookTooLong, TooLarge, Timeout) as error:
+        raise (_timeout(most) if isinstance(error, TookTooLong) else error) from error.__cause__
     except Exception as error:  # whatever Spark raises for a user's SQL is told as a problem
-        raise _invalid(error) from error
-    if len(rows) > MOST_ROWS:
-        raise TooLarge(f"the answer has more than {MOST_ROWS:,} rows", hint="add a LIMIT or aggregate")
+        raise _invalid(error, most) from error
     return Result(columns, rows, time.monotonic() - started, *_read(answer))
 
 
-def _invalid(error: Exception) -> InvalidQuery:
+def _collected(answer: DataFrame, most: Most, until: float) -> list[tuple[object, ...]]:
+    """All rows, while they are within the limits. Raises TooLarge, Timeout."""
+    rows: list[tuple[object, ...]] = []
+    size = 0
+    for row in answer.toLocalIterator():
+        rows.append(tuple(row))
+        size += size_of(row)
+        if len(rows) > most.rows:
+            raise TooLarge(f"the answer has more than {most.rows:,} rows", hint="add a LIMIT or aggregate")
+        if size > most.bytes:
+            raise _too_many_bytes(most)
+        if len(rows) % 1024 == 0 and time.monotonic() > until:
+            raise _timeout(most)
+    return rows
+
+
+def size_of(value: object) -> int:
+    """About how many bytes a value takes in an answer."""
+    match value:
+        case str() | bytes() | bytearray():
+            return len(value)
+        case Mapping():
+            return sum(size_of(key) + size_of(each) for key, each in value.items())
+        case list() | tuple():
+            return sum(map(size_of, value))
+        case _:
+            return 8
+
+
+def _timeout(most: Most) -> Timeout:
+    hint = "read less, or raise max_query_seconds in [server] of penstock.toml"
+    return Timeout(f"the query took longer than {most.seconds:g} s and was cancelled", hint=hint)
+
+
+def _too_many_bytes(most: Most) -> TooLarge:
+    return TooLarge(f"the answer has more than {most.bytes:,} bytes", hint="add a LIMIT, or take fewer columns")
+
+
+def _invalid(error: Exception, most: Most) -> PenstockError:
     reason = explain(error)
+    if "spark.driver.maxResultSize" in reason:  # Spark's own limit on what a driver collects
+        return _too_many_bytes(most)
     return InvalidQuery(reason, [Problem((condition(error) or "query-failed").lower().replace("_", "-"), reason)])
 
 

@@ -16,20 +16,21 @@ from pathlib import Path
 from pyiceberg.catalog import Catalog, load_catalog
 from pyspark.sql import SparkSession
 
+from penstock.lake.catalog import for_pyiceberg, for_spark, is_postgres
 from penstock.lake.java import java_home
-from penstock.lake.names import CATALOG, NAMESPACE
+from penstock.lake.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.lake.packages import package_conf
+from penstock.lake.pool import never_commit_again_blindly
 from penstock.model.settings import Settings
 
-# Without the catalog cache a session sees commits of other sessions at once (an expired cache
-# once showed an empty table to a busy session).
-CATALOG_CONF = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
 SPARK_CONF = {
     "spark.app.name": "penstock",
     "spark.ui.enabled": "false",
     "spark.sql.ansi.enabled": "true",
     # Columns whose names differ only in case are different columns, as in ClickHouse.
     "spark.sql.caseSensitive": "true",
+    # Else `${env:…}` and `${spark.…}` in any SQL text, also inside quotes, are replaced before it is parsed.
+    "spark.sql.variable.substitute": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     # Sketches of many groups at once; the default of 128 falls back to sorting.
@@ -47,6 +48,9 @@ SPARK_CONF = {
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # A small step takes less time than compiling the code for it.
 SMALL_CONF = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# Iceberg puts this into the summary of each INSERT and UPDATE of a session: what lacks it was done from
+# outside. (A DELETE that only drops whole files does not get it; Penstock runs none.)
+MARK = {f"spark.sql.iceberg.snapshot-property.{MADE_BY}": "penstock"}
 BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
 
 
@@ -82,9 +86,11 @@ def open_lake(settings: Settings, home: Path) -> Lake:
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
     bulk = spark.newSession()
     for session, tuning in ((spark, SMALL_CONF), (bulk, BULK_CONF)):
-        for key, value in tuning.items():
+        for key, value in (tuning | MARK).items():
             session.conf.set(key, value)
-    return Lake(spark, bulk, load_catalog(CATALOG, **_pyiceberg(settings, home)))
+        if is_postgres(settings):
+            never_commit_again_blindly(session)
+    return Lake(spark, bulk, load_catalog(CATALOG, **for_pyiceberg(settings, home)))
 
 
 def _start(settings: Settings, home: Path) -> SparkSession:
@@ -96,37 +102,14 @@ def _start(settings: Settings, home: Path) -> SparkSession:
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'tmp'} -XX:+UseG1GC",
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     }
-    conf |= package_conf(settings.spark)
+    conf |= package_conf(settings.spark, settings.catalog.get("uri", ""))
     if settings.spark.master.startswith("local"):
         conf |= LOOPBACK
-    conf |= {f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in _iceberg(settings, home).items()}
+    conf |= {f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in for_spark(settings, home).items()}
     for key, value in (conf | dict(settings.spark.conf)).items():
         builder = builder.config(key, value)
     with _output_to(home / "spark.log"):
         return builder.getOrCreate()
-
-
-def _iceberg(settings: Settings, home: Path) -> dict[str, str]:
-    embedded = {
-        "type": "jdbc",
-        "uri": f"jdbc:sqlite:file:{home / 'catalog.db'}?journal_mode=WAL&busy_timeout=30000",
-        "warehouse": (home / "warehouse").as_uri(),
-    }
-    return CATALOG_CONF | embedded | dict(settings.catalog)
-
-
-def _pyiceberg(settings: Settings, home: Path) -> dict[str, str]:
-    """The same catalog, in PyIceberg's words. Source: PyIceberg's catalog configuration."""
-    java = _iceberg(settings, home)
-    if java["type"] != "jdbc":
-        return {"type": java["type"], "uri": java.get("uri", ""), "warehouse": java["warehouse"]}
-    if java["uri"].startswith("jdbc:sqlite:file:"):
-        uri = "sqlite:///" + java["uri"].removeprefix("jdbc:sqlite:file:").split("?")[0]
-    else:
-        user = java.get("jdbc.user", "")
-        login = f"{user}:{java.get('jdbc.password', '')}@" if user else ""
-        uri = "postgresql+psycopg2://" + login + java["uri"].removeprefix("jdbc:postgresql://")
-    return {"type": "sql", "uri": uri, "warehouse": java["warehouse"], "init_catalog_tables": "false"}
 
 
 @contextmanager

@@ -225,6 +225,10 @@ class Manifest:
         """The binding of a data source or of a quarantine."""
         return self._bindings.get(name)
 
+    def name_of(self, table: str) -> str:
+        """The data source that a table is bound to; the table itself where there is none."""
+        return next((bound.name for bound in self.bindings if bound.table == table), table)
+
     def meet(self, table: str) -> Meet | None:
         return next((each for each in self.meets if each.table == table), None)
 

@@ -14,10 +14,14 @@ from penstock.model.pipe import Dialect
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Where the server listens."""
+    """Where the server listens. A query that takes more than `max_query_seconds` is cancelled; an answer
+    of more rows or bytes is refused."""
 
     host: str = "127.0.0.1"
     port: int = 7180
+    max_query_seconds: int = 30
+    max_result_rows: int = 1_000_000
+    max_result_bytes: int = 268_435_456
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +43,47 @@ class StateSettings:
 
 @dataclass(frozen=True, slots=True)
 class DeploySettings:
-    """For how long the previous deployment can be rolled back to. `strategy` names, by data source, the
-    strategy to take in place of the cheapest one."""
+    """For how long the previous deployment can be rolled back to. A version that lags more than
+    `max_lag_seconds` is not switched to. `strategy` names, by data source, the strategy to take in place
+    of the cheapest one."""
 
     rollback_window_hours: int = 24
+    max_lag_seconds: int = 30
     strategy: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FlowSettings:
-    """The most that one step of a flow reads, so that it ends between two crashes."""
+    """The most that one step of a flow reads, so that it ends between two crashes. One that takes more
+    than `max_step_seconds` is cancelled and tried again with less; one for a deployment that is not live
+    gets `staging_step_seconds` beside live's flows, then a process of its own."""
 
     max_step_rows: int = 2_000_000
     max_step_bytes: int = 268_435_456
+    max_step_seconds: int = 600
+    staging_step_seconds: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillSettings:
+    """How histories are filled: the most bytes (of source files) a second, None for no limit; how long
+    rows of live may wait before it slows down; from how many bytes on it gets a Spark process of its
+    own."""
+
+    max_bytes_per_second: int | None = None
+    yield_after_seconds: int = 10
+    own_process_bytes: int = 8 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class InboxSettings:
+    """When rows are refused before it is too late: with less than `min_free_bytes` free on the disk of the
+    inbox, or more than `max_pending_bytes` of a stream not yet in its tables. `folder` is where they are
+    kept, None for the embedded one."""
+
+    folder: str | None = None
+    min_free_bytes: int = 268_435_456
+    max_pending_bytes: int = 68_719_476_736
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +98,5 @@ class Settings:
     state: StateSettings = StateSettings()
     deploy: DeploySettings = DeploySettings()
     flow: FlowSettings = FlowSettings()
+    backfill: BackfillSettings = BackfillSettings()
+    inbox: InboxSettings = InboxSettings()

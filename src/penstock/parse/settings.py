@@ -14,8 +14,10 @@ from typing import Any, TypeAlias, get_args
 from penstock.errors import Problem, did_you_mean
 from penstock.model.pipe import Dialect
 from penstock.model.settings import (
+    BackfillSettings,
     DeploySettings,
     FlowSettings,
+    InboxSettings,
     ServerSettings,
     Settings,
     SparkSettings,
@@ -160,13 +162,36 @@ _TABLES: Mapping[str, Callable[..., Any]] = {
     "state": StateSettings,
     "deploy": DeploySettings,
     "flow": FlowSettings,
+    "backfill": BackfillSettings,
+    "inbox": InboxSettings,
 }
 _ROOT: Checks = {
     "dialect": _dialect,
-    "server": {"host": _text, "port": _between(0, 65535)},
+    "server": {
+        "host": _text,
+        "port": _between(0, 65535),
+        "max_query_seconds": _between(1, 86_400),
+        "max_result_rows": _between(1, _MANY),
+        "max_result_bytes": _between(1, _MANY),
+    },
     "spark": {"master": _text, "driver_memory": _memory, "packages": _texts, "conf": _properties},
     "catalog": _properties,
     "state": {"url": _text},
-    "deploy": {"rollback_window_hours": _between(0, 24 * 365), "strategy": _strategies},
-    "flow": {"max_step_rows": _between(1, _MANY), "max_step_bytes": _between(1, _MANY)},
+    "deploy": {
+        "rollback_window_hours": _between(0, 24 * 365),
+        "max_lag_seconds": _between(1, 86_400),
+        "strategy": _strategies,
+    },
+    "flow": {
+        "max_step_rows": _between(1, _MANY),
+        "max_step_bytes": _between(1, _MANY),
+        "max_step_seconds": _between(1, 86_400),
+        "staging_step_seconds": _between(1, 86_400),
+    },
+    "backfill": {
+        "max_bytes_per_second": _between(1, _MANY),
+        "yield_after_seconds": _between(1, 86_400),
+        "own_process_bytes": _between(0, _MANY * 1000),
+    },
+    "inbox": {"folder": _text, "min_free_bytes": _between(0, _MANY), "max_pending_bytes": _between(1, _MANY)},
 }

@@ -1,33 +1,103 @@
-"""Who may make a call.
+"""Who may make a call, and for what.
 
 In: a request and the scope that its call needs. Out: nothing, or a refusal. Called by `app` before
-each handler. Invariant: a call without a valid token reaches no handler, but /health.
+each handler, and by handlers that show several things. Invariant: a call without a valid token reaches
+no handler, but those that need none; what a token may not read is not named to it either.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Literal, TypeAlias, Union
 
 from starlette.requests import Request
 
-from penstock.errors import Forbidden, Unauthorized
-from penstock.state.tokens import Tokens
+from penstock.errors import Forbidden, InvalidRequest, PenstockError, Problem, Unauthorized, did_you_mean
+from penstock.state.tokens import Token, Tokens
 
 Scope: TypeAlias = Literal["admin", "deploy", "append", "read"]
 SCOPES: tuple[Scope, ...] = ("admin", "deploy", "append", "read")
+PER_NAME = ("append", "read")
+"""Scopes that may be for one data source or pipe: `read:NAME`."""
 Needed: TypeAlias = Union[Scope, None]
+NameOf: TypeAlias = Callable[[Request], Union[str, None]]
+"""What a call is for, by its request. None: for everything."""
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
+TOKEN_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
 
 
-def authorize(request: Request, tokens: Tokens, scope: Scope) -> None:
-    """Raises Unauthorized without a valid token, Forbidden if it lacks the scope."""
+def for_all(request: Request) -> str | None:
+    """Of a call that shows or does something of everything."""
+    return None
+
+
+def authorize(request: Request, tokens: Tokens, scope: Scope, name: str | None) -> None:
+    """Raises Unauthorized without a valid token, Forbidden if it lacks the scope for the name."""
+    token = identify(request, tokens)
+    if not token.allows(scope, name):
+        what = scope if name is None or not token.allows_some(scope) else f"{scope} `{name[:100]}`"
+        raise Forbidden(f"the token `{token.name}` may not {what}", hint=f"it may: {', '.join(token.scopes)}")
+
+
+def authorize_some(request: Request, tokens: Tokens, scope: Scope) -> None:
+    """The same for a call whose handler asks what the token may read, name by name."""
+    token = identify(request, tokens)
+    if not token.allows_some(scope):
+        raise Forbidden(f"the token `{token.name}` may not {scope}", hint=f"it may: {', '.join(token.scopes)}")
+
+
+def identify(request: Request, tokens: Tokens) -> Token:
+    """The call's token, kept with the request. Raises Unauthorized."""
     secret = _secret(request)
     if not secret:
         raise Unauthorized("a token is needed", hint="send `Authorization: Bearer TOKEN` or ?token=TOKEN")
     token = tokens.find(secret)
     if token is None:
         raise Unauthorized("the token is not valid")
-    if scope not in token.scopes and "admin" not in token.scopes:
-        raise Forbidden(f"the token `{token.name}` may not {scope}", hint=f"it may: {', '.join(token.scopes)}")
+    request.state.token = token
+    return token
+
+
+def may_read(request: Request) -> Callable[[str], bool]:
+    """Of a call that has a token: whether it may read a data source or pipe."""
+    token: Token = request.state.token
+    return lambda name: token.allows("read", name)
+
+
+def discreet(request: Request, error: PenstockError) -> PenstockError:
+    """The error without hints where the token may not know all names: hints name what there is."""
+    token: Token | None = getattr(request.state, "token", None)
+    if token is None or isinstance(error, (Unauthorized, Forbidden)):
+        return error
+    if all(token.allows(scope) for scope in PER_NAME if token.allows_some(scope)):
+        return error
+    kept = [Problem(each.code, each.message, each.location, None, each.level) for each in error.problems]
+    told = type(error)(error.message, kept)
+    told.__cause__ = error.__cause__
+    return told
+
+
+def scopes_of(text: str) -> tuple[str, ...]:
+    """Scopes with commas between them. Raises InvalidRequest. Names need not exist: they may be deployed later."""
+    scopes = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    problems = [problem for scope in scopes if (problem := _wrong(scope)) is not None]
+    if problems or not scopes:
+        shown = ", ".join((*SCOPES, *(f"{each}:NAME" for each in PER_NAME)))
+        raise InvalidRequest(f"scopes are some of {shown}, with commas between them", problems)
+    return scopes
+
+
+def _wrong(scope: str) -> Problem | None:
+    kind, colon, name = scope.partition(":")
+    if kind not in SCOPES:
+        return Problem("unknown-scope", f"there is no scope `{scope[:100]}`", hint=did_you_mean(kind, SCOPES))
+    if colon and kind not in PER_NAME:
+        return Problem("invalid-scope", f"`{kind}` is for everything: it takes no name", hint=f"`{kind}`")
+    if colon and not NAME.fullmatch(name):
+        hint = f"such as `{kind}:flights`: a letter or `_`, then letters, digits and `_`"
+        return Problem("invalid-scope", f"`{name[:100]}` cannot be the name of a data source or pipe", hint=hint)
+    return None
 
 
 def _secret(request: Request) -> str:

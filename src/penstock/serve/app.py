@@ -17,8 +17,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.errors import PenstockError
-from penstock.serve import catalog, deployments, health, ingest, progress, queries, tokens
-from penstock.serve.access import Needed, authorize
+from penstock.serve import catalog, deployments, health, ingest, openapi, progress, queries, tokens
+from penstock.serve.access import NameOf, Needed, authorize, authorize_some, discreet, for_all
 from penstock.serve.host import Host
 from penstock.serve.refusal import Unacceptable, from_fault, from_http, refuse
 
@@ -27,24 +27,40 @@ Handler: TypeAlias = Callable[[Host, Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the interface. `scope` None: no token is needed."""
+    """A call of the interface. `scope` None: no token is needed. `name` says for which data source or pipe
+    the scope is needed; where it is None, some name will do and the handler asks for each."""
 
     methods: tuple[str, ...]
     path: str
     scope: Needed
     handler: Handler
+    name: NameOf | None = for_all
+
+
+def _path_name(request: Request) -> str | None:
+    return str(request.path_params["name"])
+
+
+def _endpoint_name(request: Request) -> str | None:
+    return str(request.path_params["file"]).rpartition(".")[0]
+
+
+def _asked_name(request: Request) -> str | None:
+    return request.query_params.get("name", "")
 
 
 CALLS: tuple[Call, ...] = (
     Call(("GET",), "/health", None, health.health),
+    Call(("GET",), "/openapi.json", None, openapi.shown),
     Call(("GET",), "/metrics", "read", health.metrics),
     Call(("GET",), "/v0/status", "read", health.status),
-    Call(("POST",), "/v0/events", "append", ingest.post_events),
-    Call(("GET",), "/v0/datasources", "read", catalog.datasources),
-    Call(("GET",), "/v0/datasources/{name}", "read", catalog.datasource),
-    Call(("GET",), "/v0/pipes", "read", catalog.pipes),
-    Call(("GET", "POST"), "/v0/pipes/{file}", "read", queries.pipe),
-    Call(("GET", "POST"), "/v0/sql", "read", queries.sql),
+    Call(("POST",), "/v0/events", "append", ingest.post_events, _asked_name),
+    Call(("GET",), "/v0/datasources", "read", catalog.datasources, None),
+    Call(("GET",), "/v0/datasources/{name}", "read", catalog.datasource, _path_name),
+    Call(("GET",), "/v0/pipes", "read", catalog.pipes, None),
+    Call(("GET",), "/v0/pipes/openapi.json", "read", openapi.endpoints, None),
+    Call(("GET", "POST"), "/v0/pipes/{file}", "read", queries.pipe, _endpoint_name),
+    Call(("GET", "POST"), "/v0/sql", "read", queries.sql, None),
     Call(("GET",), "/v0/tokens", "admin", tokens.listed),
     Call(("POST",), "/v0/tokens", "admin", tokens.create),
     Call(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove),
@@ -56,13 +72,17 @@ CALLS: tuple[Call, ...] = (
     Call(("GET",), "/v1/deployments/{ref}/events", "deploy", progress.watch),
     Call(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live),
     Call(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire),
+    Call(("POST",), "/v1/deployments/{ref}/pause", "deploy", deployments.pause),
+    Call(("POST",), "/v1/deployments/{ref}/resume", "deploy", deployments.resume),
 )
 
 
 def create_app(host: Host) -> Starlette:
     """The application over a host, whose pipeline may still be opening."""
     routes = [Route(call.path, _endpoint(host, call), methods=list(call.methods)) for call in CALLS]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _refuse_http})
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _refuse_http})
+    app.state.calls = CALLS
+    return app
 
 
 def _endpoint(host: Host, call: Call) -> Callable[[Request], Awaitable[Response]]:
@@ -75,15 +95,23 @@ def _endpoint(host: Host, call: Call) -> Callable[[Request], Awaitable[Response]
 async def _serve(host: Host, call: Call, request: Request) -> Response:
     path = request.url.path
     try:
-        if call.scope is not None:
-            authorize(request, host.pipeline.tokens, call.scope)
+        _authorize(host, call, request)
         return await call.handler(host, request)
     except PenstockError as error:
-        return refuse(error, path)
+        return refuse(discreet(request, error), path)
     except ClientDisconnect:
         return refuse(Unacceptable("the client went away"), path)
     except Exception as fault:  # a fault of ours is an answer too, and the server goes on
         return refuse(from_fault(fault), path)
+
+
+def _authorize(host: Host, call: Call, request: Request) -> None:
+    if call.scope is None:
+        return
+    if call.name is None:
+        authorize_some(request, host.pipeline.tokens, call.scope)
+    else:
+        authorize(request, host.pipeline.tokens, call.scope, call.name(request))
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:

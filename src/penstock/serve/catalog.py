@@ -17,6 +17,7 @@ from penstock.errors import NotFound, did_you_mean
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
 from penstock.parse.load import load_files
+from penstock.serve.access import may_read
 from penstock.serve.host import Host, in_lane
 from penstock.serve.parameters import deployment as asked
 
@@ -24,7 +25,8 @@ from penstock.serve.parameters import deployment as asked
 async def datasources(host: Host, request: Request) -> Response:
     """`GET /v0/datasources`."""
     found, rows = await _of(host, request)
-    listed = [_datasource(binding, rows) for binding in found.manifest.bindings]
+    shows = may_read(request)
+    listed = [_datasource(binding, rows) for binding in found.manifest.bindings if shows(binding.name)]
     return _answer({"datasources": sorted(listed, key=lambda each: str(each["name"]))})
 
 
@@ -44,7 +46,8 @@ async def pipes(host: Host, request: Request) -> Response:
     """`GET /v0/pipes`: the endpoints."""
     found, _ = await _of(host, request)
     project = (await in_lane(host.lanes.control, lambda: load_files(found.files))).project
-    endpoints = [pipe for pipe in project.pipes if pipe.endpoint is not None]
+    shows = may_read(request)
+    endpoints = [pipe for pipe in project.pipes if pipe.endpoint is not None and shows(pipe.name)]
     listed = [{"name": pipe.name, "description": pipe.description} for pipe in endpoints]
     return _answer({"pipes": listed})
 

@@ -55,6 +55,16 @@ async def retire(host: Host, request: Request) -> Response:
     return await _one(host, request, host.pipeline.retire)
 
 
+async def pause(host: Host, request: Request) -> Response:
+    """`POST /v1/deployments/ID/pause`."""
+    return await _one(host, request, host.pipeline.pause)
+
+
+async def resume(host: Host, request: Request) -> Response:
+    """`POST /v1/deployments/ID/resume`."""
+    return await _one(host, request, host.pipeline.resume)
+
+
 async def discard(host: Host, request: Request) -> Response:
     """`DELETE /v1/deployments/ID`."""
     return await _one(host, request, host.pipeline.discard)

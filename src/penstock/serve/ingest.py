@@ -1,7 +1,9 @@
 """`POST /v0/events`: rows in.
 
 In: NDJSON or JSON, packed or not. Out: how many rows fit and how many are quarantined. Called by
-`app`. Invariant: 202 says that the rows are durable, 200 (with wait) that they are queryable.
+`app`. Invariant: 202 says that the rows are durable, 200 (with wait) that they are queryable; an
+Idempotency-Key is one ingestion for ever: the body that came first with it is kept, later ones are not
+looked at but for the counts of the answer.
 """
 
 from __future__ import annotations

@@ -11,8 +11,21 @@ import logging.handlers
 import time
 from pathlib import Path
 
+from penstock.redaction import redacted
+
 MOST_BYTES = 16 * 2**20
 KEPT = 3
+
+
+class Discreet(logging.Formatter):
+    """Lines and tracebacks without secrets, in UTC."""
+
+    @staticmethod
+    def converter(seconds: float | None) -> time.struct_time:
+        return time.gmtime(seconds)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redacted(super().format(record))
 
 
 def log_to(home: Path) -> None:
@@ -20,8 +33,7 @@ def log_to(home: Path) -> None:
     handler = logging.handlers.RotatingFileHandler(
         home / "server.log", maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8"
     )
-    formatter = logging.Formatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
+    formatter = Discreet("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -18,13 +18,19 @@ from pathlib import Path
 
 import orjson
 
-from penstock.deploy.owner import Record, own
+from penstock.deploy.opened import state_url
+from penstock.deploy.owner import Process, Record, own
+from penstock.deploy.tenure import described, take
 from penstock.errors import Conflict, InvalidProject, PenstockError, Problem
+from penstock.model.secrets import secrets_of
 from penstock.model.settings import Settings
 from penstock.parse.load import load_folder
 from penstock.parse.settings import SETTINGS_FILE
+from penstock.redaction import conceal
 from penstock.serve.logs import log_to
 from penstock.serve.process import ServerProcess
+from penstock.state.database import open_database
+from penstock.state.lease import Holding, Lease
 
 HOME, PID = ".penstock", "server.pid"
 log = logging.getLogger("penstock.serve")
@@ -52,15 +58,21 @@ def _options() -> argparse.Namespace:
 
 def _run(project: Path, port: int | None, waiting: Callable[[Record | None], None] | None) -> None:
     settings = _settings(project)
+    conceal(secrets_of(settings))
     home = project / HOME
-    owner = own(home, waiting)
+    home.mkdir(parents=True, exist_ok=True)
+    database = open_database(state_url(settings, home))
+    lease = Lease(database)
+    owner = own(home, waiting, lease.read)
     pid = home / PID
     try:
         log_to(home)
         _run_in_utc()
+        me = described(home, Process.of(os.getpid()), f"port {settings.server.port if port is None else port}")
+        take(lease, me, None if waiting is None else _say_held)
         listener = _listen(settings.server.host, settings.server.port if port is None else port)
         pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
-        ServerProcess(settings, home, owner, listener).run()
+        ServerProcess(settings, home, owner, listener, database).run()
     finally:
         pid.unlink(missing_ok=True)
         owner.release()
@@ -98,6 +110,11 @@ def _listen(host: str, port: int) -> socket.socket:
 def _say_waiting(owner: Record | None) -> None:
     who = f"server {owner.server.id} at {owner.url}" if owner else "another server"
     message = f"{who} owns this project; waiting until it ends"
+    _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
+
+
+def _say_held(seen: Holding) -> None:
+    message = f"a server on {seen.owner.get('host')} owns this warehouse; waiting until it ends or shows no sign of life"
     _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 

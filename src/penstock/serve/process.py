@@ -8,6 +8,7 @@ given up.
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import threading
@@ -18,13 +19,19 @@ import uvicorn
 
 from penstock.deploy.owner import Owner
 from penstock.deploy.pipeline import Pipeline
+from penstock.deploy.tenure import Tenure
 from penstock.errors import Failed, PenstockError
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
 from penstock.serve.host import Host
+from penstock.serve.rebirth import rebirth, when_ended
 from penstock.serve.secret import ensure_admin
+from penstock.state.database import Database
+from penstock.state.lease import Lease
 
 GRACE_SECONDS = 3
+LOST = 3
+"""The exit code of a server whose warehouse another one has taken over."""
 OPENING_SECONDS = 30.0
 log = logging.getLogger("penstock.serve")
 
@@ -51,13 +58,16 @@ class Web(uvicorn.Server):
 
 
 class ServerProcess:
-    """One server."""
+    """One server. `database` is the state store, whose lease it holds."""
 
-    def __init__(self, settings: Settings, home: Path, owner: Owner, listener: socket.socket):
+    def __init__(
+        self, settings: Settings, home: Path, owner: Owner, listener: socket.socket, database: Database
+    ):
         self._settings = settings
         self._home = home
         self._owner = owner
         self._listener = listener
+        self._database = database
         self._host = Host()
         self._web = Web(self._host)
         self._pipeline: Pipeline | None = None
@@ -71,20 +81,24 @@ class ServerProcess:
         for number in (signal.SIGTERM, signal.SIGINT):
             # Uvicorn raises the signal again when it has stopped: closing must not end there.
             signal.signal(number, self._web.handle_exit)
+        tenure = Tenure(Lease(self._database), _lost)
         opening = threading.Thread(target=self._open, args=(url,), name="open", daemon=True)
         opening.start()
         self._web.run(sockets=[self._listener])
         opening.join(OPENING_SECONDS)
         if self._pipeline is not None:
             self._pipeline.close()
+        tenure.end()
+        self._database.close()
         if self._failure is not None:
             raise self._failure
         log.info("the server has stopped")
 
     def _open(self, url: str) -> None:
         try:
-            self._pipeline = Pipeline(self._settings, self._home)
+            self._pipeline = Pipeline(self._settings, self._home, self._database)
             self._owner.record(self._pipeline.jvm, url)
+            when_ended(self._pipeline.jvm, self._spark_ended)
             ensure_admin(self._home, self._pipeline.tokens)
             self._host.opened(self._pipeline)
             log.info("the server is ready at %s after %.1f s", url, self._host.seconds)
@@ -96,7 +110,21 @@ class ServerProcess:
             hint = "server.log and spark.log in .penstock have the details"
             self._fail(Failed(f"the pipeline does not open: {reason}", hint=hint))
 
+    def _spark_ended(self) -> None:
+        """Nothing runs without it: what was under way is noted, and the process begins anew."""
+        if self._pipeline is not None and self._pipeline.ready and not self._web.should_exit:
+            log.critical("Spark's process has ended (out of memory?); the server begins anew")
+            self._pipeline.spark_ended()
+            rebirth(self._listener.getsockname()[1])
+
     def _fail(self, error: PenstockError) -> None:
         self._failure = error
         self._host.stop()
         self._web.should_exit = True
+
+
+def _lost() -> None:
+    """Nothing in this process may go on, whatever it is in the middle of."""
+    log.critical("another server has taken over this warehouse; this one ends")
+    logging.shutdown()
+    os._exit(LOST)

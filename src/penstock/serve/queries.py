@@ -7,16 +7,18 @@ Called by `app`. Invariant: a query is read-only; the deployment is live unless 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.errors import Location, NotFound, PenstockError, did_you_mean
+from penstock.errors import Location, NotFound, PenstockError, TooLarge, did_you_mean
 from penstock.model.datasource import Text
+from penstock.serve.access import may_read
 from penstock.serve.host import Host, in_lane
 from penstock.serve.parameters import OURS, all_parameters, deployment, required
 from penstock.serve.render import EXTENSIONS, Answer, render
+from penstock.sql.translator import LONGEST
 from penstock.sql.transpile import split_format
 
 
@@ -38,10 +40,17 @@ async def sql(host: Host, request: Request) -> Response:
     """`GET/POST /v0/sql?q=…`; a POST may hold the query as its body."""
     pipeline = host.pipeline
     parameters = await all_parameters(request, raw="q")
-    query, form = split_format(Text(required(parameters, "q"), Location("query")))
-    ref = deployment(parameters)
-    answer = await _timed(host, "sql", lambda: pipeline.sql(query.text, ref))
+    query, form = split_format(Text(_query(parameters), Location("query")))
+    ref, may = deployment(parameters), may_read(request)
+    answer = await _timed(host, "sql", lambda: pipeline.sql(query.text, ref, may))
     return render(answer, form or "JSON")
+
+
+def _query(parameters: Mapping[str, str]) -> str:
+    text = required(parameters, "q")
+    if len(text) > LONGEST:
+        raise TooLarge(f"the query has more than {LONGEST:,} characters", hint="make a pipe of a part of it")
+    return text
 
 
 async def _timed(host: Host, kind: str, call: Callable[[], Answer]) -> Answer:

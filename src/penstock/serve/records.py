@@ -15,6 +15,7 @@ def summary(deployment: Deployment) -> dict[str, object]:
         "id": deployment.id,
         "name": deployment.name,
         "state": deployment.state,
+        "paused": deployment.paused,
         "base": deployment.base,
         "created_at": deployment.created_at.isoformat(),
         "updated_at": deployment.updated_at.isoformat(),

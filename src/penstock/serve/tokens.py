@@ -10,8 +10,8 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.errors import Conflict, InvalidRequest, Problem, did_you_mean
-from penstock.serve.access import SCOPES
+from penstock.errors import Conflict, InvalidRequest, Problem
+from penstock.serve.access import TOKEN_NAME, scopes_of
 from penstock.serve.host import Host, in_lane
 from penstock.serve.parameters import all_parameters, required
 
@@ -25,10 +25,10 @@ async def listed(host: Host, request: Request) -> Response:
 
 
 async def create(host: Host, request: Request) -> Response:
-    """`POST /v0/tokens?name=…&scopes=read,append`."""
+    """`POST /v0/tokens?name=…&scopes=read:NAME,append`."""
     tokens = host.pipeline.tokens
     parameters = await all_parameters(request)
-    name, scopes = required(parameters, "name"), _scopes(required(parameters, "scopes"))
+    name, scopes = _name(required(parameters, "name")), scopes_of(required(parameters, "scopes"))
     secret = await in_lane(host.lanes.control, lambda: tokens.create(name, scopes))
     return _answer({"name": name, "scopes": scopes, "token": secret}, 201)
 
@@ -42,16 +42,11 @@ async def remove(host: Host, request: Request) -> Response:
     return _answer({"name": name})
 
 
-def _scopes(text: str) -> tuple[str, ...]:
-    scopes = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    unknown = [scope for scope in scopes if scope not in SCOPES]
-    if unknown or not scopes:
-        problems = [
-            Problem("unknown-scope", f"there is no scope `{scope}`", hint=did_you_mean(scope, SCOPES))
-            for scope in unknown
-        ]
-        raise InvalidRequest(f"scopes are some of {', '.join(SCOPES)}, with commas between them", problems)
-    return scopes
+def _name(text: str) -> str:
+    if not TOKEN_NAME.fullmatch(text):
+        message = "a token's name is 1 to 100 letters, digits, `_`, `.`, `@` and `-`"
+        raise InvalidRequest(message, [Problem("invalid-name", message)])
+    return text
 
 
 def _answer(document: object, status: int = 200) -> Response:

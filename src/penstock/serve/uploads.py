@@ -7,7 +7,7 @@ every part is a file of the answer or a problem of it.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from pathlib import PurePosixPath
+from pathlib import PurePosixPath, PureWindowsPath
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -18,6 +18,7 @@ from penstock.parse.files import decode, normal_path
 from penstock.serve.bodies import read_body
 
 MOST_FILES = 10_000
+LONGEST_PATH = 1000
 
 
 async def uploaded_files(request: Request) -> dict[str, str]:
@@ -46,8 +47,11 @@ async def _texts(form: FormData) -> dict[str, str]:
             problems.append(Problem("nameless-file", message, hint="filename=RELATIVE/PATH"))
             continue
         path = normal_path(part.filename)
+        wrong = _misplaced(part.filename, path, files)
+        if wrong:
+            problems += wrong
+            continue
         text = decode(await part.read(), path, problems)
-        problems += _misplaced(path, files)
         if text is not None:
             files[path] = text
     await form.close()
@@ -56,8 +60,14 @@ async def _texts(form: FormData) -> dict[str, str]:
     return files
 
 
-def _misplaced(path: str, files: dict[str, str]) -> list[Problem]:
-    if path.startswith("/") or ".." in PurePosixPath(path).parts:
+def _misplaced(sent: str, path: str, files: dict[str, str]) -> list[Problem]:
+    if len(sent) > LONGEST_PATH:
+        shown = f"{path[:60]}…"
+        return [Problem("path-too-long", f"`{shown}` has more than {LONGEST_PATH} characters", Location(shown))]
+    if not sent.isprintable() or path in (".", ""):
+        shown = ascii(sent)[1:-1]
+        return [Problem("invalid-path", f"`{shown}` cannot be the name of a file", Location(shown))]
+    if path.startswith("/") or ".." in PurePosixPath(path).parts or PureWindowsPath(path).drive:
         return [Problem("path-outside", f"`{path}` is not below the project's folder", Location(path))]
     if path in files:
         return [Problem("file-twice", f"`{path}` is sent twice", Location(path))]

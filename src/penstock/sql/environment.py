@@ -64,5 +64,10 @@ class Environment:
         inside = (*self.inside, f"{pipe.name}.{node.name}")
         return replace(self, text=node.sql, dialect=pipe.dialect, pipe=pipe, ctes={}, constants={}, inside=inside)
 
+    def names(self, name: str) -> None:
+        """The text reads a data source or pipe; noted where it is the user's own text and no pipe's."""
+        if self.pipe is None:
+            self.uses.named.add(name)
+
     def not_triggering(self) -> Environment:
         return replace(self, triggers=False)

@@ -50,10 +50,12 @@ class Scope:
 
 @dataclass(slots=True)
 class Uses:
-    """The columns of each placeholder that were named so far, and its data source."""
+    """The columns of each placeholder that were named so far, and its data source. `named` are the data
+    sources and pipes that the text itself names, not what these read."""
 
     datasources: dict[str, str] = field(default_factory=dict)
     columns: dict[str, set[str]] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
 
     def table(self, placeholder: str, datasource: str) -> None:
         self.datasources[placeholder] = datasource

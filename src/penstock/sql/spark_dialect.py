@@ -1,7 +1,7 @@
 """SQL that is Spark's own: tables become placeholders, columns are checked, types are inferred.
 
 In: a text of a pipe with DIALECT spark. Out: `Output`. Called by transpile. Invariant: only SELECT, only
-columns that exist; functions are Spark's, but for those that leave the engine.
+tables and columns that exist; only what `spark_guard` allows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from sqlglot.schema import MappingSchema
 from penstock.errors import did_you_mean
 from penstock.model.datasource import Text
 from penstock.sql.environment import Environment, Output
+from penstock.sql.placeholders import put_in
 from penstock.sql.problems import refused
+from penstock.sql.spark_guard import STAND_IN, check
 from penstock.sql.spark_result import clickhouse_type
 from penstock.sql.spark_types import spark_type
 from penstock.sql.tables import hint_for, inlined, node_named, placeholder_of
@@ -29,7 +31,6 @@ from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted
 
 _SPARK = sqlglot.Dialect.get_or_raise("spark")
-_FORBIDDEN = ("reflect", "java_method", "try_reflect", "input_file_name", "current_user", "session_user", "read_files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def parse_spark(text: Text) -> exp.Query:
 def compile_spark(environment: Environment) -> Output:
     """The environment's text. Raises Refused."""
     tree = parse_spark(environment.text)
-    _check_functions(environment, tree)
+    check(environment.text, tree)
     sources = _replace_tables(environment, tree)
     # `nest` of each level is a table's columns with their Spark types, as sqlglot wants them.
     schema = MappingSchema(
@@ -66,31 +67,21 @@ def compile_spark(environment: Environment) -> Output:
     qualified = _qualified(environment, tree, schema)
     _note_columns(environment, qualified, sources)
     columns = tuple(_column(environment, each, sources) for each in qualified.selects)
-    sql = qualified.sql(dialect="spark")
-    for source in sources.values():
-        text = source.placeholder if source.sql is None else f"({source.sql})"
-        sql = sql.replace(quoted(source.name), str(text))
+    texts = {
+        quoted(each.name): str(each.placeholder) if each.sql is None else f"({each.sql})" for each in sources.values()
+    }
+    sql = put_in(qualified.sql(dialect="spark", comments=False), texts)
     grouped = any(each.find(exp.AggFunc) is not None for each in tree.find_all(exp.Select))
     return Output(sql, columns, grouped)
 
 
-def _check_functions(environment: Environment, tree: exp.Query) -> None:
-    for call in tree.find_all(exp.Anonymous, exp.Func):
-        name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
-        if name in _FORBIDDEN:
-            raise refused(environment.text, call, "unknown-function", f"the function `{name}` is not allowed")
-
-
 def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Source]:
     """Each table by a stand-in name of its own."""
-    names = {cte.alias for cte in tree.find_all(exp.CTE)}
     first = _left_most(tree)
     sources: dict[str, _Source] = {}
-    for node in list(tree.find_all(exp.Table)):
-        if node.name in names and not node.db:
-            continue
+    for node in [each for each in tree.find_all(exp.Table) if cte_of(each) is None]:
         inner = environment if node is first else environment.not_triggering()
-        source = _source(inner, node, f"__table{len(sources)}")
+        source = _source(inner, node, f"{STAND_IN}{len(sources)}")
         sources[source.name] = source
         alias = node.alias or node.name
         node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
@@ -98,13 +89,34 @@ def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Sou
     return sources
 
 
+def cte_of(table: exp.Table) -> exp.CTE | None:
+    """The CTE that a table's name means where it stands: of the SELECTs around it, and of those only what is
+    defined before. A name that is not one is a data source, even where a CTE elsewhere has it."""
+    inside: exp.Expr = table
+    node: exp.Expr | None = table.parent
+    while node is not None and not table.args.get("db"):
+        clause = node if isinstance(node, exp.With) else node.args.get("with_")
+        for cte in clause.expressions if clause is not None else ():
+            if cte is inside:
+                break
+            if isinstance(cte, exp.CTE) and cte.alias == table.name:
+                return cte
+        # The SELECT of a WITH has been looked at when its WITH has.
+        inside, node = node, node.parent
+        if isinstance(inside, exp.With) and node is not None:
+            inside, node = node, node.parent
+    return None
+
+
 def _left_most(tree: exp.Expr) -> exp.Expr | None:
     """The table that triggers: the first of FROM, through subqueries and CTEs of the text."""
-    ctes = {cte.alias: cte.this for cte in tree.find_all(exp.CTE)}
     node: exp.Expr | None = tree
-    while node is not None and not (isinstance(node, exp.Table) and node.name not in ctes):
+    while node is not None:
         if isinstance(node, exp.Table):
-            node = ctes[node.name]
+            cte = cte_of(node)
+            if cte is None:
+                return node
+            node = cte.this
         elif isinstance(node, exp.Select):
             clause = node.args.get("from_")
             node = clause.this if clause is not None else None
@@ -112,15 +124,17 @@ def _left_most(tree: exp.Expr) -> exp.Expr | None:
             node = node.this
         else:
             node = node.this if isinstance(node, exp.Subquery) else None
-    return node
+    return None
 
 
 def _source(environment: Environment, node: exp.Table, name: str) -> _Source:
-    found = node_named(environment, node.name) if not node.db else None
+    own = not node.args.get("db")
+    environment.names(node.name)
+    found = node_named(environment, node.name) if own else None
     if found is not None:
         output = inlined(environment, node, found)
         return _Source(name, dict(output.columns), sql=output.sql)
-    source = environment.project.datasource(node.name) if not node.db else None
+    source = environment.project.datasource(node.name) if own else None
     if source is None:
         hint = hint_for(environment, node.name)
         raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)

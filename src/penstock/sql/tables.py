@@ -57,6 +57,8 @@ def _table(environment: Environment, node: exp.Expr, place: int) -> Table:
         raise refused(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
     if node.args.get("sample"):
         raise refused(environment.text, node, "unsupported-clause", "SAMPLE is not supported")
+    if node.args.get("version") or node.args.get("when"):
+        raise refused(environment.text, node, "unsupported-clause", "a table of another time is not supported")
     if isinstance(node.this, exp.Anonymous):
         return _function(environment, node)
     if node.args.get("db") is not None:
@@ -87,6 +89,7 @@ def _named(environment: Environment, node: exp.Table, alias: str) -> Table:
     if cte is not None:
         inner = replace(cte.environment, triggers=environment.triggers)
         return _subquery(inner.compile(inner, cte.query), alias)
+    environment.names(name)
     found = node_named(environment, name)
     if found is not None:
         return _subquery(inlined(environment, node, found), alias)
@@ -136,6 +139,7 @@ def _final(environment: Environment, node: exp.Final) -> Table:
     if source is None or source.engine.name not in MERGED:
         message = "FINAL is not supported on this engine"
         raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
+    environment.names(source.name)
     placeholder = f"{FINAL}{source.name}__"
     environment.uses.table(placeholder, source.name)
     return _stored(source, of.alias or of.name, placeholder)

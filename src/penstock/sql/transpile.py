@@ -44,6 +44,7 @@ __all__ = [
     "compile_pipe",
     "compile_sql",
     "compile_view",
+    "names_read",
     "split_format",
 ]
 
@@ -90,6 +91,14 @@ def compile_sql(project: Project, text: Text, dialect: Dialect) -> Query:
     """One SELECT of a user. Raises InvalidQuery."""
     environment = _environment(project, text, dialect)
     return _query(project, environment.uses, _compiled(environment, "the SQL cannot be compiled"))
+
+
+def names_read(project: Project, text: Text, dialect: Dialect) -> frozenset[str]:
+    """The data sources and pipes that a user's SELECT names, at any depth; what a pipe of them reads below is
+    not among them. Raises InvalidQuery."""
+    environment = _environment(project, text, dialect)
+    _compiled(environment, "the SQL cannot be compiled")
+    return frozenset(environment.uses.named)
 
 
 def _environment(project: Project, text: Text, dialect: Dialect) -> Environment:

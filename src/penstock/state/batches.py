@@ -1,15 +1,15 @@
 """The batch log: raw input, cut once into numbered batches.
 
-In: a segment on disk and what is in it. Out: `Batch` values in order. Called by flow/inbox (append)
+In: a segment on disk and what is in it. Out: `Batch` values in order. Called by flow/writer (append)
 and by the landing flows. Invariant: the numbers of a stream are 1, 2, 3 … without a gap; a batch
-that was returned is on disk and never changes.
+that was returned is on disk and never changes; one that was condemned stays so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -17,12 +17,14 @@ from sqlalchemy.exc import IntegrityError
 
 from penstock.errors import Conflict
 from penstock.state.database import Database
-from penstock.state.schema import batch_keys, batches
+from penstock.state.locks import alone
+from penstock.state.schema import batch_keys, batches, damaged_segments
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Batch `number` of a stream: `rows` lines, `bytes` long, in the file `segment`."""
+    """Batch `number` of a stream: `rows` lines, `bytes` long, in the file `segment`. `digest` is that of the
+    file (None: it was logged by a version that knew none); `damage` says why no row of it may be taken."""
 
     stream: str
     number: int
@@ -30,9 +32,14 @@ class Batch:
     rows: int
     bytes: int
     received_at: datetime
+    digest: str | None = None
+    damage: str | None = None
 
 
-_COLUMNS = tuple(batches.c[name] for name in ("stream", "number", "segment", "rows", "bytes", "received_at"))
+_COLUMNS = tuple(batches.c[name] for name in ("stream", "number", "segment", "rows", "bytes", "received_at", "digest"))
+_CONDEMNED = sa.and_(damaged_segments.c.stream == batches.c.stream, damaged_segments.c.number == batches.c.number)
+_ALL = (*_COLUMNS, damaged_segments.c.problem)
+_WHOLE = sa.select(*_ALL).select_from(batches.outerjoin(damaged_segments, _CONDEMNED))
 
 
 class Batches:
@@ -42,30 +49,65 @@ class Batches:
         self._database = database
 
     def append(  # noqa: PLR0913 - one argument a column of the log
-        self, stream: str, segment: str, rows: int, size: int, received_at: datetime, keys: Sequence[str] = ()
+        self,
+        stream: str,
+        segment: str,
+        rows: int,
+        size: int,
+        received_at: datetime,
+        keys: Sequence[str] = (),
+        digest: str | None = None,
     ) -> Batch:
         """Give the segment the stream's next number. `keys` are the idempotency keys it holds.
 
-        Raises Conflict if another writer took the number, or a key is known; then nothing is kept.
+        Raises Conflict if another writer took the number, or a key is known, StorageFull, Fenced; then nothing
+        is kept. After any other error (Unavailable: the store stayed away) that is not known: `find` may have it.
         """
+
+        def write(connection: Connection) -> Batch:
+            alone(connection, stream)
+            batch = Batch(stream, _head(connection, stream) + 1, segment, rows, size, received_at, digest)
+            values = {column.name: getattr(batch, column.name) for column in _COLUMNS}
+            connection.execute(sa.insert(batches).values(values))
+            if keys:
+                rows_of_keys = [{"stream": stream, "key": key, "number": batch.number} for key in keys]
+                connection.execute(sa.insert(batch_keys), rows_of_keys)
+            return batch
+
+        def find(connection: Connection) -> Batch | None:
+            alone(connection, stream)
+            return _of_segment(connection, stream, segment)
+
         try:
-            with self._database.write() as connection:
-                batch = Batch(stream, _head(connection, stream) + 1, segment, rows, size, received_at)
-                values = {column.name: getattr(batch, column.name) for column in _COLUMNS}
-                connection.execute(sa.insert(batches).values(values))
-                if keys:
-                    rows_of_keys = [{"stream": stream, "key": key, "number": batch.number} for key in keys]
-                    connection.execute(sa.insert(batch_keys), rows_of_keys)
+            return self._database.once(write, find)
         except IntegrityError as error:
             raise Conflict(f"another writer appends to `{stream}`, or one of the idempotency keys is known") from error
-        return batch
+
+    def find(self, stream: str, segment: str) -> Batch | None:
+        """The batch of a segment, if it was logged. Waits for who may be logging it now."""
+        with self._database.write() as connection:
+            alone(connection, stream)
+            return _of_segment(connection, stream, segment)
+
+    def logged(self, stream: str, segments: Collection[str]) -> set[str]:
+        """Those of the segments that the log names. Reads the whole stream, a row at a time."""
+        query = sa.select(batches.c.segment).where(batches.c.stream == stream)
+        with self._database.read() as connection:
+            found = connection.execution_options(stream_results=True).execute(query).scalars()
+            return {segment for segment in found if segment in segments}
+
+    def confirm(self) -> None:
+        """Raises Fenced if this server does not own the store any more: it has no say then in what the log
+        names."""
+        with self._database.write():
+            pass
 
     def after(
         self, stream: str, number: int, most_rows: int, most_bytes: int, upto: int | None = None
     ) -> tuple[Batch, ...]:
         """The batches after `number` (and up to `upto`) that together are within the limits; at
         least one if there is any."""
-        query = sa.select(*_COLUMNS).where(batches.c.stream == stream, batches.c.number > number)
+        query = _WHOLE.where(batches.c.stream == stream, batches.c.number > number)
         if upto is not None:
             query = query.where(batches.c.number <= upto)
         taken: list[Batch] = []
@@ -95,7 +137,7 @@ class Batches:
     def with_key(self, stream: str, key: str) -> Batch | None:
         """The batch that a call with this idempotency key went to."""
         same = sa.and_(batch_keys.c.stream == batches.c.stream, batch_keys.c.number == batches.c.number)
-        query = sa.select(*_COLUMNS).join(batch_keys, same)
+        query = _WHOLE.join(batch_keys, same)
         query = query.where(batch_keys.c.stream == stream, batch_keys.c.key == key)
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
@@ -103,11 +145,46 @@ class Batches:
 
     def rows_between(self, stream: str, after: int, upto: int) -> int:
         """How many rows the batches after `after` and up to `upto` hold."""
+        return self._sum(batches.c.rows, stream, after, upto)
+
+    def bytes_between(self, stream: str, after: int, upto: int) -> int:
+        """How many bytes their segments hold."""
+        return self._sum(batches.c.bytes, stream, after, upto)
+
+    def condemn(self, batch: Batch, problem: str) -> tuple[Batch, bool]:
+        """No table that has not taken the batch yet will: its segment is damaged. What was decided first
+        stays, also if the file can be read again later. Returns the batch as decided, and whether that was now."""
+        known = _WHOLE.where(batches.c.stream == batch.stream, batches.c.number == batch.number)
+        now = datetime.now(timezone.utc)
+        with self._database.write() as connection:
+            alone(connection, batch.stream)
+            found = Batch(*connection.execute(known).one())
+            if found.damage is not None:
+                return found, False
+            values = {"stream": batch.stream, "number": batch.number, "problem": problem, "found_at": now}
+            connection.execute(sa.insert(damaged_segments).values(values))
+        return replace(batch, damage=problem), True
+
+    def condemned(self, limit: int) -> tuple[Batch, ...]:
+        """The batches whose segment was found damaged, the last of each stream first."""
+        query = sa.select(*_ALL).join(damaged_segments, _CONDEMNED)
+        query = query.order_by(damaged_segments.c.number.desc(), damaged_segments.c.stream).limit(limit)
+        with self._database.read() as connection:
+            return tuple(Batch(*row) for row in connection.execute(query))
+
+    def _sum(self, column: sa.Column[int], stream: str, after: int, upto: int) -> int:
         inside = sa.and_(batches.c.stream == stream, batches.c.number > after, batches.c.number <= upto)
         with self._database.read() as connection:
-            return int(connection.execute(sa.select(sa.func.sum(batches.c.rows)).where(inside)).scalar_one() or 0)
+            return int(connection.execute(sa.select(sa.func.sum(column)).where(inside)).scalar_one() or 0)
 
 
 def _head(connection: Connection, stream: str) -> int:
     query = sa.select(sa.func.max(batches.c.number)).where(batches.c.stream == stream)
     return int(connection.execute(query).scalar_one() or 0)
+
+
+def _of_segment(connection: Connection, stream: str, segment: str) -> Batch | None:
+    """A segment has a name of its own, and is one batch."""
+    query = _WHOLE.where(batches.c.stream == stream, batches.c.segment == segment)
+    row = connection.execute(query).one_or_none()
+    return Batch(*row) if row else None

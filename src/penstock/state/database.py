@@ -2,32 +2,37 @@
 
 In: a SQLAlchemy URL. Out: `Database`, whose `read` and `write` give a connection in a transaction.
 Called by every module of state and by deploy/pipeline. Invariant: a `write` that returned is on
-disk; on SQLite it holds the only write lock from its first statement, so what it read stays true; once
-guarded by a token of the lease, nothing is written after another server has taken the lease.
+disk; on SQLite it holds the only write lock from its first statement, so what it read stays true (on
+Postgres each module locks what it reads, see `locks`); once guarded by a token of the lease, nothing is
+written after another server has taken the lease.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+import logging
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.exc import DBAPIError
 
-from penstock.errors import Failed, Fenced
+from penstock.errors import Failed, Fenced, PenstockError, Unavailable
 from penstock.faults import reached
-from penstock.state.schema import lease
+from penstock.state.connect import make_engine, shown
+from penstock.state.locks import alone, token_held
+from penstock.state.refusals import plainly, refusal
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-BUSY_MILLISECONDS = 30_000
-# WAL lets readers and the writer go on beside each other; FULL makes a commit survive a power cut.
-PRAGMAS = (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+PATIENCE = 5.0
+"""For so many seconds a store that cannot be reached is asked again before a call fails."""
+PAUSE = 0.1
+log = logging.getLogger("penstock.state")
+T = TypeVar("T")
 
 
 class Database:
@@ -43,35 +48,85 @@ class Database:
         """The store's address, with its password."""
         return self._engine.url.render_as_string(hide_password=False)
 
+    @property
+    def token(self) -> int | None:
+        """The lease's token under which it writes."""
+        return self._token
+
     def guard(self, token: int) -> None:
         """From now on write only while the lease has this token."""
         self._token = token
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        with self._engine.begin() as connection:
+        """Raises Unavailable if the store does not answer."""
+        with plainly(), _reached(self._engine) as connection, connection.begin():
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Commits at the end of the block, rolls back when it raises. Raises Fenced where another server
-        has taken the lease; then nothing is written."""
+        has taken the lease, StorageFull: then nothing is written. Raises Unavailable if the store does
+        not answer: then nobody knows; who writes again sees to it that it is there once (`once`)."""
         reached("state.before")
-        with self._writing.begin() as connection:
+        with plainly(), _reached(self._writing) as connection, connection.begin():
             if self._token is not None:
                 _hold(connection, self._token)
             yield connection
         reached("state.after")
 
+    def once(self, write: Callable[[Connection], T], find: Callable[[Connection], T | None]) -> T:
+        """Write in a transaction of its own, and again where the connection died in the middle, unless
+        `find` then finds it there. `find` waits for transactions that may still write it (`locks.alone`).
+
+        Raises Unavailable if the store stays away; whether it is written is not known then.
+        """
+        end = time.monotonic() + 2 * PATIENCE
+        attempt = write
+        while True:
+            try:
+                with self.write() as connection:
+                    return attempt(connection)
+            except Unavailable as error:
+                if time.monotonic() > end:
+                    raise
+                log.warning("%s; asking it again", error.message)
+            attempt = _unless_there(write, find)
+            time.sleep(PAUSE)
+
     def close(self) -> None:
         self._engine.dispose()
 
 
+def _unless_there(
+    write: Callable[[Connection], T], find: Callable[[Connection], T | None]
+) -> Callable[[Connection], T]:
+    def attempt(connection: Connection) -> T:
+        found = find(connection)
+        return write(connection) if found is None else found
+
+    return attempt
+
+
+@contextmanager
+def _reached(engine: Engine) -> Iterator[Connection]:
+    """A connection that works. A store that restarts is waited for: nothing was asked of it yet."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection = engine.connect()
+            break
+        except DBAPIError as error:
+            if time.monotonic() > end or not isinstance(refusal(error), Unavailable):
+                raise
+        time.sleep(PAUSE)
+    with connection:
+        yield connection
+
+
 def _hold(connection: Connection, token: int) -> None:
-    """Keep the lease from being taken until the transaction ends: SQLite has one writer at a time anyway,
-    elsewhere the row is locked."""
-    now = connection.execute(sa.select(lease.c.token).with_for_update(read=True)).scalar_one()
-    if now != token:
+    """Keep the lease from being taken until the transaction ends."""
+    if token_held(connection) != token:
         raise Fenced("another server has taken over this warehouse", hint="this one writes nothing any more and ends")
 
 
@@ -80,18 +135,21 @@ def open_database(url: str) -> Database:
 
     Raises Failed if the store cannot be opened.
     """
-    engine = sa.create_engine(url, pool_size=8, max_overflow=24)
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _set_up_sqlite)
-        sa.event.listen(engine, "begin", _begin_sqlite)
+    engine = make_engine(url)
     database = Database(engine)
     try:
         with database.write() as connection:
+            alone(connection, "migrations")
             _migrate(connection)
-    except OperationalError as error:
-        place = engine.url.render_as_string(hide_password=True)
-        raise Failed(f"the state store {place} cannot be opened: {error.orig}") from error
+    except (Failed, Unavailable) as error:
+        database.close()
+        raise _not_opened(engine, error) from error
     return database
+
+
+def _not_opened(engine: Engine, error: PenstockError) -> Failed:
+    cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else error.message
+    return Failed(f"the state store {shown(engine)} cannot be opened: {' '.join(str(cause).split())}")
 
 
 def _migrate(connection: Connection) -> None:
@@ -99,15 +157,3 @@ def _migrate(connection: Connection) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-
-
-def _set_up_sqlite(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-    # The driver's own transactions begin late (at the first write); ours begin where they say so.
-    connection.isolation_level = None
-    for pragma in PRAGMAS:
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("penstock_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

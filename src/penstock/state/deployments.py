@@ -122,7 +122,9 @@ class Deployments:
         """Replace the manifest by what `change` makes of it (other tables after a fork, cuts, settled
         columns), in one transaction, so that no change undoes another. Raises NotFound."""
         with self._database.write() as connection:
-            manifest = manifest_to_json(change(_get(connection, number).manifest))
+            # Locked: else two changes at once would both begin from the same manifest, and one be lost.
+            before = _deployment(_row(connection, _of(number).with_for_update(key_share=True), number))
+            manifest = manifest_to_json(change(before.manifest))
             values = {"manifest": manifest, "updated_at": datetime.now(timezone.utc)}
             connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
             return _get(connection, number)
@@ -147,10 +149,18 @@ def apply_move(connection: Connection, move: Move, error: Mapping[str, object] |
 
 
 def _get(connection: Connection, number: int) -> Deployment:
-    row = connection.execute(sa.select(deployments).where(deployments.c.id == number)).one_or_none()
+    return _deployment(_row(connection, _of(number), number))
+
+
+def _of(number: int) -> sa.Select[Any]:
+    return sa.select(deployments).where(deployments.c.id == number)
+
+
+def _row(connection: Connection, query: sa.Select[Any], number: int) -> sa.Row[Any]:
+    row = connection.execute(query).one_or_none()
     if row is None:
         raise NotFound(f"there is no deployment {number}", hint="`penstock deployment ls` shows those there are")
-    return _deployment(row)
+    return row
 
 
 def _deployment(row: sa.Row[Any]) -> Deployment:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from penstock.errors import Fenced
 from penstock.state.database import Database
+from penstock.state.locks import keep_writers_out
 from penstock.state.schema import lease
 
 ROW = 1
@@ -49,6 +50,7 @@ class Lease:
         same = sa.and_(lease.c.id == ROW, lease.c.token == seen.token, lease.c.beat == seen.beat)
         values = {"token": seen.token + 1, "beat": 1, "owner": dict(owner)}
         with self._database.write() as connection:
+            keep_writers_out(connection)
             if connection.execute(sa.update(lease).where(same).values(values)).rowcount != 1:
                 raise Fenced("another server took the warehouse meanwhile")
         self._database.guard(seen.token + 1)

@@ -49,6 +49,8 @@ class Operations:
 
     def log(self, operation: Operation) -> None:
         values = {name: getattr(operation, name) for name in _NAMES}
+        # Postgres has no text with a NUL in it, and an error may quote a row that has one.
+        values["error"] = operation.error.replace("\0", "\N{REPLACEMENT CHARACTER}") if operation.error else None
         with self._database.write() as connection:
             connection.execute(sa.insert(operations).values(values))
 

@@ -129,6 +129,8 @@ made_tables = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("uuid", sa.String(36), nullable=False),
     sa.Column("columns", sa.JSON, nullable=False),
+    sa.Column("accepted", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("newest", sa.BigInteger, nullable=False, server_default="0"),
 )
 
 attempts = sa.Table(
@@ -137,5 +139,13 @@ attempts = sa.Table(
     sa.Column("table_id", sa.Text, primary_key=True),
     sa.Column("flow", sa.Text, primary_key=True),
     sa.Column("deaths", sa.Integer, nullable=False),
-    sa.Column("running", sa.Boolean, nullable=False),
+)
+
+damaged_segments = sa.Table(
+    "damaged_segments",
+    METADATA,
+    sa.Column("stream", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("problem", sa.Text, nullable=False),
+    sa.Column("found_at", Moment, nullable=False),
 )

@@ -7,6 +7,7 @@ Invariant: the store holds digests only; a secret cannot be read back from it.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 import threading
 from collections.abc import Mapping
@@ -23,10 +24,20 @@ from penstock.state.schema import tokens
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's name and what it allows."""
+    """A token's name and what it allows: `read`, or `read:NAME` for one pipe or data source; `append` in
+    the same way; `deploy`; `admin`, which is all."""
 
     name: str
     scopes: tuple[str, ...]
+
+    def allows(self, scope: str, name: str | None = None) -> bool:
+        """Whether it allows this for the name; for everything where none is given."""
+        wanted = ("admin", scope) if name is None else ("admin", scope, f"{scope}:{name}")
+        return any(each in wanted for each in self.scopes)
+
+    def allows_some(self, scope: str) -> bool:
+        """Whether there is anything that it allows this for."""
+        return self.allows(scope) or any(each.startswith(f"{scope}:") for each in self.scopes)
 
 
 class Tokens:
@@ -36,7 +47,7 @@ class Tokens:
     def __init__(self, database: Database):
         self._database = database
         self._guard = threading.Lock()
-        self._by_digest: Mapping[str, Token] = self._load()
+        self._by_digest: Mapping[str, tuple[str, Token]] = self._load()
 
     def create(self, name: str, scopes: tuple[str, ...]) -> str:
         """Make a token; returns its secret, which nobody can ask for again. Raises Conflict if
@@ -58,13 +69,15 @@ class Tokens:
         return secret
 
     def find(self, secret: str) -> Token | None:
-        """The token of a secret. What is looked up is a digest of the secret, so the time it takes
-        says nothing about secrets that exist."""
-        return self._by_digest.get(_digest(secret))
+        """The token of a secret. What is looked up is a digest of the secret, so the time it takes says
+        nothing about secrets that exist; what is found is compared in constant time all the same."""
+        digest = _digest(secret)
+        found = self._by_digest.get(digest)
+        return found[1] if found is not None and hmac.compare_digest(found[0], digest) else None
 
     def list(self) -> tuple[Token, ...]:
         """By name."""
-        return tuple(sorted(self._by_digest.values(), key=lambda token: token.name))
+        return tuple(sorted((token for _, token in self._by_digest.values()), key=lambda token: token.name))
 
     def remove(self, name: str) -> None:
         """Raises NotFound."""
@@ -72,14 +85,14 @@ class Tokens:
             with self._database.write() as connection:
                 removed = connection.execute(sa.delete(tokens).where(tokens.c.name == name)).rowcount
             if not removed:
-                known = [token.name for token in self._by_digest.values()]
+                known = [token.name for token in self.list()]
                 raise NotFound(f"there is no token `{name}`", hint=did_you_mean(name, known))
             self._by_digest = self._load()
 
-    def _load(self) -> Mapping[str, Token]:
+    def _load(self) -> Mapping[str, tuple[str, Token]]:
         with self._database.read() as connection:
             rows = connection.execute(sa.select(tokens.c.digest, tokens.c.name, tokens.c.scopes)).all()
-        return {digest: Token(name, tuple(scopes)) for digest, name, scopes in rows}
+        return {digest: (digest, Token(name, tuple(scopes))) for digest, name, scopes in rows}
 
 
 def _digest(secret: str) -> str:

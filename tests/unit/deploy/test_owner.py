@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from penstock.deploy import owner as owner_module
 from penstock.deploy.owner import Process, own, read_record
 from penstock.errors import Conflict
 
-TRY = "import sys, pathlib; from penstock.deploy.owner import own; own(pathlib.Path(sys.argv[1]), None)"
+TRY = "import sys, pathlib; from penstock.deploy.owner import own; own(pathlib.Path(sys.argv[1]), None, int)"
 
 
 def attempt(home: Path) -> subprocess.CompletedProcess[str]:
@@ -22,25 +25,25 @@ def attempt(home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_second_one_is_told_who_owns_it(tmp_path: Path) -> None:
-    owner = own(tmp_path, None)
+    owner = own(tmp_path, None, int)
     owner.record(None, "http://127.0.0.1:7180")
     refused = attempt(tmp_path)
     assert f"server {os.getpid()} at http://127.0.0.1:7180 owns this project" in refused.stderr
     owner.release()
     assert attempt(tmp_path).returncode == 0
-    held = own(tmp_path, None)
+    held = own(tmp_path, None, int)
     with pytest.raises(Conflict):
-        own(tmp_path, None)
+        own(tmp_path, None, int)
     held.release()
 
 
 def test_one_that_waits_takes_over(tmp_path: Path) -> None:
-    owner = own(tmp_path, None)
+    owner = own(tmp_path, None, int)
     told: list[object] = []
     taken = threading.Event()
 
     def wait() -> None:
-        own(tmp_path, told.append)
+        own(tmp_path, told.append, int)
         taken.set()
 
     threading.Thread(target=wait, daemon=True).start()
@@ -55,10 +58,10 @@ def test_the_jvm_of_a_killed_server_is_gone_before_the_next_begins(
 ) -> None:
     monkeypatch.setattr(owner_module, "JVM_GRACE", 0.2)
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as orphan:
-        first = own(tmp_path, None)
+        first = own(tmp_path, None, int)
         first.record(orphan.pid, "http://127.0.0.1:7180")
         first._lock.close()  # as if the process had been killed
-        own(tmp_path, None)
+        own(tmp_path, None, int)
         assert orphan.poll() is not None
 
 
@@ -69,3 +72,42 @@ def test_another_process_with_the_same_id_is_not_the_one(tmp_path: Path) -> None
     assert read_record(tmp_path) is None
     (tmp_path / "server.json").write_text("half a docu")
     assert read_record(tmp_path) is None
+
+
+STOPPED = """
+import sys, pathlib, time
+from penstock.deploy.owner import own
+held = own(pathlib.Path(sys.argv[1]), None, int)
+held.record(None, "http://127.0.0.1:7180")
+print("owns", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another server, which owns the folder."""
+    with subprocess.Popen([sys.executable, "-c", STOPPED, str(tmp_path)], stdout=subprocess.PIPE, text=True) as made:
+        assert made.stdout is not None
+        made.stdout.readline()
+        yield made
+        made.kill()
+
+
+def test_one_that_shows_no_sign_of_life_is_ended(
+    tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner_module, "STALL", 0.5)
+    other.send_signal(signal.SIGSTOP)
+    own(tmp_path, [].append, lambda: 7).release()  # type: ignore[arg-type]
+    assert other.wait(5) == -signal.SIGKILL
+
+
+def test_one_that_lives_is_waited_for(
+    tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner_module, "STALL", 0.5)
+    beats = itertools.count()
+    threading.Timer(2.0, other.terminate).start()
+    own(tmp_path, [].append, lambda: next(beats)).release()  # type: ignore[arg-type]
+    assert other.wait(5) == -signal.SIGTERM

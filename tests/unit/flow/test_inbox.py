@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import Failed, TooLarge, Unavailable
+from penstock import faults
+from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
 from penstock.flow.inbox import Inbox
-from penstock.flow.segments import DamagedSegment, read_segment
+from penstock.flow.segments import read_segment
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batches import Batch, Batches
 from penstock.state.database import open_database
@@ -29,7 +30,9 @@ class Kept:
 
     def lines(self) -> list[bytes]:
         found = self.batches.after("s", 0, 2**62, 2**62)
-        return [line for batch in found for line in read_segment(self.folder / batch.segment, batch.bytes)]
+        return [
+            line for batch in found for line in read_segment(self.folder / batch.segment, batch.bytes, batch.digest)
+        ]
 
 
 @pytest.fixture
@@ -75,7 +78,6 @@ def test_a_key_is_one_ingestion_also_at_once(kept: Kept) -> None:
 
 
 def test_what_cannot_be_kept_is_refused_and_the_writer_goes_on(kept: Kept) -> None:
-    (kept.folder).mkdir()
     (kept.folder / "s").write_text("a file where the folder should be")
     with pytest.raises(Failed):
         kept.inbox.append("s", [b"{}"], None)
@@ -102,10 +104,57 @@ def test_closing_keeps_what_waits(tmp_path: Path) -> None:
     made.database.close()
 
 
-def test_a_damaged_segment_is_told(kept: Kept) -> None:
-    kept.inbox.append("s", [b'{"a": 1}'], None)
-    batch = kept.arrived[0]
-    path = kept.folder / batch.segment
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(DamagedSegment):
-        list(read_segment(path, batch.bytes))
+def test_the_first_body_of_a_key_wins(kept: Kept) -> None:
+    assert kept.inbox.append("s", [b'{"a": 1}'], "k") == 1
+    assert kept.inbox.append("s", [b'{"a": 2}', b'{"a": 3}'], "k") == 1
+    assert kept.lines() == [b'{"a": 1}']
+
+
+def test_no_rows_are_an_error_and_nobody_waits(kept: Kept) -> None:
+    with pytest.raises(InvalidRequest):
+        kept.inbox.append("s", [], None)
+
+
+def test_who_is_told_of_a_batch_cannot_undo_it(tmp_path: Path) -> None:
+    def fail(batch: Batch) -> None:
+        raise ZeroDivisionError
+
+    made = Kept(tmp_path)
+    inbox = Inbox(made.folder, made.batches, fail)
+    assert inbox.append("s", [b"{}"], None) == 1
+    assert made.lines() == [b"{}"]
+    inbox.close()
+    made.inbox.close()
+    made.database.close()
+
+
+@pytest.mark.parametrize("point", ["inbox.written", "inbox.logged", "state.before", "state.after"])
+def test_whoever_waits_gets_an_answer_when_the_writer_dies(kept: Kept, point: str) -> None:
+    """In the life that ended nobody is acknowledged, and the next life takes what is sent again, once."""
+    faults.arm(point, 1, lambda: None)
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            calls = [pool.submit(kept.inbox.append, "s", [b"%d" % number], f"k{number}") for number in range(40)]
+            for call in calls:
+                assert isinstance(call.exception(timeout=20), Unavailable)
+    finally:
+        assert faults.disarm()
+    for number in range(40):
+        assert kept.inbox.append("s", [b"%d" % number], f"k{number}")
+    assert sorted(kept.lines()) == sorted(b"%d" % number for number in range(40))
+
+
+def test_a_folder_that_is_gone_with_rows_is_not_made_anew(tmp_path: Path) -> None:
+    """A disk that is not mounted: its rows are not given up behind the user's back."""
+    made = Kept(tmp_path)
+    made.inbox.append("s", [b"{}"], None)
+    made.inbox.close()
+    (made.folder / "s").rename(tmp_path / "elsewhere")
+    landed = 0
+    inbox = Inbox(made.folder, made.batches, made.arrived.append, landed=lambda stream: landed)
+    with pytest.raises(Failed, match="the folder of `s` is gone"):
+        inbox.append("s", [b"{}"], None)
+    (tmp_path / "elsewhere").rename(made.folder / "s")
+    assert inbox.append("s", [b"{}"], None) == 2
+    inbox.close()
+    made.database.close()

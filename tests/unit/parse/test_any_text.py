@@ -13,6 +13,7 @@ from penstock.parse.load import load_files
 RIGHT = Path(__file__).parents[2] / "golden" / "datafiles" / "right"
 SOURCES = {path.name: path.read_text() for path in RIGHT.rglob("*") if path.suffix in (".datasource", ".pipe", ".toml")}
 MARKS = ("'", "`", '"', "(", ")", ",", "\n", "    ", "\t", "%", "{{", "--", "/*", "[", "=", ">", "#", "\r")
+NAMES = ("x.datasource", "x.pipe", "x.connection", "a/b.pipe", "penstock.toml", "x.txt", "\0.pipe", ".pipe")
 WORDS = ("a", "Int8", " ", "NODE x", "SQL >", "TYPE", "\nSCHEMA >\n  a Int8", "ENGINE", "ENGINE_SORTING_KEY")
 
 
@@ -50,7 +51,7 @@ def test_mutated_files(files: dict[str, str]) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.sampled_from(("x.datasource", "x.pipe", "penstock.toml")), st.text())
+@given(st.sampled_from(NAMES), st.text())
 def test_random_text(name: str, text: str) -> None:
     check({name: text})
 
@@ -59,7 +60,7 @@ def test_random_text(name: str, text: str) -> None:
 @given(st.lists(st.sampled_from(MARKS + WORDS)))
 def test_pieces(pieces: list[str]) -> None:
     text = "".join(pieces)
-    check({"x.datasource": text, "y.pipe": text, "penstock.toml": text})
+    check({"x.datasource": text, "y.pipe": text, "z.connection": text, "penstock.toml": text})
 
 
 def test_deep_texts() -> None:

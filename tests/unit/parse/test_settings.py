@@ -38,6 +38,15 @@ def test_a_wrong_value_leaves_the_rest() -> None:
     assert (settings.server.host, settings.server.port, len(problems)) == ("0.0.0.0", 7180, 1)
 
 
+def test_when_the_inbox_refuses() -> None:
+    found = read("[inbox]\nmin_free_bytes = 0\nmax_pending_bytes = 1000\n").inbox
+    assert (found.min_free_bytes, found.max_pending_bytes) == (0, 1000)
+    assert (read("").inbox.min_free_bytes, read("").inbox.max_pending_bytes) == (256 * 2**20, 64 * 2**30)
+    problems: list[Problem] = []
+    parse_settings("[inbox]\nmin_free_bytes = -1\n", "penstock.toml", problems)
+    assert [str(problem.location) for problem in problems] == ["penstock.toml:2:18"]
+
+
 def test_places() -> None:
     places = find_places('a.b = 1\n[c."d.e"]\n  f = 2\n', "x.toml")
     assert str(places.value(("a", "b"))) == "x.toml:1:7"

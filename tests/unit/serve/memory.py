@@ -4,14 +4,24 @@ run on SQLite, so the HTTP side is tested without a JVM."""
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from penstock.deploy.options import DeployOptions
-from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest, NotFound, Timeout, did_you_mean
+from penstock.errors import (
+    Conflict,
+    Forbidden,
+    InvalidProject,
+    InvalidQuery,
+    InvalidRequest,
+    NotFound,
+    Timeout,
+    did_you_mean,
+)
 from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
@@ -82,8 +92,11 @@ class MemoryPipeline:
             raise Timeout("the rows are kept but not queryable yet")
         return receipt
 
-    def sql(self, text: str, deployment: str) -> Result:
+    def sql(self, text: str, deployment: str, may: Callable[[str], bool]) -> Result:
         self.asked.append((text, deployment))
+        for name in re.findall(r"FROM (\w+)", text):
+            if not may(name):
+                raise Forbidden(f"the token may not read `{name}`")
         try:
             cursor = sqlite3.connect(":memory:").execute(text)
         except (sqlite3.Error, ValueError, sqlite3.Warning) as error:
@@ -139,6 +152,19 @@ class MemoryPipeline:
 
     def retire(self, ref: str | None) -> Deployment:
         return self._move(ref or "previous", "retired", of="previous")
+
+    def pause(self, ref: str | None) -> Deployment:
+        return self._paused(ref, True)
+
+    def resume(self, ref: str | None) -> Deployment:
+        return self._paused(ref, False)
+
+    def _paused(self, ref: str | None, paused: bool) -> Deployment:
+        found = self.deployment(ref or "staging")
+        if found.state != "ready":
+            raise Conflict(f"deployment {found.id} is {found.state}; only one that is ready can be paused or resumed")
+        changed = self._deployments[found.id - 1] = replace(found, paused=paused)
+        return changed
 
     def rollback(self) -> Deployment:
         if len(self._live) < 2:

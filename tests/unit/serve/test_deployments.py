@@ -85,6 +85,12 @@ def test_what_a_deployment_has(client: TestClient) -> None:
         ({"a.datasource": b"\xff"}, "not-utf-8"),
         ({"../a.datasource": b"x"}, "path-outside"),
         ({"/etc/a.datasource": b"x"}, "path-outside"),
+        ({"..\\a.datasource": b"x"}, "path-outside"),
+        ({"a/../../b.datasource": b"x"}, "path-outside"),
+        ({"c:a.datasource": b"x"}, "path-outside"),
+        ({"a\u202e.datasource": b"x"}, "invalid-path"),
+        ({".": b"x"}, "invalid-path"),
+        ({"a" * 1001: b"x"}, "path-too-long"),
     ],
 )
 def test_wrong_files(client: TestClient, files: dict[str, str | bytes], code: str) -> None:
@@ -98,6 +104,11 @@ def test_a_file_twice_and_one_without_a_name(client: TestClient) -> None:
     assert client.post("/v1/deploy", files=twice).json()["problems"][0]["code"] == "file-twice"
     answer = client.post("/v1/deploy", files={"x": (None, b"SCHEMA")})
     assert answer.json()["problems"][0]["code"] == "nameless-file"
+
+
+def test_too_many_files_are_a_400(client: TestClient) -> None:
+    answer = client.post("/v1/deploy?check=1", files=upload({f"{each}.txt": b"" for each in range(10_001)}))
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid-request")
 
 
 @pytest.mark.parametrize("kind", ["", "text/plain", "multipart/form-data", "multipart/form-data; boundary="])

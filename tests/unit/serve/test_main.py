@@ -21,6 +21,14 @@ def test_a_wrong_penstock_toml_keeps_the_server_from_starting_and_wrong_datafile
     assert [str(problem.location) for problem in caught.value.problems] == ["penstock.toml:2:1"]
 
 
+def test_it_listens_on_loopback_unless_told(tmp_path: Path) -> None:
+    server = _settings(tmp_path).server
+    with _listen(server.host, 0) as listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
+    (tmp_path / "penstock.toml").write_text('[server]\nhost = "0.0.0.0"\n')
+    assert _settings(tmp_path).server.host == "0.0.0.0"
+
+
 def test_a_port_that_is_taken_is_said() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

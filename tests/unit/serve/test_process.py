@@ -17,7 +17,8 @@ from penstock.deploy.owner import own, read_record
 from penstock.errors import Failed, PenstockError
 from penstock.model.settings import Settings
 from penstock.serve.process import ServerProcess
-from penstock.state.database import open_database
+from penstock.state.database import Database, open_database
+from penstock.state.lease import Lease
 from penstock.state.tokens import Tokens
 from unit.serve.memory import MemoryPipeline
 
@@ -30,10 +31,17 @@ def _keep_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def opener(slow: threading.Event, made: list[MemoryPipeline]) -> Callable[[Settings, Path], MemoryPipeline]:
-    def open_pipeline(settings: Settings, home: Path) -> MemoryPipeline:
+def store(home: Path) -> Database:
+    """The state store, with its lease taken."""
+    opened = open_database(f"sqlite:///{home / 'state.db'}")
+    Lease(opened).take(Lease(opened).read(), {})
+    return opened
+
+
+def opener(slow: threading.Event, made: list[MemoryPipeline]) -> Callable[[Settings, Path, Database], MemoryPipeline]:
+    def open_pipeline(settings: Settings, home: Path, database: Database) -> MemoryPipeline:
         slow.wait(5)
-        pipeline = MemoryPipeline(Tokens(open_database(f"sqlite:///{home / 'state.db'}")))
+        pipeline = MemoryPipeline(Tokens(database))
         pipeline.jvm = os.getpid()  # type: ignore[attr-defined]
         made.append(pipeline)
         return pipeline
@@ -63,7 +71,7 @@ def test_it_answers_at_once_serves_when_open_and_closes_in_order(
 
     visitor = threading.Thread(target=visit)
     visitor.start()
-    ServerProcess(Settings(), tmp_path, own(tmp_path, None), listener).run()
+    ServerProcess(Settings(), tmp_path, own(tmp_path, None, int), listener, store(tmp_path)).run()
     visitor.join()
     assert seen == [503, 200, 200]
     assert not made[0].ready
@@ -73,10 +81,11 @@ def test_it_answers_at_once_serves_when_open_and_closes_in_order(
 def test_what_keeps_the_pipeline_from_opening_ends_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    def fail(settings: Settings, home: Path) -> None:
+    def fail(settings: Settings, home: Path, database: Database) -> None:
         raise fault
 
     monkeypatch.setattr("penstock.serve.process.Pipeline", fail)
     with pytest.raises(PenstockError) as caught:
-        ServerProcess(Settings(), tmp_path, own(tmp_path, None), socket.create_server(("127.0.0.1", 0))).run()
+        listener = socket.create_server(("127.0.0.1", 0))
+        ServerProcess(Settings(), tmp_path, own(tmp_path, None, int), listener, store(tmp_path)).run()
     assert "no disk" in caught.value.message or "does not open" in caught.value.message

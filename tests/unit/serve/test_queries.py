@@ -79,6 +79,12 @@ def test_wrong_calls(client: TestClient, path: str, status: int, hint: str | Non
     assert answer.json()["problems"][0]["hint"] == hint
 
 
+def test_a_query_has_a_longest_length(client: TestClient) -> None:
+    answer = client.post("/v0/sql", content=b"SELECT 1 AS a" + b" " * 1_000_000)
+    assert (answer.status_code, answer.json()["code"]) == (413, "too-large")
+    assert client.post("/v0/sql", content=b" " * (2**20 + 1)).status_code == 413
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(max_size=100),

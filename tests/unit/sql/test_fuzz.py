@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -27,9 +28,23 @@ def _check(error: InvalidQuery) -> None:
 @given(st.lists(st.sampled_from([*_WORDS, *_COLUMNS, "flights", "FROM", "SELECT", ",", "(", ")"]), max_size=25))
 @settings(max_examples=400, deadline=None)
 def test_random_words(words: list[str]) -> None:
-    for prefix in ("", "SELECT "):
+    for sql, dialect in product((" ".join(words), "SELECT " + " ".join(words)), ("clickhouse", "spark")):
         try:
-            compile_sql(PROJECT, text(prefix + " ".join(words)), "clickhouse")
+            compile_sql(PROJECT, text(sql), dialect)  # type: ignore[arg-type]
+        except InvalidQuery as error:
+            _check(error)
+
+
+_SPARK = ["WITH", "AS", "a", "b", "flights", "top", "(", ")", ",", "SELECT", "*", "FROM", "JOIN", "UNION ALL"]
+_SPARK += ["LATERAL", "VIEW", "explode", "TABLE", "VALUES", "carrier"]
+
+
+@given(st.lists(st.sampled_from(_SPARK), max_size=20))
+@settings(max_examples=400, deadline=2000)
+def test_tables_of_spark(words: list[str]) -> None:
+    for prefix in ("SELECT * FROM ", "WITH flights AS (SELECT * FROM flights) SELECT * FROM "):
+        try:
+            compile_sql(PROJECT, text(prefix + " ".join(words)), "spark")
         except InvalidQuery as error:
             _check(error)
 

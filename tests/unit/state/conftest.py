@@ -1,4 +1,4 @@
-"""A store in a file of its own, as the server has it."""
+"""A store as the server has it: every test runs on SQLite and on a real Postgres."""
 
 from __future__ import annotations
 
@@ -8,10 +8,26 @@ from pathlib import Path
 import pytest
 
 from penstock.state.database import Database, open_database
+from postgres import Postgres, start_or_skip
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    server = start_or_skip()
+    yield server
+    server.end()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a store that does not exist yet."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'state.db'}"
+    return request.getfixturevalue("postgres").store()
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_database(f"sqlite:///{tmp_path / 'state.db'}")
+def database(store_url: str) -> Iterator[Database]:
+    opened = open_database(store_url)
     yield opened
     opened.close()

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import itertools
 import threading
+import tracemalloc
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -28,12 +30,11 @@ def test_numbers_grow_by_one_in_each_stream(database: Database) -> None:
     assert (batches.head("d"), batches.head("nothing")) == (2, 0)
 
 
-def test_a_batch_reads_back_equal_in_another_process(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'state.db'}"
-    first = open_database(url)
+def test_a_batch_reads_back_equal_in_another_process(store_url: str) -> None:
+    first = open_database(store_url)
     made = Batches(first).append("d", "d/a.ndjson", 3, 42, NOW, ["key"])
     first.close()
-    second = open_database(url)
+    second = open_database(store_url)
     assert Batches(second).after("d", 0, 10, 1000) == (made,)
     assert Batches(second).with_key("d", "key") == made
     assert made == Batch("d", 1, "d/a.ndjson", 3, 42, NOW)
@@ -95,3 +96,45 @@ def test_a_number_taken_by_another_writer_is_a_conflict(database: Database, monk
         fill(batches, 1)
     with database.read() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 1
+
+
+def test_a_digest_is_kept_and_a_condemned_batch_stays_so(database: Database) -> None:
+    batches = Batches(database)
+    made = batches.append("d", "d/1", 3, 42, NOW, (), "ab" * 32)
+    fill(batches, 1)
+    assert batches.after("d", 0, 100, 1000)[0] == made
+    assert (made.digest, made.damage) == ("ab" * 32, None)
+    condemned, now = batches.condemn(made, "damaged segment d/1: gone")
+    assert (condemned, now) == (replace(made, damage="damaged segment d/1: gone"), True)
+    assert batches.condemn(made, "another reason") == (condemned, False)
+    assert batches.after("d", 0, 100, 1000)[0] == condemned
+    assert batches.condemned(10) == (condemned,)
+    assert batches.find("d", "d/1") == condemned
+
+
+def test_what_the_log_names(database: Database) -> None:
+    batches = Batches(database)
+    fill(batches, 3)
+    assert batches.logged("d", {"d/0.ndjson", "d/2.ndjson", "d/9.ndjson"}) == {"d/0.ndjson", "d/2.ndjson"}
+    assert batches.logged("e", {"d/0.ndjson"}) == set()
+    assert batches.bytes_between("d", 1, 3) == 200
+
+
+def test_millions_of_pending_rows_in_bounded_memory(database: Database) -> None:
+    """Six million rows in 20,000 batches: what a start and a step ask of the log does not grow with it."""
+    batches, count = Batches(database), 20_000
+    made = {"stream": "d", "rows": 300, "bytes": 9_000, "received_at": NOW, "digest": "ab" * 32}
+    rows = ({**made, "number": number, "segment": f"d/{number}.ndjson"} for number in range(1, count + 1))
+    while lot := list(itertools.islice(rows, 2_000)):
+        with database.write() as connection:
+            connection.execute(sa.insert(table), lot)
+    batches.after("d", 0, 1, 1)
+    tracemalloc.start()
+    assert batches.heads() == {"d": count}
+    assert batches.rows_between("d", 0, count) == 300 * count
+    assert len(batches.after("d", 17, 60_000, 2**62)) == 200
+    assert len(batches.after("d", 0, 2**62, 2**62, 30)) == 30
+    assert batches.logged("d", {"d/7.ndjson", "d/x"}) == {"d/7.ndjson"}
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * 2**20, "all batches together are more than ten"

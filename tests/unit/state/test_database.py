@@ -19,20 +19,21 @@ def test_migrations_build_what_the_schema_says(database: Database) -> None:
         assert compare_metadata(context, METADATA) == []
 
 
-def test_opening_again_changes_nothing(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'state.db'}"
-    open_database(url).close()
-    second = open_database(url)
+def test_opening_again_changes_nothing(store_url: str) -> None:
+    open_database(store_url).close()
+    second = open_database(store_url)
     with second.read() as connection:
         assert connection.execute(sa.text("select count(*) from alembic_version")).scalar_one() == 1
     second.close()
 
 
-def test_sqlite_is_durable_and_lets_readers_go_on(database: Database) -> None:
+def test_what_is_written_is_durable_and_readers_go_on(database: Database) -> None:
     with database.read() as connection:
-        names = ("journal_mode", "synchronous")
-        found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names}
-    assert found == {"journal_mode": "wal", "synchronous": 2}
+        if connection.dialect.name == "sqlite":
+            asked = {"PRAGMA journal_mode": "wal", "PRAGMA synchronous": 2}
+        else:
+            asked = {"SHOW synchronous_commit": "on", "SHOW transaction_isolation": "read committed"}
+        assert {query: connection.exec_driver_sql(query).scalar() for query in asked} == asked
 
 
 def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
@@ -65,13 +66,12 @@ def test_a_read_does_not_wait_for_a_writer(database: Database) -> None:
     thread.join()
 
 
-def test_many_openers_at_once_migrate_once(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'state.db'}"
+def test_many_openers_at_once_migrate_once(store_url: str) -> None:
     failures: list[Exception] = []
 
     def open_and_close() -> None:
         try:
-            open_database(url).close()
+            open_database(store_url).close()
         except Exception as error:
             failures.append(error)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,9 +12,11 @@ from penstock.state.tokens import Tokens
 
 
 @pytest.fixture
-def other(database: Database, tmp_path: Path) -> Database:
+def other(database: Database) -> Iterator[Database]:
     """A second server's view of the same store."""
-    return open_database(database.url)
+    opened = open_database(database.url)
+    yield opened
+    opened.close()
 
 
 def test_the_first_server_takes_a_free_lease(database: Database) -> None:

@@ -17,3 +17,9 @@ def test_a_failure_keeps_its_error(database: Database) -> None:
     failed = Operation("append", "flights", result="error", error="disk full")
     operations.log(failed)
     assert operations.recent(10) == (failed,)
+
+
+def test_an_error_that_quotes_any_row_is_kept(database: Database) -> None:
+    operations = Operations(database)
+    operations.log(Operation("append", "flights", result="error", error="a\0b é"))
+    assert operations.recent(1)[0].error == "a\N{REPLACEMENT CHARACTER}b é"

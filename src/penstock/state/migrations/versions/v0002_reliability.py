@@ -23,13 +23,14 @@ def upgrade() -> None:
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("uuid", sa.String(36), nullable=False),
         sa.Column("columns", sa.JSON, nullable=False),
+        sa.Column("accepted", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("newest", sa.BigInteger, nullable=False, server_default="0"),
     )
     op.create_table(
         "attempts",
         sa.Column("table_id", sa.Text, primary_key=True),
         sa.Column("flow", sa.Text, primary_key=True),
         sa.Column("deaths", sa.Integer, nullable=False),
-        sa.Column("running", sa.Boolean, nullable=False),
     )
 
 

@@ -1,0 +1,148 @@
+"""The program of the child process: `python -m penstock.deploy.apart_process`.
+
+In: an `Order` on the first line of standard input, then how long live's rows wait, line by line. Out:
+`Said` lines on standard output; exit code 0 when the tables' histories are complete. Called by
+`apart_child`. Invariant: it writes nothing but these tables; it is gone when its input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+from penstock.deploy.apart_child import COMPLETE, Order, Said, converter
+from penstock.deploy.opened import inbox_of, limits_of, rate_of, state_url
+from penstock.flow.arrivals import Arrivals
+from penstock.flow.pace import Pace
+from penstock.flow.registry import Registry
+from penstock.flow.stepper import Stepper
+from penstock.flow.view import Diverged
+from penstock.flow.work import Work, work_of
+from penstock.lake.errors import explain
+from penstock.lake.session import open_lake
+from penstock.model.cursor import Tail
+from penstock.model.deployment import RUNNING
+from penstock.model.manifest import Copy, View
+from penstock.state.batches import Batches
+from penstock.state.database import open_database
+from penstock.state.deployments import Deployments
+from penstock.state.operations import Operations
+
+NICE = 10
+"""The child gives way to the server where both want the processor."""
+REST = 0.3
+LONGEST_REST = 30.0
+IDLE = 60.0
+
+
+class _Heard:
+    """What the keeper says; the process ends with it."""
+
+    def __init__(self) -> None:
+        self.live_lag = 0.0
+
+    def listen(self) -> None:
+        for line in sys.stdin.buffer:
+            self.live_lag = float(orjson.loads(line))
+        os._exit(1)
+
+
+def main() -> int:
+    order = converter.loads(sys.stdin.buffer.readline(), Order)
+    heard = _Heard()
+    threading.Thread(target=heard.listen, name="keeper", daemon=True).start()
+    os.nice(NICE)
+    return _Filling(order, heard).run()
+
+
+class _Filling:
+    """The flows into the order's tables, stepped one after the other."""
+
+    def __init__(self, order: Order, heard: _Heard):
+        home, settings = Path(order.home), order.settings
+        database = open_database(state_url(settings, home))
+        if order.token is not None:
+            database.guard(order.token)
+        batches = Batches(database)
+        lake = open_lake(settings, home)
+        self._order = order
+        self._deployments = Deployments(database)
+        self._registry = Registry(lake)
+        pace = Pace(rate_of(settings), lambda: heard.live_lag)
+        self._stepper = Stepper(
+            lake, self._registry, batches, inbox_of(settings, home), limits_of(settings), Operations(database),
+            Arrivals(batches.heads()), pace,
+        )  # fmt: skip
+        self._attempts: dict[tuple[str, str], int] = {}
+
+    def run(self) -> int:
+        """Until the tables' histories are complete or, if the order says so, nothing came for a while."""
+        worked = time.monotonic()
+        while True:
+            works = list(self._works())
+            for work in works:
+                self._refresh(work)
+            due = [work for work in works if self._stepper.has_more(work)]
+            for work in due:
+                self._step(work)
+            worked = time.monotonic() if due else worked
+            filling = any(self._fills(work) for work in works)
+            if not filling and (self._order.until == "complete" or time.monotonic() - worked > IDLE):
+                return COMPLETE
+            if not due:
+                time.sleep(REST)
+
+    def _works(self) -> Iterator[Work]:
+        """The flows into the tables. Manifests may change while this runs."""
+        running = [each for each in self._deployments.in_state(*RUNNING) if not each.paused]
+        for work in work_of(running):
+            if work.table in self._order.tables and self._order.deployment in work.deployments:
+                if isinstance(work.run, (Copy, View)):
+                    yield work
+
+    def _fills(self, work: Work) -> bool:
+        """Whether the flow's history is not complete."""
+        return not isinstance(self._registry.cursor(work.table, work.flow), Tail)
+
+    def _refresh(self, work: Work) -> None:
+        """The server writes the tables that these flows read."""
+        tables = {work.table}
+        if isinstance(work.run, View):
+            tables |= {work.run.trigger.binding.table, *(other.binding.table for other in work.run.others)}
+        elif isinstance(work.run, Copy):
+            tables.add(work.run.source.table)
+        for table in tables:
+            self._registry.refresh(table)
+
+    def _step(self, work: Work) -> None:
+        table, flow = work.key
+        failures = self._attempts.get(work.key, 0)
+        _say(Said("begins", table, flow))
+        try:
+            self._stepper.step(work, failures)
+        except Diverged as parting:
+            _say(Said("diverged", parting.table, flow, deployments=parting.deployments))
+            time.sleep(LONGEST_REST)  # the keeper ends this process, gives the table a clone and begins again
+        except Exception as error:
+            self._stepper.recover(work)
+            self._attempts[work.key] = failures + 1
+            _say(Said("failed", table, flow, explain(error), failures + 1))
+            time.sleep(min(2.0**failures, LONGEST_REST))
+        else:
+            self._attempts.pop(work.key, None)
+            _say(Said("stepped", table, flow))
+
+
+def _say(said: Said) -> None:
+    sys.stdout.buffer.write(converter.dumps(said) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Hold the lease of the state store, and show that this server lives.
+
+In: the lease and what this server says of itself. Out: `Tenure`, a thread that beats. Called by
+serve/main and serve/process. Invariant: the lease is taken only from an owner that let it go, that is
+known to be dead, or that showed no sign of life for STALL seconds by this machine's own count of time
+(no two clocks are compared); who lost it is told within a few beats and writes nothing in between.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from penstock.deploy.hosts import this_host
+from penstock.deploy.owner import LOOK, STALL, Process
+from penstock.errors import Conflict, Fenced
+from penstock.state.lease import Holding, Lease
+
+BEAT = 2.0
+"""Seconds between two signs of life."""
+log = logging.getLogger("penstock.deploy")
+
+
+def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[Holding], None] | None) -> None:
+    """Take the lease, sooner or later. Who waits for another owner calls `waiting` once; with None
+    it raises Conflict instead."""
+    seen, since, told = lease.read(), time.monotonic(), False
+    while True:
+        if seen.free or _is_dead(seen, me) or time.monotonic() - since > STALL:
+            try:
+                lease.take(seen, me)
+            except Fenced:
+                log.info("another server was faster, or the owner lives")
+            else:
+                return
+        elif waiting is None:
+            raise Conflict(f"server {seen.owner.get('url')} on {seen.owner.get('host')} owns this warehouse")
+        elif not told:
+            waiting(seen)
+            told = True
+        time.sleep(LOOK)
+        now = lease.read()
+        if now != seen:
+            seen, since = now, time.monotonic()
+
+
+def described(home: Path, server: Process, url: str) -> Mapping[str, object]:
+    """What a server says of itself in the lease."""
+    return {"host": this_host(), "home": str(home), "server": [server.id, server.started], "url": url}
+
+
+def _is_dead(seen: Holding, me: Mapping[str, object]) -> bool:
+    """An owner of this machine whose process is gone, or was this very process before it began anew."""
+    said = seen.owner.get("server")
+    if seen.owner.get("host") != me["host"] or not isinstance(said, list):
+        return False
+    return said == me["server"] or Process(*said).find() is None
+
+
+class Tenure:
+    """Beats until it is ended. `lost` is called, once, when another server has taken over."""
+
+    def __init__(self, lease: Lease, lost: Callable[[], None]):
+        self._lease = lease
+        self._lost = lost
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tenure", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Let the lease go: the next server need not wait."""
+        self._stop.set()
+        self._thread.join()
+        try:
+            self._lease.release()
+        except Fenced:
+            log.warning("another server has taken over already")
+
+    def _run(self) -> None:
+        while not self._stop.wait(BEAT):
+            try:
+                self._lease.beat()
+            except Fenced:
+                self._lost()
+                return
+            except Exception:  # the store may come back; who takes over meanwhile guards its writes
+                log.exception("the state store took no sign of life")

@@ -1,0 +1,94 @@
+"""Refuse rows before it is too late: while commits still have room, and before too much waits.
+
+In: the size of a body. Out: nothing, or an error. Called by `inbox` before a body is queued. Invariant: what
+it refuses is not kept; it asks the disk and the batch log at most once a second.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import Overloaded, StorageFull
+from penstock.model.settings import InboxSettings
+from penstock.state.batches import Batches
+
+SECONDS = 1.0
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """At `asked` (monotonic) the tables had the batches up to `landed` and the log those up to `head`;
+    `bytes` are those between."""
+
+    asked: float
+    landed: int
+    head: int
+    bytes: int
+
+
+class Backlog:
+    """How much of a stream is in the log and not yet in the tables. `landed` gives the last batch that all of
+    them have. It counts on from what it knew, so a long backlog is summed up once."""
+
+    def __init__(self, batches: Batches, landed: Callable[[str], int]):
+        self._batches = batches
+        self._landed = landed
+        self._known: dict[str, _Waiting] = {}
+        self._guard = threading.Lock()
+
+    def bytes(self, stream: str) -> int:
+        with self._guard:
+            known = self._known.get(stream)
+            if known is None or time.monotonic() - known.asked >= SECONDS:
+                known = self._known[stream] = self._count(stream, known)
+            return known.bytes
+
+    def _count(self, stream: str, before: _Waiting | None) -> _Waiting:
+        now, head = time.monotonic(), self._batches.head(stream)
+        landed = min(self._landed(stream), head)
+        if before is None or landed < before.landed:
+            return _Waiting(now, landed, head, self._batches.bytes_between(stream, landed, head))
+        came = self._batches.bytes_between(stream, before.head, head)
+        went = self._batches.bytes_between(stream, before.landed, landed)
+        return _Waiting(now, landed, head, before.bytes + came - went)
+
+
+class Admission:
+    """Decides for one inbox."""
+
+    def __init__(self, folder: Path, settings: InboxSettings, backlog: Backlog | None):
+        self._folder = folder
+        self._settings = settings
+        self._backlog = backlog
+        self._guard = threading.Lock()
+        self._free = 0
+        self._asked = float("-inf")
+
+    def admit(self, stream: str, size: int) -> None:
+        """Raises StorageFull, Overloaded."""
+        self._reserve(size)
+        most = self._settings.max_pending_bytes
+        if self._backlog is not None and self._backlog.bytes(stream) + size > most:
+            raise Overloaded(
+                f"more than {most // MIB:,} MiB of `{stream}` wait for its tables, none of the rows is kept",
+                hint="send them again later; `penstock status` shows what holds the tables up",
+            )
+
+    def _reserve(self, size: int) -> None:
+        least = self._settings.min_free_bytes
+        with self._guard:
+            if time.monotonic() - self._asked >= SECONDS:
+                disk = os.statvfs(self._folder)
+                self._free, self._asked = disk.f_bavail * disk.f_frsize, time.monotonic()
+            if self._free - size < least:
+                raise StorageFull(
+                    f"less than {least // MIB:,} MiB are free on the disk of the inbox, none of the rows is kept",
+                    hint="free some space there; `[inbox] min_free_bytes` in penstock.toml is the limit",
+                )
+            self._free -= size

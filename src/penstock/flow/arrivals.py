@@ -1,0 +1,46 @@
+"""When batches arrived, as far as this server knows.
+
+In: numbers of batches as they come into the log. Out: the last of each stream, and how long one has
+waited. Called by inbox, stepper and deploy. Invariant: time is counted by a clock that never jumps; a
+batch that was there when the server started counts from then.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Mapping
+
+REMEMBERED = 50_000
+"""Batches a stream; of older ones the wait is counted from the oldest that is remembered."""
+
+
+class Arrivals:
+    """Thread-safe: a batch is added by one thread a stream, and what is read was once true."""
+
+    def __init__(self, heads: Mapping[str, int]):
+        self._began = time.monotonic()
+        self._heads = dict(heads)
+        self._times: dict[str, deque[tuple[int, float]]] = {}
+
+    def add(self, stream: str, batch: int) -> None:
+        self._times.setdefault(stream, deque(maxlen=REMEMBERED)).append((batch, time.monotonic()))
+        self._heads[stream] = max(batch, self._heads.get(stream, 0))
+
+    @property
+    def heads(self) -> Mapping[str, int]:
+        """The last batch of each stream."""
+        return dict(self._heads)
+
+    def head(self, stream: str) -> int:
+        return self._heads.get(stream, 0)
+
+    def waited(self, stream: str, after: int) -> float:
+        """Seconds since the first batch after `after` arrived; 0 where there is none."""
+        if self.head(stream) <= after:
+            return 0.0
+        times = tuple(self._times.get(stream, ()))
+        position = bisect_right(times, after, key=lambda each: each[0])
+        known = position < len(times) and times[position][0] == after + 1
+        return time.monotonic() - (times[position][1] if known else self._began)

@@ -1,0 +1,114 @@
+"""The interface as an OpenAPI document, made from the table of calls.
+
+In: the calls of `app`, and the endpoints of live. Out: JSON. Called by `app`. Invariant: every call of the
+table is in the document, with the parameters, bodies and answers that `shapes` has for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock import __version__
+from penstock.errors import NotFound
+from penstock.parse.load import load_files
+from penstock.serve.access import may_read
+from penstock.serve.host import Host, in_lane
+from penstock.serve.parameters import deployment
+from penstock.serve.render import EXTENSIONS
+from penstock.serve.shapes import ENDPOINT, ERROR, SHAPES, Json, Shape, answer_of, parameter
+
+HEAD: Json = {"openapi": "3.1.0", "info": {"title": "Penstock", "version": __version__}}
+
+
+class Described(Protocol):
+    """What the document needs of a call; `app.Call` is one."""
+
+    @property
+    def methods(self) -> tuple[str, ...]: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def scope(self) -> str | None: ...
+
+
+async def shown(host: Host, request: Request) -> Response:
+    """`GET /openapi.json`."""
+    return _answer(document(request.app.state.calls))
+
+
+async def endpoints(host: Host, request: Request) -> Response:
+    """`GET /v0/pipes/openapi.json`: the endpoints of a deployment that the token may read."""
+    pipeline, ref, shows = host.pipeline, deployment(request.query_params), may_read(request)
+    try:
+        found = await in_lane(host.lanes.control, lambda: pipeline.deployment(ref))
+    except NotFound:
+        if ref != "live":
+            raise
+        return _answer(document_of_endpoints(()))
+    project = (await in_lane(host.lanes.control, lambda: load_files(found.files))).project
+    pipes = [(each.name, each.description) for each in project.pipes if each.endpoint is not None]
+    return _answer(document_of_endpoints([(name, about) for name, about in pipes if shows(name)]))
+
+
+def document(calls: Sequence[Described]) -> Json:
+    """Of all calls."""
+    paths: dict[str, Json] = {}
+    for call in calls:
+        for method in call.methods:
+            operation = _operation(call.path, SHAPES[method, call.path], call.scope)
+            paths.setdefault(call.path, {})[method.lower()] = operation
+    return {**HEAD, "paths": paths, "components": _components()}
+
+
+def document_of_endpoints(named: Iterable[tuple[str, str]]) -> Json:
+    """Of endpoints, by name and description."""
+    paths: dict[str, Json] = {}
+    for name, about in named:
+        for extension in EXTENSIONS:
+            path = f"/v0/pipes/{name}.{extension}"
+            paths[path] = {"get": {**_operation(path, ENDPOINT, "read"), "summary": about or name}}
+    return {**HEAD, "paths": paths, "components": _components()}
+
+
+def _operation(path: str, shape: Shape, scope: str | None) -> Json:
+    names = re.findall(r"{(\w+)}", path)
+    operation: Json = {
+        "summary": shape.about,
+        "parameters": [*(parameter(name, "path", needed="yes") for name in names), *shape.parameters],
+        "responses": {
+            **{status: answer_of(status, kinds) for status, kinds in shape.answers.items()},
+            "default": {"$ref": "#/components/responses/Error"},
+        },
+        "security": [] if scope is None else [{"bearer": []}, {"token": []}],
+    }
+    if scope is not None:
+        operation["description"] = f"Needs a token with the scope `{scope}`."
+    if shape.body is not None:
+        operation["requestBody"] = {"content": shape.body, "required": True}
+    return operation
+
+
+def _components() -> Json:
+    return {
+        "securitySchemes": {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "token": {"type": "apiKey", "in": "query", "name": "token"},
+        },
+        "schemas": {"Error": ERROR},
+        "responses": {
+            "Error": {
+                "description": "What went wrong, and where",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            }
+        },
+    }
+
+
+def _answer(document: Json) -> Response:
+    return Response(orjson.dumps(document), media_type="application/json")

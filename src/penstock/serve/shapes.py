@@ -1,0 +1,135 @@
+"""What each call takes and gives, for the OpenAPI document.
+
+In: nothing. Out: `SHAPES`, by method and path. Called by `openapi`. Invariant: a test compares the keys with
+the table of calls, and another one sends what is described here to the application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Json: TypeAlias = "dict[str, object]"
+
+TEXT: Json = {"type": "string"}
+FLAG: Json = {"type": "string", "enum": ["true", "false", "1", "0", "yes", "no", "on", "off"]}
+OBJECT: Json = {"type": "object"}
+JSON = "application/json"
+
+
+def an_object(**properties: Json) -> Json:
+    """Of these properties, all of them there."""
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def a_list(of: Json) -> Json:
+    return {"type": "array", "items": of}
+
+
+PROBLEM = an_object(
+    code=TEXT,
+    level={"enum": ["error", "warning"]},
+    message=TEXT,
+    file={"type": ["string", "null"]},
+    line={"type": ["integer", "null"]},
+    column={"type": ["integer", "null"]},
+    hint={"type": ["string", "null"]},
+)
+ERROR = an_object(error=TEXT, code=TEXT, documentation=TEXT, problems=a_list(PROBLEM))
+COUNT: Json = {"type": "integer", "minimum": 0}
+ROWS = an_object(
+    meta=a_list(an_object(name=TEXT, type=TEXT)),
+    data=a_list(OBJECT),
+    rows=COUNT,
+    rows_before_limit_at_least=COUNT,
+    statistics=OBJECT,
+)
+RESULT: Mapping[str, Json] = {JSON: ROWS, "text/csv": TEXT, "application/x-ndjson": TEXT}
+TOKEN = an_object(name=TEXT, scopes=a_list(TEXT))
+DEPLOYMENT = an_object(id=COUNT, name=TEXT, state=TEXT, plan=OBJECT, problems=a_list(OBJECT), files=a_list(TEXT))
+FORM = "application/x-www-form-urlencoded"
+
+
+def parameter(name: str, place: str = "query", schema: Json = TEXT, needed: str = "no") -> Json:
+    """One parameter. Those of a path are always needed."""
+    return {"name": name, "in": place, "schema": schema, "required": needed == "yes"}
+
+
+def answer_of(status: str, kinds: Mapping[str, Json]) -> Json:
+    return {"description": DONE.get(status, "Done"), "content": {kind: {"schema": of} for kind, of in kinds.items()}}
+
+
+DONE = {"201": "Made", "202": "Kept, and queryable soon", "503": "Not ready yet"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A call: a line about it, its parameters but those of the path, its body and answers by content type."""
+
+    about: str
+    parameters: tuple[Json, ...] = ()
+    body: Json | None = None
+    answers: Mapping[str, Mapping[str, Json]] = field(default_factory=lambda: {"200": {JSON: OBJECT}})
+
+
+WHICH = (parameter("deployment"),)
+HEALTH = an_object(status=TEXT, phase=TEXT, seconds={"type": "number"}, version=TEXT)
+KEPT = an_object(successful_rows=COUNT, quarantined_rows=COUNT)
+EVENTS = (
+    parameter("name", needed="yes"),
+    parameter("wait", schema=FLAG),
+    parameter("format", schema={"type": "string", "enum": ["ndjson", "json"]}),
+    parameter("Idempotency-Key", "header", {"type": "string", "minLength": 1, "maxLength": 256}),
+)
+DEPLOY = (
+    parameter("check", schema=FLAG),
+    parameter("auto_promote", schema=FLAG),
+    parameter("allow_destructive_operations", schema=FLAG),
+    parameter("name"),
+)
+PROJECT: Json = {"multipart/form-data": {"schema": an_object(files=a_list({"type": "string", "format": "binary"}))}}
+PARAMETERS: Json = {JSON: {"schema": OBJECT}, FORM: {"schema": OBJECT}}
+QUERY: Json = {"text/plain": {"schema": TEXT}, **PARAMETERS}
+ENDPOINT = Shape("Ask an endpoint: NAME.json, NAME.ndjson or NAME.csv", WHICH, answers={"200": RESULT})
+ONE: Mapping[str, Mapping[str, Json]] = {"200": {JSON: DEPLOYMENT}}
+SHAPES: Mapping[tuple[str, str], Shape] = {
+    ("GET", "/health"): Shape("Whether the server is ready", answers={"200": {JSON: HEALTH}, "503": {JSON: HEALTH}}),
+    ("GET", "/openapi.json"): Shape("This document"),
+    ("GET", "/metrics"): Shape("What the server counts, for Prometheus", answers={"200": {"text/plain": TEXT}}),
+    ("GET", "/v0/status"): Shape("What runs, how far it is and what fails"),
+    ("POST", "/v0/events"): Shape(
+        "Append rows", EVENTS, {"application/x-ndjson": {"schema": TEXT}}, {"202": {JSON: KEPT}, "200": {JSON: KEPT}}
+    ),
+    ("GET", "/v0/datasources"): Shape(
+        "List the data sources", WHICH, None, {"200": {JSON: an_object(datasources=a_list(OBJECT))}}
+    ),
+    ("GET", "/v0/datasources/{name}"): Shape("Show a data source", WHICH),
+    ("GET", "/v0/pipes"): Shape("List the endpoints", WHICH, None, {"200": {JSON: an_object(pipes=a_list(OBJECT))}}),
+    ("GET", "/v0/pipes/openapi.json"): Shape("The endpoints as an OpenAPI document", WHICH),
+    ("GET", "/v0/pipes/{file}"): ENDPOINT,
+    ("POST", "/v0/pipes/{file}"): Shape(ENDPOINT.about, WHICH, PARAMETERS, ENDPOINT.answers),
+    ("GET", "/v0/sql"): Shape("Run a query", (parameter("q", needed="yes"), *WHICH), None, {"200": RESULT}),
+    ("POST", "/v0/sql"): Shape("Run a query", WHICH, QUERY, {"200": RESULT}),
+    ("GET", "/v0/tokens"): Shape("List the tokens", answers={"200": {JSON: an_object(tokens=a_list(TOKEN))}}),
+    ("POST", "/v0/tokens"): Shape(
+        "Make a token",
+        (parameter("name", needed="yes"), parameter("scopes", needed="yes")),
+        answers={"201": {JSON: an_object(name=TEXT, scopes=a_list(TEXT), token=TEXT)}},
+    ),
+    ("DELETE", "/v0/tokens/{name}"): Shape("Remove a token"),
+    ("POST", "/v1/deploy"): Shape(
+        "Deploy a project: one part a file", DEPLOY, PROJECT, {"201": {JSON: DEPLOYMENT}, "200": {JSON: DEPLOYMENT}}
+    ),
+    ("GET", "/v1/deployments"): Shape("List the deployments"),
+    ("POST", "/v1/deployments/rollback"): Shape("Make the previous deployment live again", answers=ONE),
+    ("GET", "/v1/deployments/{ref}"): Shape("Show a deployment", answers=ONE),
+    ("DELETE", "/v1/deployments/{ref}"): Shape("Discard a deployment", answers=ONE),
+    ("GET", "/v1/deployments/{ref}/events"): Shape(
+        "What a deployment does", answers={"200": {"text/event-stream": TEXT}}
+    ),
+    ("POST", "/v1/deployments/{ref}/set-live"): Shape("Make a deployment live", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/retire"): Shape("Give up a deployment that was live", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/pause"): Shape("Pause the filling of a deployment", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/resume"): Shape("Go on filling a deployment", answers=ONE),
+}

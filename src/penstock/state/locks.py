@@ -1,0 +1,42 @@
+"""Locks that hold until the transaction ends, where the database lets more than one write at a time.
+
+In: a connection in a transaction. Out: nothing. Called by `database`, `lease` and `batches`. Invariant:
+on SQLite there is nothing to do, since `write` has the only write lock; on Postgres whoever waits is
+served in order, so a constant stream of writers keeps nobody from taking the lease.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from penstock.state.schema import lease
+
+_LEASE = f"LOCK TABLE {lease.name} IN"
+
+
+def token_held(connection: Connection) -> int:
+    """The lease's token, which nobody changes before this transaction ends."""
+    query = sa.select(lease.c.token)
+    if _is_postgres(connection):
+        # A lock of the row instead would let the next holder starve: Postgres lets sharers pass who waits for it.
+        connection.exec_driver_sql(f"{_LEASE} ROW SHARE MODE")
+    return int(connection.execute(query).scalar_one())
+
+
+def keep_writers_out(connection: Connection) -> None:
+    """Wait until everyone who holds the token has ended its transaction, and let no other begin one. A beat
+    does not take this: it waits for nobody."""
+    if _is_postgres(connection):
+        connection.exec_driver_sql(f"{_LEASE} EXCLUSIVE MODE")
+
+
+def alone(connection: Connection, name: str) -> None:
+    """From here on nobody else is in a transaction with this name in the same store."""
+    if _is_postgres(connection):
+        key = sa.func.hashtextextended(sa.func.concat(sa.func.current_schema(), " ", name), 0)
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
+
+
+def _is_postgres(connection: Connection) -> bool:
+    return connection.dialect.name == "postgresql"

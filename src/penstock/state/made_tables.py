@@ -1,0 +1,68 @@
+"""What each physical table was when Penstock last made or changed it.
+
+In: `MadeTable` values. Out: the same. Called by lake/recorded. Invariant: one record a table; it says
+what Penstock made, never what somebody else made of it since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+
+import sqlalchemy as sa
+
+from penstock.state.database import Database
+from penstock.state.locks import alone
+from penstock.state.schema import made_tables
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A physical column as Iceberg knows it; `id` stays when it is renamed, and is never used twice."""
+
+    name: str
+    type: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTable:
+    """`uuid` is Iceberg's. Snapshots are told by their sequence numbers, which only grow: up to
+    `accepted` any is taken as it is, `newest` is the last one that Penstock is known to have made (0: none)."""
+
+    id: str
+    uuid: str
+    columns: tuple[Column, ...]
+    accepted: int = 0
+    newest: int = 0
+
+
+class MadeTables:
+    """The records."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    def all(self) -> tuple[MadeTable, ...]:
+        """By id."""
+        with self._database.read() as connection:
+            rows = connection.execute(sa.select(made_tables).order_by(made_tables.c.id)).all()
+        return tuple(
+            MadeTable(row.id, row.uuid, tuple(Column(**each) for each in row.columns), row.accepted, row.newest)
+            for row in rows
+        )
+
+    def keep(self, tables: Collection[MadeTable]) -> None:
+        """Write the records, in place of those there are of these tables: all or none."""
+        if not tables:
+            return
+        values = [asdict(each) for each in tables]
+        with self._database.write() as connection:
+            alone(connection, made_tables.name)
+            connection.execute(sa.delete(made_tables).where(made_tables.c.id.in_([each.id for each in tables])))
+            connection.execute(sa.insert(made_tables), values)
+
+    def forget(self, table: str) -> None:
+        """Remove the record of a table that Penstock dropped, if there is one."""
+        with self._database.write() as connection:
+            connection.execute(sa.delete(made_tables).where(made_tables.c.id == table))

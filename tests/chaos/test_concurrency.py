@@ -1,0 +1,147 @@
+"""What happens at the same time: two deployments, a switch under load, maintenance during a backfill, a
+retirement during a query. After each every table is compared."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from chaos.points import Laboratory
+from chaos.versions import KEYED, V3
+from chaos.walk import Walk, check
+from penstock.deploy.options import DeployOptions
+from penstock.errors import Conflict
+from penstock.lake.names import CATALOG, NAMESPACE
+
+MAINTENANCE = (
+    "CALL {catalog}.system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'))",
+    "CALL {catalog}.system.expire_snapshots(table => '{table}', older_than => TIMESTAMP '2100-01-01',"
+    " retain_last => 1)",
+)
+REFUSALS = ("GC is disabled", "CommitFailedException", "ValidationException", "Cannot commit", "conflict")
+"""Why maintenance from outside may be refused: a clone shares the files, or a flow was faster."""
+
+
+@contextmanager
+def meanwhile(action: Callable[[], None], pause: float = 0.05) -> Iterator[list[BaseException]]:
+    """Do something again and again, in a thread, until the block ends. Gives what went wrong."""
+    over, failures = threading.Event(), []
+
+    def run() -> None:
+        while not over.wait(pause):
+            try:
+                action()
+            except BaseException as failure:
+                failures.append(failure)
+                return
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield failures
+    finally:
+        over.set()
+        thread.join(60)
+
+
+def test_two_deployments_at_once(laboratory: Laboratory) -> None:
+    """Both become right; when one is live, the other is refused: live moved since it was planned."""
+    with laboratory.alive("bridged") as walk:
+        pipeline = walk.pipeline
+        makers = [
+            threading.Thread(target=pipeline.deploy, args=(files, DeployOptions(promote=False)))
+            for files in (V3, KEYED)
+        ]
+        for maker in makers:
+            maker.start()
+        for maker in makers:
+            maker.join()
+        made = {each.id for each in pipeline.deployments()} - {1}
+        assert made == {2, 3}
+        walk.wait(lambda: {pipeline.deployment(str(id)).state for id in made} == {"ready"}, "both are ready")
+        check(walk)
+        pipeline.promote("2")
+        with pytest.raises(Conflict):
+            pipeline.promote("3")
+        walk.post(placed=None)
+        pipeline.discard("3")
+        walk.post(placed=None)
+        check(walk)
+
+
+def test_promote_and_rollback_while_rows_arrive(laboratory: Laboratory) -> None:
+    with laboratory.alive("copied") as walk:
+        walk.deploy()
+        with meanwhile(walk.post) as failures:
+            walk.until("ready")
+            for _ in range(2):
+                walk.pipeline.promote("2")
+                time.sleep(0.5)
+                walk.pipeline.rollback()
+                time.sleep(0.5)
+            walk.pipeline.promote("2")
+        assert not failures
+        check(walk)
+        assert len(walk.client.kept) > 10
+
+
+@pytest.mark.parametrize("kind", ["copied", "bridged"])
+def test_compaction_and_expiry_during_a_whole_walk(laboratory: Laboratory, kind: str) -> None:
+    """Somebody runs Iceberg's own procedures on live's tables, from outside, all the while."""
+    done: list[str] = []
+    with laboratory.alive(kind) as walk:  # type: ignore[arg-type]
+        with meanwhile(lambda: maintain(walk, done)) as failures:
+            walk.whole()
+        assert not failures
+        check(walk)
+    assert any("rewrite" in each for each in done)
+    assert any("expire" in each for each in done)
+
+
+def maintain(walk: Walk, done: list[str]) -> None:
+    """Compact and expire each table that the first version has, in a session of its own."""
+    session = walk.pipeline._core.lake.spark.newSession()
+    for table in ("events__d1", "per_user__d1", "total__d1"):
+        for text in MAINTENANCE:
+            call = text.format(catalog=CATALOG, table=f"{NAMESPACE}.{table}")
+            try:
+                session.sql(call).collect()
+                done.append(call)
+            except Exception as refusal:
+                if "not found" not in str(refusal).lower() and not any(each in str(refusal) for each in REFUSALS):
+                    raise
+
+
+def test_a_version_is_retired_while_it_is_read(laboratory: Laboratory) -> None:
+    """The query that began before ends with its answer; the tables go when it has."""
+    with laboratory.alive("copied") as walk:
+        walk.deploy()
+        walk.until("ready")
+        walk.complete()
+        walk.pipeline.promote("2")
+        answers: list[object] = []
+        reading = threading.Thread(target=lambda: answers.append(long_query(walk)))
+        reading.start()
+        walk.wait(lambda: bool(walk.pipeline._core.readers.read), "the query runs")
+        retired = walk.pipeline.retire("previous")
+        assert reading.is_alive(), "the query was too short to prove anything"
+        assert retired.state == "retired"
+        reading.join(60)
+        rows = sum(1 for body in walk.client.kept for row in body.rows if int(str(row["id"])) >= 0)
+        assert answers == [[(rows**LEGS,)]]
+        walk.news()
+        check(walk)
+
+
+LEGS = 6
+
+
+def long_query(walk: Walk) -> list[tuple[object, ...]]:
+    """Some seconds: every row with every row, several times."""
+    joined = " CROSS JOIN ".join(f"events AS e{number}" for number in range(LEGS))
+    ids = " + ".join(f"e{number}.id" for number in range(LEGS))
+    return [tuple(row) for row in walk.pipeline.sql(f"SELECT count() FROM {joined} WHERE {ids} >= 0", "previous").rows]

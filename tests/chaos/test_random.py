@@ -1,0 +1,116 @@
+"""`kill -9` at random moments of an operator's loop, under a producer at full speed and two readers.
+
+`make chaos` does 50 runs, `make test` two shorter ones. The moments are drawn with the run's number as seed.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from chaos.crashing import Producer, Server
+from chaos.results import FULL, record
+from chaos.traffic import Operator, Reader
+from chaos.versions import marked
+
+RUNS, KILLS, VERSIONS = (range(50), 4, 2) if FULL else (range(2), 2, 1)
+TABLES = {
+    "events": "SELECT count() AS rows, uniqExact(id) AS different, sum(id) AS total FROM events",
+    "per_user": "SELECT countMerge(events) AS rows, countMerge(events) AS different, sumMerge(ids) AS total"
+    " FROM per_user",
+}
+
+
+def row(number: int) -> dict[str, object]:
+    return {"id": number, "user": f"u{number % 7}"}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    made = Server(tmp_path)
+    for path, text in marked(1).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    made.start()
+    made.ready()
+    yield made
+    made.stop()
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", RUNS)
+def test_kills_at_random(server: Server, seed: int) -> None:
+    started = time.monotonic()
+    moments = random.Random(seed)
+    server.until(server.deploy(marked(1), promote=True), "live")
+    producer = Producer(server, "events", row)
+    producer.start()
+    seen(server, 1)
+    readers, operator = [Reader(server, "sql"), Reader(server, "endpoint")], Operator(server, VERSIONS)
+    for worker in (*readers, operator):
+        worker.start()
+    children = sum(kill(server, moments, operator) for _ in range(KILLS))
+    operator.join(240)
+    operator.finish()
+    posted = producer.finish()
+    lost, doubled = compared(server, posted)
+    for reader in readers:
+        reader.finish()
+    figures = {"kills": server.kills, "children": children, "rows": posted, "lost": lost, "doubled": doubled}
+    answers = sum(reader.answers for reader in readers)
+    record("random kills", str(seed), {**figures, "answers": answers, "seconds": round(time.monotonic() - started)})
+    assert (lost, doubled) == (0, 0)
+    assert answers > 0
+    assert server.kills > 0
+
+
+def kill(server: Server, moments: random.Random, operator: Operator) -> int:
+    """Kill the server, or the child that fills a table for it, unless the operator is done. Returns how
+    many children were killed."""
+    time.sleep(moments.uniform(0.5, 6.0))
+    children = fillers(server)
+    if operator.failure is not None or not operator.is_alive():
+        return 0
+    if children and moments.random() < 0.5:
+        for child in children:
+            child.kill()
+        return len(children)
+    server.kill()
+    server.start()
+    server.ready()
+    return 0
+
+
+def fillers(server: Server) -> list[psutil.Process]:
+    """The server's children that are Penstock's own: each fills a table for it."""
+    assert server.process is not None
+    try:
+        children = psutil.Process(server.process.pid).children()
+        return [child for child in children if "penstock." in " ".join(child.cmdline())]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def compared(server: Server, posted: int) -> tuple[int, int]:
+    """Rows lost and rows doubled, in every table of live and of the version before it."""
+    lost = doubled = 0
+    for deployment in ("live", "previous"):
+        seen(server, posted, deployment)
+        for query in TABLES.values():
+            found = {key: int(str(value)) for key, value in server.sql(query, deployment)[0].items()}
+            lost += posted - found["different"]
+            doubled += found["rows"] - found["different"]
+            assert found["total"] == posted * (posted - 1) // 2, (deployment, query, found)
+    return lost, doubled
+
+
+def seen(server: Server, rows: int, deployment: str = "live") -> None:
+    """Wait until so many rows are in the last table of a version."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and int(str(server.sql(TABLES["per_user"], deployment)[0]["rows"])) < rows:
+        time.sleep(0.2)

@@ -1,0 +1,172 @@
+"""Tables changed by somebody else, in Spark, under a running pipeline: each change is named, none is undone.
+
+Flows that a change stops are not waited for here: only that their tables are found, and that others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+from pyspark.sql import SparkSession
+
+from deploy.conftest import Running
+from penstock.deploy.drift import Drift, find, problems
+from penstock.lake import tables
+from penstock.lake.names import qualified
+from penstock.lake.recorded import Drifted, Recorded
+from penstock.lake.settle import settle_rows
+from penstock.plan.values import Plan
+from penstock.state.made_tables import MadeTables
+
+LANDING = """SCHEMA >
+    `id` UInt16 `json:$.id`,
+    `code` String `json:$.code`
+
+ENGINE MergeTree
+ENGINE_SORTING_KEY id
+"""
+VIEW = """NODE rows
+SQL >
+    SELECT id, code FROM {name}
+TYPE materialized
+DATASOURCE {name}_seen
+"""
+FLAT = ("drift_columns", "drift_added", "drift_widened", "drift_rows", "drift_back", "drift_settled", "drift_quiet")
+VIEWED = ("drift_dropped", "drift_remade")
+
+
+def project() -> dict[str, str | None]:
+    landings = {f"datasources/{name}.datasource": LANDING for name in (*FLAT, *VIEWED)}
+    targets = {f"datasources/{name}_seen.datasource": LANDING for name in VIEWED}
+    return landings | targets | {f"pipes/{name}_view.pipe": VIEW.format(name=name) for name in VIEWED}
+
+
+class World:
+    """The pipeline, its records, and a Spark session of somebody else's."""
+
+    def __init__(self, running: Running):
+        self.running = running
+        self.core = running.pipeline._core
+        self.recorded = Recorded(partial(tables.load, self.core.lake), MadeTables(running.pipeline._database))
+        self.outside: SparkSession = self.core.lake.spark.newSession()
+        assert self.found("drift_quiet") == [], "all are recorded, and nothing is wrong"
+
+    def table(self, name: str) -> str:
+        live = self.core.live()
+        bound = live.manifest.binding(name) if live is not None else None
+        assert bound is not None
+        return bound.table
+
+    def sql(self, statement: str, name: str) -> None:
+        """Run a statement from outside, with the table of a data source in the place of {}."""
+        self.outside.sql(statement.format(qualified(self.table(name))))
+
+    def drifts(self, name: str) -> list[Drift]:
+        found = find(self.recorded, self.core.deployments.list())
+        return [each for each in found if each.name == name]
+
+    def found(self, name: str) -> list[str]:
+        return [each.difference.kind for each in self.drifts(name)]
+
+    def stopped(self, name: str) -> bool:
+        try:
+            self.recorded.verify([self.table(name)])
+        except Drifted:
+            return True
+        return False
+
+    def snapshots(self, name: str) -> list[int]:
+        loaded = tables.load(self.core.lake, self.table(name))
+        return [each.snapshot_id for each in loaded.metadata.snapshots] if loaded is not None else []
+
+
+@pytest.fixture(scope="module")
+def world(running: Running) -> Iterator[World]:
+    made = running.deploy(project())
+    assert made.state == "live", made.error
+    for name in (*FLAT, *VIEWED):
+        running.post(name, [{"id": each, "code": "a"} for each in range(3)])
+    yield World(running)
+    # The others of this session go on without these tables.
+    running.deploy(dict.fromkeys(project()), destructive=True)
+    running.pipeline.retire(None)
+
+
+@pytest.mark.parametrize(
+    ("name", "statement", "kind", "told", "stops"),
+    [
+        ("drift_columns", "ALTER TABLE {} DROP COLUMN code", "columns", "`code` was dropped", True),
+        ("drift_added", "ALTER TABLE {} ADD COLUMN more STRING", "columns", "`more` was added", False),
+        ("drift_widened", "ALTER TABLE {} ALTER COLUMN id TYPE BIGINT", "columns", "`id` was int and is long", False),
+        ("drift_rows", "INSERT INTO {} (id, code) VALUES (7, 'x')", "rows", "1 appended", False),
+        ("drift_rows", "DELETE FROM {} WHERE id = 1", "rows", "3 replaced by 2", False),
+        ("drift_rows", "UPDATE {} SET code = 'z' WHERE id = 7", "rows", "1 replaced by 1", False),
+        ("drift_rows", "DELETE FROM {}", "rows", "deleted", False),
+    ],
+)
+def test_changes_of_a_table(world: World, name: str, statement: str, kind: str, told: str, stops: bool) -> None:
+    world.sql(statement, name)
+    (drift,) = world.drifts(name)
+    assert (drift.difference.kind, drift.difference.stops) == (kind, stops)
+    assert told in drift.problem.message
+    assert world.stopped(name) == stops
+
+
+def test_a_rollback_is_named_until_it_is_undone(world: World) -> None:
+    world.running.post("drift_back", [{"id": 9, "code": "late"}])
+    first, last = world.snapshots("drift_back")[0], world.snapshots("drift_back")[-1]
+    table = world.table("drift_back")
+    world.outside.sql(f"CALL lake.system.rollback_to_snapshot('penstock.{table}', {first})")
+    (drift,) = world.drifts("drift_back")
+    assert drift.difference.kind == "rolled_back"
+    assert world.stopped("drift_back")
+    undo = str(drift.problem.hint).split("`")[1]
+    assert str(last) in undo
+    world.outside.sql(undo)
+    assert world.found("drift_back") == []
+
+
+def test_settled_columns_are_penstocks_own(world: World) -> None:
+    settle_rows(world.core.lake, world.table("drift_settled"), {"code": "upper(code)"}, -1, 2**50)
+    assert world.running.ask("SELECT DISTINCT code FROM drift_settled") == [("A",)]
+    assert world.found("drift_settled") == []
+
+
+def _drop(world: World) -> None:
+    world.sql("DROP TABLE {}", "drift_dropped_seen")
+
+
+def _make_again(world: World) -> None:
+    world.sql("DROP TABLE {}", "drift_remade_seen")
+    world.sql("CREATE TABLE {} (id INT, code STRING, _seq BIGINT, _rejects STRING) USING iceberg", "drift_remade_seen")
+
+
+@pytest.mark.parametrize(
+    ("name", "attack", "kind"),
+    [("drift_dropped_seen", _drop, "dropped"), ("drift_remade_seen", _make_again, "replaced")],
+)
+def test_a_table_that_is_gone(world: World, name: str, attack: Callable[[World], None], kind: str) -> None:
+    attack(world)
+    (drift,) = world.drifts(name)
+    assert drift.difference.kind == kind
+    assert world.stopped(name)
+    live = world.core.live()
+    assert live is not None
+    assert drift.deployments == (live.id,)
+    (problem,) = problems([drift], Plan(manifest=live.manifest))
+    assert (problem.level, problem.code) == ("error", f"{kind}-table")
+    assert world.table(name) in problem.message
+
+
+def test_others_go_on_and_nothing_is_repaired(world: World) -> None:
+    """Runs last: with all that the tests before it did."""
+    receipt = world.running.pipeline.append("drift_quiet", b'{"id": 4, "code": "b"}', None)
+    world.running.pipeline.wait(receipt, 60)
+    assert world.running.ask("SELECT count() FROM drift_quiet") == [(4,)]
+    assert world.found("drift_quiet") == []
+    assert tables.load(world.core.lake, world.table("drift_dropped_seen")) is None
+    assert world.snapshots("drift_remade_seen") == []
+    assert world.found("drift_columns") == ["columns"]
+    assert world.found("drift_rows") == ["rows"]

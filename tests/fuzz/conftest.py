@@ -1,0 +1,46 @@
+"""A real pipeline with small limits, and its application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.deploy.options import DeployOptions
+from penstock.deploy.pipeline import Pipeline
+from penstock.model.settings import ServerSettings, Settings, SparkSettings
+from penstock.serve.host import Host
+
+LIMITS = ServerSettings(max_query_seconds=4, max_result_rows=1_000, max_result_bytes=100_000)
+FILES = {
+    "flights.datasource": "SCHEMA >\n    carrier String `json:$.carrier`,\n    delay Int32 `json:$.delay`\n"
+    'ENGINE "MergeTree"\nENGINE_SORTING_KEY carrier\n',
+    "planes.datasource": "SCHEMA >\n    tail String `json:$.tail`\n",
+    "daily.datasource": "SCHEMA >\n    carrier String,\n    n UInt64\n"
+    'ENGINE "SummingMergeTree"\nENGINE_SORTING_KEY carrier\n',
+    "to_daily.pipe": "NODE n\nSQL >\n    SELECT carrier, count() AS n FROM flights GROUP BY carrier\n"
+    "TYPE materialized\nDATASOURCE daily\n",
+    "top.pipe": "NODE n\nSQL >\n    SELECT carrier, max(delay) AS worst FROM flights GROUP BY carrier\nTYPE endpoint\n",
+}
+
+
+@pytest.fixture(scope="session")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
+    home: Path = tmp_path_factory.mktemp("home")
+    conf = {"spark.penstock.hidden": "a-hidden-value"}
+    made = Pipeline(Settings(server=LIMITS, spark=SparkSettings("local[2]", "2g", None, conf)), home)
+    deployed = made.deploy(FILES, DeployOptions(False, True, False, None))
+    for _ in made.events(deployed.id):
+        pass
+    receipt = made.append("flights", b'{"carrier": "AA", "delay": 1}\n{"carrier": "UA", "delay": 2}\n', None)
+    made.wait(receipt, 60)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def host(pipeline: Pipeline) -> Host:
+    made = Host()
+    made.opened(pipeline)
+    return made

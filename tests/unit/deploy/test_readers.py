@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from penstock.deploy.readers import Readers
+
+
+def test_a_deployment_is_read_until_its_last_reader_is_gone() -> None:
+    idle: list[int] = []
+    readers = Readers(idle.append)
+    with readers.reading(1):
+        with readers.reading(1), readers.reading(2):
+            assert readers.read == {1, 2}
+        assert readers.read == {1}
+        assert idle == [2]
+    assert readers.read == frozenset()
+    assert idle == [2, 1]
+
+
+def test_a_reader_that_fails_is_gone_too() -> None:
+    idle: list[int] = []
+    readers = Readers(idle.append)
+    with pytest.raises(ZeroDivisionError), readers.reading(1):
+        raise ZeroDivisionError
+    assert readers.read == frozenset()
+    assert idle == [1]
+
+
+def test_many_at_once() -> None:
+    idle: list[int] = []
+    readers = Readers(idle.append)
+
+    def read() -> None:
+        for _ in range(200):
+            with readers.reading(1):
+                assert 1 in readers.read
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert readers.read == frozenset()
+    assert idle

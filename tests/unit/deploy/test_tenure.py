@@ -1,0 +1,106 @@
+"""The lease as servers hold it: who takes it, who waits, who is told that it is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.deploy import tenure as module
+from penstock.deploy.owner import Process
+from penstock.deploy.tenure import Tenure, described, take
+from penstock.errors import Conflict, Fenced
+from penstock.state.database import open_database
+from penstock.state.lease import Lease
+
+ELSEWHERE = {"host": "elsewhere/1", "home": "/a", "server": [1, 0.0], "url": "http://a"}
+
+
+def lease_of(folder: Path) -> Lease:
+    """As another server sees it."""
+    return Lease(open_database(f"sqlite:///{folder / 'state.db'}"))
+
+
+@pytest.fixture
+def me(tmp_path: Path) -> Iterator[dict[str, object]]:
+    yield dict(described(tmp_path, Process.of(os.getpid()), "http://b"))
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "STALL", 0.6)
+    monkeypatch.setattr(module, "BEAT", 0.1)
+    monkeypatch.setattr(module, "LOOK", 0.05)
+
+
+def test_a_server_that_beats_keeps_the_lease_and_one_that_is_silent_loses_it(
+    tmp_path: Path, me: dict[str, object]
+) -> None:
+    first, second = lease_of(tmp_path), lease_of(tmp_path)
+    first.take(first.read(), ELSEWHERE)
+    lost, told = threading.Event(), list[object]()
+    tenure = Tenure(first, lost.set)
+    taken = threading.Event()
+    threading.Thread(target=lambda: (take(second, me, told.append), taken.set()), daemon=True).start()
+    assert not taken.wait(1.5)
+    assert len(told) == 1
+    tenure._stop.set()  # as if it had been stopped in the middle of something
+    assert taken.wait(5)
+    awake = Tenure(first, lost.set)
+    assert lost.wait(5)
+    awake.end()
+    assert second.read().token == 2
+
+
+def test_who_does_not_wait_is_told_who_has_it(tmp_path: Path, me: dict[str, object]) -> None:
+    first = lease_of(tmp_path)
+    first.take(first.read(), ELSEWHERE)
+    with pytest.raises(Conflict, match="elsewhere"):
+        take(lease_of(tmp_path), me, None)
+
+
+def test_an_owner_that_let_go_or_is_known_to_be_dead_is_not_waited_for(
+    tmp_path: Path, me: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "STALL", 1e9)
+    first = lease_of(tmp_path)
+    first.take(first.read(), ELSEWHERE)
+    first.release()
+    take(lease_of(tmp_path), me, None)
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        gone = [dead.pid, Process.of(dead.pid).started]
+    second = lease_of(tmp_path)
+    second.take(second.read(), {**me, "server": gone})
+    take(lease_of(tmp_path), me, None)
+    assert lease_of(tmp_path).read().token == 4
+
+
+def test_a_process_that_began_anew_takes_up_its_own_lease(tmp_path: Path, me: dict[str, object]) -> None:
+    before = lease_of(tmp_path)
+    take(before, me, None)
+    take(lease_of(tmp_path), me, None)
+    with pytest.raises(Fenced):
+        before.beat()
+
+
+def test_of_many_that_wait_one_gets_it(tmp_path: Path, me: dict[str, object]) -> None:
+    first = lease_of(tmp_path)
+    first.take(first.read(), ELSEWHERE)
+    took: list[int] = []
+
+    def wait(number: int) -> None:
+        lease = lease_of(tmp_path)
+        take(lease, {**me, "server": [os.getpid(), -float(number)], "host": f"h{number}"}, [].append)  # type: ignore[arg-type]
+        took.append(number)
+        Tenure(lease, lambda: None)
+
+    for number in range(4):
+        threading.Thread(target=wait, args=(number,), daemon=True).start()
+    time.sleep(3.0)
+    assert len(took) == 1

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from penstock.flow import arrivals as module
+from penstock.flow.arrivals import Arrivals
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds since the start, which the test sets."""
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: 1000.0 + now[0])
+    return now
+
+
+def test_what_waits_is_counted_from_the_first_batch_that_is_missing(clock: list[float]) -> None:
+    arrivals = Arrivals({})
+    for number, at in ((1, 1.0), (2, 2.0), (3, 5.0)):
+        clock[0] = at
+        arrivals.add("s", number)
+    clock[0] = 6.0
+    assert [arrivals.waited("s", after) for after in (0, 1, 2, 3)] == [5.0, 4.0, 1.0, 0.0]
+    assert arrivals.heads == {"s": 3}
+    assert arrivals.waited("other", 0) == 0.0
+
+
+def test_batches_from_before_the_start_wait_since_the_start(clock: list[float]) -> None:
+    arrivals = Arrivals({"s": 7})
+    clock[0] = 3.0
+    arrivals.add("s", 8)
+    clock[0] = 4.0
+    assert arrivals.waited("s", 5) == 4.0
+    assert arrivals.waited("s", 7) == 1.0
+
+
+def test_what_is_forgotten_waits_since_the_start(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REMEMBERED", 2)
+    arrivals = Arrivals({})
+    for number in range(1, 6):
+        clock[0] += 1.0
+        arrivals.add("s", number)
+    assert arrivals.waited("s", 1) == 5.0
+    assert arrivals.waited("s", 4) == 0.0
+
+
+def test_a_clock_that_is_set_back_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrivals = Arrivals({})
+    arrivals.add("s", 1)
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    assert 0.0 <= arrivals.waited("s", 0) < 60.0

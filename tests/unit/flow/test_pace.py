@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.flow import pace as module
+from penstock.flow.pace import LOOK, SHARE, Pace, Rate
+
+
+class Clock:
+    now = 1000.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(module.time, "monotonic", lambda: made.now)
+    return made
+
+
+def test_without_a_limit_and_without_lag_it_is_always_open(clock: Clock) -> None:
+    pace = Pace(Rate(), lambda: 0.0)
+    pace.took(10**12, 1.0)
+    assert pace.is_open()
+
+
+def test_a_step_is_followed_by_the_rest_that_keeps_the_rate(clock: Clock) -> None:
+    pace = Pace(Rate(bytes_per_second=100), lambda: 0.0)
+    clock.now += 2.0
+    pace.took(1000, 2.0)
+    assert not pace.is_open()
+    clock.now += 7.9
+    assert not pace.is_open()
+    clock.now += 0.2
+    assert pace.is_open()
+
+
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.floats(0.01, 5.0)), min_size=1, max_size=30))
+def test_over_any_steps_the_rate_holds(steps: list[tuple[int, float]]) -> None:
+    clock, patch = Clock(), pytest.MonkeyPatch()
+    patch.setattr(module.time, "monotonic", lambda: clock.now)
+    try:
+        began, read, pace = clock.now, 0, Pace(Rate(bytes_per_second=1000), lambda: 0.0)
+        for size, seconds in steps:
+            while not pace.is_open():
+                clock.now += 0.01
+            # Before each step, what was read so far was read at the rate or slower.
+            assert read <= 1000 * (clock.now - began) + 1
+            clock.now += seconds
+            pace.took(size, seconds)
+            read += size
+    finally:
+        patch.undo()
+
+
+def test_while_live_lags_it_slows_to_a_tenth_and_does_not_stop(clock: Clock) -> None:
+    lag = [60.0]
+    pace = Pace(Rate(yield_after=10.0), lambda: lag[0])
+    clock.now += 3.0
+    pace.took(1, 3.0)
+    assert not pace.is_open()
+    clock.now += SHARE * 3.0 - 0.1
+    assert not pace.is_open()
+    clock.now += 0.2
+    assert pace.is_open()
+    pace.took(1, 3.0)
+    lag[0] = 0.0
+    clock.now += LOOK + 0.1
+    assert pace.is_open()

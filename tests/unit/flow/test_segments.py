@@ -1,0 +1,107 @@
+"""Segments: what is written is read back; what is not any more what was written gives no row."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from penstock.flow import segments as module
+from penstock.flow.segments import DamagedSegment, Segment, Segments, examine, read_segment, salvage
+
+LINES = [b'{"a": 1}', b'{"a": "\xff"}', b"x" * 70_000, b'{"a": 4}']
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Segment:
+    return Segments(tmp_path / "inbox").write("s", LINES)
+
+
+def test_lines_come_back(tmp_path: Path, written: Segment) -> None:
+    path = tmp_path / "inbox" / written.name
+    assert list(read_segment(path, written.bytes, written.digest)) == LINES
+    assert list(read_segment(path, written.bytes, None)) == LINES, "a log of an older version knows no digest"
+    assert examine(path, written.bytes, written.digest) is None
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[5] ^= 1
+    path.write_bytes(content)
+
+
+def make_short(path: Path) -> None:
+    os.truncate(path, 20)
+
+
+def make_long(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b'{"a": 5}\n')
+
+
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def make_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def make_loop(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path)
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "bit flip": (flip, "its bytes are not those that were written"),
+    "short": (make_short, "it has 20 bytes"),
+    "long": (make_long, "the batch log says"),
+    "empty": (lambda path: os.truncate(path, 0), "it has 0 bytes"),
+    "missing": (Path.unlink, "No such file"),
+    "folder": (make_folder, "is not a file"),
+    "pipe": (make_pipe, "is not a file"),
+    "unreadable": (make_loop, "symbolic links"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_damage_is_found_and_gives_no_row(tmp_path: Path, written: Segment, kind: str) -> None:
+    path = tmp_path / "inbox" / written.name
+    damage, message = DAMAGES[kind]
+    damage(path)
+    found = examine(path, written.bytes, written.digest)
+    assert found is not None
+    assert message in found
+    with pytest.raises((DamagedSegment, OSError)):
+        list(read_segment(path, written.bytes, written.digest))
+
+
+@pytest.mark.parametrize(("kind", "lines"), [("short", 2), ("long", 4), ("missing", 1), ("folder", 1), ("pipe", 1)])
+def test_what_can_be_read_of_it_is_bounded_by_what_was_written(
+    tmp_path: Path, written: Segment, kind: str, lines: int
+) -> None:
+    path = tmp_path / "inbox" / written.name
+    DAMAGES[kind][0](path)
+    assert len(list(salvage(path, written.bytes))) == lines
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM, errno.ESTALE])
+def test_what_passes_is_no_damage(
+    tmp_path: Path, written: Segment, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(module.os, "open", fail)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        examine(tmp_path / "inbox" / written.name, written.bytes, written.digest)
+
+
+def test_a_folder_that_is_not_there_is_no_damage_of_each_file_in_it(tmp_path: Path, written: Segment) -> None:
+    (tmp_path / "inbox").rename(tmp_path / "not mounted")
+    with pytest.raises(FileNotFoundError):
+        examine(tmp_path / "inbox" / written.name, written.bytes, written.digest)

@@ -1,0 +1,356 @@
+"""What is said of a table that somebody else changed, on real Iceberg tables (through PyIceberg, no JVM)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType
+
+from penstock.lake import recorded
+from penstock.lake.actual import actual
+from penstock.lake.names import MADE_BY
+from penstock.lake.recorded import Drifted, Recorded
+from penstock.lake.snapshots import FLOWS
+from penstock.model.manifest import Field
+from penstock.parse.types import parse_type
+from penstock.state.database import open_database
+from penstock.state.made_tables import MadeTables
+
+SCHEMA = Schema(
+    NestedField(1, "id", LongType()), NestedField(2, "n", IntegerType()), NestedField(3, "code", StringType())
+)
+OURS = {FLOWS: "1", "penstock.cursor.landing.t": "batches:1"}
+SETTLED = {MADE_BY: "penstock"}
+
+
+class World:
+    """One table `t`, its records, and what a second server would make of both."""
+
+    def __init__(self, folder: Path):
+        uri = f"sqlite:///{folder / 'catalog.db'}"
+        self.catalog = SqlCatalog("lake", uri=uri, warehouse=(folder / "warehouse").as_uri())
+        self.catalog.create_namespace("penstock")
+        self.folder = folder / "warehouse"
+        self.database = open_database(f"sqlite:///{folder / 'state.db'}")
+        self.make()
+        self.recorded = self.another_server()
+
+    def another_server(self) -> Recorded:
+        return Recorded(self.load, MadeTables(self.database))
+
+    def load(self, table: str) -> IcebergTable | None:
+        try:
+            return self.catalog.load_table(("penstock", table))
+        except NoSuchTableError:
+            return None
+
+    def make(self) -> None:
+        self.catalog.create_table("penstock.t", SCHEMA)
+
+    @property
+    def table(self) -> IcebergTable:
+        return self.catalog.load_table("penstock.t")
+
+    def append(self, *ids: int, **properties: str) -> int:
+        """Append rows; returns the snapshot."""
+        fields = [("id", pa.int64()), ("n", pa.int32()), ("code", pa.string())]
+        rows = pa.Table.from_pylist([{"id": each, "n": each, "code": "a"} for each in ids], pa.schema(fields))
+        self.table.append(rows, snapshot_properties=properties)
+        return self.current
+
+    @property
+    def current(self) -> int:
+        found = self.table.current_snapshot()
+        assert found is not None
+        return found.snapshot_id
+
+    def go_to(self, snapshot: int) -> None:
+        self.table.manage_snapshots().set_current_snapshot(snapshot).commit()
+
+    def found(self) -> list[tuple[str, str]]:
+        """(kind, code) of each difference."""
+        return [(each.kind, each.problem.code) for each in self.recorded.differences("t")]
+
+    def told(self) -> str:
+        (found,) = self.recorded.differences("t")
+        return found.problem.message
+
+    def stopped(self) -> bool:
+        """Whether a step that begins now is refused."""
+        try:
+            self.recorded.verify(["t"])
+        except Drifted:
+            return True
+        return False
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.database.close()
+
+
+def test_what_penstock_does_is_no_difference(world: World) -> None:
+    world.recorded.made("t")
+    assert world.found() == []
+    world.append(1, 2, **OURS)
+    world.append(3, **OURS)
+    world.table.delete("id = 3", snapshot_properties=SETTLED)
+    assert world.found() == []
+    assert not world.stopped()
+    world.recorded.save()
+    assert world.another_server().differences("t") == ()
+
+
+def test_dropped_and_put_back(world: World) -> None:
+    world.recorded.made("t")
+    world.append(1, **OURS)
+    metadata = world.table.metadata_location
+    world.catalog.drop_table("penstock.t")
+    assert world.found() == [("dropped", "dropped-table")]
+    assert world.stopped()
+    world.catalog.register_table("penstock.t", metadata)
+    assert world.found() == []
+
+
+def test_dropped_and_made_again_is_another_table(world: World) -> None:
+    world.recorded.made("t")
+    world.append(1, **OURS)
+    world.catalog.drop_table("penstock.t")
+    world.make()
+    assert world.found() == [("replaced", "replaced-table")]
+    assert world.stopped()
+    world.append(1, **OURS)
+    assert world.found() == [("replaced", "replaced-table")]
+
+
+def test_a_look_counts_for_a_second(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.recorded.made("t")
+    assert not world.stopped()
+    world.catalog.drop_table("penstock.t")
+    assert not world.stopped()
+    monkeypatch.setattr(recorded, "LOOK_COUNTS", 0.0)
+    assert world.stopped()
+
+
+def test_files_that_are_gone(world: World) -> None:
+    world.recorded.made("t")
+    shutil.rmtree(world.folder)
+    assert world.found() == [("dropped", "dropped-table")]
+    assert "gone" in world.told()
+
+
+def _drop_code(world: World) -> None:
+    with world.table.update_schema(allow_incompatible_changes=True) as change:
+        change.delete_column("code")
+
+
+def _make_code_again(world: World) -> None:
+    _drop_code(world)
+    with world.table.update_schema() as change:
+        change.add_column("code", StringType())
+
+
+def _rename_code(world: World) -> None:
+    with world.table.update_schema() as change:
+        change.rename_column("code", "kode")
+
+
+def _widen_n(world: World) -> None:
+    with world.table.update_schema() as change:
+        change.update_column("n", LongType())
+
+
+def _add_more(world: World) -> None:
+    with world.table.update_schema() as change:
+        change.add_column("more", StringType())
+
+
+@pytest.mark.parametrize(
+    ("alter", "told", "stops"),
+    [
+        (_drop_code, "`code` was dropped", True),
+        (_make_code_again, "`code` was dropped and made again", True),
+        (_rename_code, "`code` was renamed to `kode`", True),
+        (_widen_n, "`n` was int and is long", False),
+        (_add_more, "`more` was added", False),
+    ],
+)
+def test_columns(world: World, alter: Callable[[World], None], told: str, stops: bool) -> None:
+    world.recorded.made("t")
+    alter(world)
+    assert world.found() == [("columns", "changed-columns")]
+    assert world.told().endswith(told)
+    assert world.stopped() == stops
+
+
+def test_a_change_of_penstocks_own_hides_no_other(world: World) -> None:
+    world.recorded.made("t")
+    _add_more(world)
+    _widen_n(world)
+    world.recorded.changed("t", ["n"])
+    assert world.told().endswith("from outside: `more` was added")
+    world.recorded.changed("t", ["more"])
+    assert world.found() == []
+    assert world.another_server().differences("t") == ()
+
+
+def test_what_a_crash_left_unrecorded_is_penstocks_own(world: World) -> None:
+    world.recorded.made("t")
+    _add_more(world)
+    _widen_n(world)
+    _drop_code(world)
+    wanted = {
+        name: Field(name, parse_type(type)) for name, type in {"id": "Int64", "n": "Int64", "more": "String"}.items()
+    }
+    world.recorded.agree("t", {name: wanted[name] for name in ("id", "n")})
+    assert world.told().endswith("from outside: `more` was added")
+    world.recorded.agree("t", wanted)
+    assert world.found() == []
+
+
+def test_a_wanted_column_that_is_gone_is_not_agreed_to(world: World) -> None:
+    world.recorded.made("t")
+    _make_code_again(world)
+    world.recorded.agree("t", {"code": Field("code", parse_type("String"))})
+    assert world.told().endswith("`code` was dropped and made again")
+
+
+@pytest.mark.parametrize(("wanted", "agreed"), [("Int64", True), ("Int32", False), ("Float64", False)])
+def test_a_widened_column_is_agreed_to_as_wanted(world: World, wanted: str, agreed: bool) -> None:
+    world.recorded.made("t")
+    _widen_n(world)
+    others = {name: Field(name, parse_type("String")) for name in ("id", "code")}
+    world.recorded.agree("t", {**others, "n": Field("n", parse_type(wanted))})
+    assert (world.found() == []) == agreed
+
+
+def test_rows_from_outside_do_not_stop_flows(world: World) -> None:
+    world.recorded.made("t")
+    world.append(1, 2, **OURS)
+    foreign = world.append(3)
+    world.append(4, **OURS)
+    assert world.found() == [("rows", "foreign-rows")]
+    assert world.told().endswith(f"from outside: 1 appended (snapshot {foreign})")
+    assert not world.stopped()
+    world.table.delete("id = 3")
+    world.table.delete("id = 1")
+    assert "1 appended" in world.told()
+    assert "1 deleted" in world.told()
+    assert "2 replaced by 1" in world.told()
+
+
+def test_rolled_back_and_put_back(world: World) -> None:
+    world.recorded.made("t")
+    first = world.append(1, **OURS)
+    last = world.append(2, **OURS)
+    world.go_to(first)
+    assert world.found() == [("rolled_back", "rolled-back-table")]
+    assert world.stopped()
+    (found,) = world.recorded.differences("t")
+    assert f"set_current_snapshot('penstock.t', {last})" in str(found.problem.hint)
+    world.append(9)
+    assert ("rolled_back", "rolled-back-table") in world.found()
+    world.go_to(last)
+    assert world.found() == []
+
+
+def test_rows_of_others_may_be_rolled_back(world: World) -> None:
+    world.recorded.made("t")
+    last = world.append(1, **OURS)
+    world.append(9)
+    assert world.found() == [("rows", "foreign-rows")]
+    world.go_to(last)
+    assert world.found() == []
+
+
+def test_settled_columns_may_not_be_rolled_back(world: World) -> None:
+    """A manifest says of them that they need not be computed any more."""
+    world.recorded.made("t")
+    first = world.append(1, 2, **OURS)
+    world.table.delete("id = 2", snapshot_properties=SETTLED)
+    world.go_to(first)
+    assert world.found() == [("rolled_back", "rolled-back-table")]
+
+
+def test_a_rollback_is_not_forgotten_when_the_snapshots_expire(world: World) -> None:
+    world.recorded.made("t")
+    first = world.append(1, **OURS)
+    last = world.append(2, **OURS)
+    assert world.found() == []
+    world.recorded.save()
+    world.go_to(first)
+    world.table.maintenance.expire_snapshots().by_id(last).commit()
+    assert world.found() == [("rolled_back", "rolled-back-table")]
+    world.recorded = world.another_server()
+    assert world.found() == [("rolled_back", "rolled-back-table")]
+
+
+def test_old_snapshots_may_expire(world: World) -> None:
+    world.recorded.made("t")
+    first = world.append(1, **OURS)
+    world.append(2, **OURS)
+    world.table.maintenance.expire_snapshots().by_id(first).commit()
+    assert world.found() == []
+
+
+def test_without_the_progress_of_its_flows_a_table_is_left_alone(world: World) -> None:
+    """Its flows would begin at the beginning and fill it a second time."""
+    world.recorded.made("t")
+    last = world.append(1, **OURS)
+    world.append(9)
+    assert world.found() == [("rows", "foreign-rows")]
+    world.recorded.save()
+    world.table.maintenance.expire_snapshots().by_id(last).commit()
+    assert world.found() == [("rolled_back", "rolled-back-table"), ("rows", "foreign-rows")]
+
+
+def test_a_table_of_before_there_were_records_is_taken_as_it_is(world: World) -> None:
+    world.append(1, **OURS)
+    world.table.delete("id = 1")  # as columns were settled then
+    assert world.found() == []
+    world.recorded.adopt("t")
+    assert world.found() == []
+    world.append(9)
+    assert world.found() == [("rows", "foreign-rows")]
+    world.recorded.adopt("t")
+    assert world.found() == [("rows", "foreign-rows")]
+
+
+def test_a_clone_takes_over_what_was_accepted(world: World) -> None:
+    world.append(1, **OURS)
+    world.append(9)
+    world.recorded.adopt("t")
+    world.catalog.register_table("penstock.clone", world.table.metadata_location)
+    world.recorded.made("clone")
+    assert world.recorded.differences("clone") == ()
+    world.append(10)
+    assert world.found() == [("rows", "foreign-rows")]
+    assert world.recorded.differences("clone") == ()
+
+
+def test_a_dropped_table_is_forgotten(world: World) -> None:
+    world.recorded.made("t")
+    world.catalog.drop_table("penstock.t")
+    world.recorded.dropped("t")
+    world.make()
+    assert world.found() == []
+    assert MadeTables(world.database).all() == ()
+
+
+def test_a_record_and_the_table_agree(world: World) -> None:
+    world.append(1, **OURS)
+    world.recorded.made("t")
+    (kept,) = MadeTables(world.database).all()
+    now = actual(world.table)
+    assert (kept.uuid, kept.columns, kept.newest) == (now.uuid, now.columns, 1)
+    assert [each.name for each in kept.columns] == ["id", "n", "code"]

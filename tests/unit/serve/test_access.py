@@ -1,0 +1,110 @@
+"""What each kind of token may do, see and be told."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from penstock.errors import InvalidRequest
+from penstock.serve.access import scopes_of
+from penstock.serve.app import CALLS, create_app
+from penstock.serve.host import Host
+from penstock.state.tokens import Token, Tokens
+from unit.serve.memory import MemoryPipeline
+from unit.serve.test_deployments import deploy
+
+ROWS = b'{"a": 1}\n'
+
+
+def of(host: Host, tokens: Tokens, *scopes: str) -> TestClient:
+    name = "of-" + "-".join(scopes).replace(":", ".")
+    if any(token.name == name for token in tokens.list()):
+        tokens.remove(name)
+    return TestClient(create_app(host), headers={"Authorization": f"Bearer {tokens.create(name, scopes)}"})
+
+
+def test_append_is_per_data_source(host: Host, tokens: Tokens, pipeline: MemoryPipeline) -> None:
+    pipeline.rows["planes"] = []
+    one = of(host, tokens, "append:flights")
+    assert one.post("/v0/events?name=flights", content=ROWS).status_code == 202
+    refused = one.post("/v0/events?name=planes", content=ROWS)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert one.post("/v0/events", content=ROWS).status_code == 403
+    assert one.post("/v0/events?name=flights&name=planes", content=ROWS).status_code == 403
+    assert of(host, tokens, "append").post("/v0/events?name=planes", content=ROWS).status_code == 202
+    assert len(pipeline.rows["planes"]) == 1
+
+
+def test_read_is_per_pipe(host: Host, tokens: Tokens) -> None:
+    one = of(host, tokens, "read:top")
+    assert one.get("/v0/pipes/top.json").status_code == 200
+    assert one.get("/v0/pipes/other.json").status_code == 403
+    assert one.get("/v0/pipes/top.x.json").status_code == 403
+    assert one.get("/v0/pipes/top").status_code == 403
+    assert one.get("/v0/sql?q=SELECT+1").status_code == 200
+    assert one.get("/v0/sql?q=SELECT+1+FROM+flights").status_code == 403
+    for path in ("/metrics", "/v0/status", "/v1/deployments", "/v0/tokens"):
+        assert one.get(path).status_code == 403, path
+    assert one.post("/v0/events?name=top", content=ROWS).status_code == 403
+
+
+def test_listings_show_what_may_be_read(client: TestClient, host: Host, tokens: Tokens) -> None:
+    deploy(client)
+    one, pipe = of(host, tokens, "read:flights"), of(host, tokens, "read:top")
+    assert [each["name"] for each in one.get("/v0/datasources").json()["datasources"]] == ["flights"]
+    assert one.get("/v0/pipes").json() == {"pipes": []}
+    assert pipe.get("/v0/datasources").json() == {"datasources": []}
+    assert [each["name"] for each in pipe.get("/v0/pipes").json()["pipes"]] == ["top"]
+    assert one.get("/v0/datasources/flights").status_code == 200
+    assert pipe.get("/v0/datasources/flights").status_code == 403
+    assert list(one.get("/v0/pipes/openapi.json").json()["paths"]) == []
+    assert "/v0/pipes/top.json" in pipe.get("/v0/pipes/openapi.json").json()["paths"]
+
+
+def test_hints_do_not_name_what_may_not_be_read(host: Host, tokens: Tokens) -> None:
+    known = of(host, tokens, "read").get("/v0/pipes/topp.json").json()
+    assert known["problems"][0]["hint"] == "did you mean `top`?"
+    hidden = of(host, tokens, "read:topp").get("/v0/pipes/topp.json").json()
+    assert hidden["problems"][0]["hint"] is None
+    assert "top`" not in str(hidden)
+
+
+def test_scopes_are_checked_for_form() -> None:
+    assert scopes_of("read:top, append:events,read:top") == ("read:top", "append:events")
+    for text, code in [
+        ("red", "unknown-scope"),
+        ("deploy:x", "invalid-scope"),
+        ("admin:", "invalid-scope"),
+        ("read:", "invalid-scope"),
+        ("read:a b", "invalid-scope"),
+        ("append:../x", "invalid-scope"),
+        ("read:*", "invalid-scope"),
+    ]:
+        with pytest.raises(InvalidRequest) as caught:
+            scopes_of(text)
+        assert [problem.code for problem in caught.value.problems] == [code], text
+    with pytest.raises(InvalidRequest):
+        scopes_of(" , ")
+
+
+def test_what_a_token_allows() -> None:
+    one = Token("t", ("read:a", "append"))
+    assert one.allows("read", "a")
+    assert not one.allows("read", "ab")
+    assert not one.allows("read")
+    assert one.allows("append", "anything")
+    assert one.allows_some("read")
+    assert not one.allows_some("deploy")
+    assert Token("t", ("admin",)).allows("read", "x")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 101, "\0", "é"])
+def test_names_of_tokens_can_stand_in_an_address(client: TestClient, name: str) -> None:
+    assert client.post("/v0/tokens", json={"name": name, "scopes": "read"}).status_code == 400
+
+
+def test_which_calls_need_no_token_and_which_ask_for_each_name() -> None:
+    assert {call.path for call in CALLS if call.scope is None} == {"/health", "/openapi.json"}
+    assert [call.path for call in CALLS if call.name is None] == [
+        "/v0/datasources", "/v0/pipes", "/v0/pipes/openapi.json", "/v0/sql",
+    ]  # fmt: skip

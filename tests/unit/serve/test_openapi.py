@@ -1,0 +1,29 @@
+"""The OpenAPI document and the table of calls are the same."""
+
+from __future__ import annotations
+
+from starlette.testclient import TestClient
+
+from penstock.serve.app import CALLS, create_app
+from penstock.serve.host import Host
+from penstock.serve.shapes import SHAPES
+from unit.serve.test_deployments import deploy
+
+
+def test_every_call_has_a_shape_and_every_shape_a_call() -> None:
+    assert set(SHAPES) == {(method, call.path) for call in CALLS for method in call.methods}
+
+
+def test_it_is_there_while_the_server_starts_and_needs_no_token() -> None:
+    found = TestClient(create_app(Host())).get("/openapi.json").json()
+    assert set(found["paths"]) == {call.path for call in CALLS}
+    assert found["paths"]["/health"]["get"]["security"] == []
+    assert found["paths"]["/v0/events"]["post"]["security"] != []
+
+
+def test_the_endpoints_of_live(client: TestClient) -> None:
+    assert client.get("/v0/pipes/openapi.json").json()["paths"] == {}
+    deploy(client)
+    paths = client.get("/v0/pipes/openapi.json").json()["paths"]
+    assert sorted(paths) == ["/v0/pipes/top.csv", "/v0/pipes/top.json", "/v0/pipes/top.ndjson"]
+    assert client.get("/v0/pipes/openapi.json?deployment=nothing").status_code == 404

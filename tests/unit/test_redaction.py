@@ -1,0 +1,103 @@
+"""A secret of the settings comes out nowhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import InvalidQuery, Problem
+from penstock.lake.errors import explain
+from penstock.model.secrets import secrets_of
+from penstock.model.settings import Settings, SparkSettings, StateSettings
+from penstock.parse.settings import parse_settings
+from penstock.redaction import conceal, forget, redacted
+from penstock.serve.host import Host
+from penstock.serve.logs import log_to
+from penstock.serve.process import Web
+
+TOML = """
+[state]
+url = "postgresql+psycopg2://penstock:st%40te-pass@db/penstock"
+[catalog]
+type = "jdbc"
+uri = "jdbc:postgresql://db/lake?user=u&password=uri-pass"
+jdbc.user = "lake-user"
+jdbc.password = "lake-pass"
+s3.access-key-id = "AKIA-key"
+s3.secret-access-key = "s3-secret"
+token = "rest-token"
+credential = "id:rest-credential"
+[spark.conf]
+"spark.hadoop.fs.s3a.secret.key" = "s3a-secret"
+"spark.sql.shuffle.partitions" = "8888"
+"spark.ssl.enabled.key" = "true"
+"""
+SECRETS = ("st%40te-pass", "st@te-pass", "uri-pass", "lake-pass", "AKIA-key", "s3-secret", "rest-token")
+SECRETS += ("id:rest-credential", "s3a-secret")
+
+
+@pytest.fixture(autouse=True)
+def _known() -> Iterator[None]:
+    problems: list[Problem] = []
+    conceal(secrets_of(parse_settings(TOML, "penstock.toml", problems)))
+    assert problems == []
+    yield
+    forget()
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_no_surface_shows_it(secret: str, tmp_path: Path) -> None:
+    message = f"FATAL: cannot log in with {secret}: refused"
+    error = InvalidQuery(message, [Problem("x", message, hint=f"was it {secret}?")])
+    assert secret not in str(error.as_json())
+    assert secret not in str(InvalidQuery(message, hint=message).as_json())
+    assert secret not in explain(RuntimeError(message))
+    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+    try:
+        log_to(tmp_path)
+        try:
+            raise ValueError(message)
+        except ValueError:
+            logging.getLogger("penstock.test").exception("failed with %s", secret)
+        for handler in logging.getLogger().handlers:
+            handler.close()
+    finally:
+        logging.getLogger().handlers[:] = handlers
+        logging.getLogger().setLevel(level)
+    logged = (tmp_path / "server.log").read_text()
+    assert "Traceback" in logged
+    assert secret not in logged
+
+
+def test_addresses_of_calls_are_not_logged() -> None:
+    """A token may stand in them."""
+    assert Web(Host()).config.access_log is False
+
+
+def test_what_is_no_secret_stays() -> None:
+    text = "lake-user reads 8888 rows of db: true"
+    assert redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("postgresql://u:unknown@host/db", "postgresql://u:***@host/db"),
+        ("GET /v0/sql?q=1&token=abcdef HTTP", "GET /v0/sql?q=1&token=*** HTTP"),
+        ("jdbc.password=abc, x", "jdbc.password=***, x"),
+        ("Authorization: Bearer p.xyz", "Authorization: Bearer ***"),
+        ("the token p." + "x" * 43 + " is", "the token *** is"),
+        ("SELECT token = 1", "SELECT token = ***"),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden_unknown_or_not(text: str, left: str) -> None:
+    assert redacted(text) == left
+
+
+def test_short_values_do_not_blot_out_texts() -> None:
+    forget()
+    conceal(secrets_of(Settings(spark=SparkSettings(conf={"x.password": "a"}), state=StateSettings("sqlite:///x"))))
+    assert redacted("a table") == "a table"
