@@ -89,6 +89,24 @@ def test_promote_and_rollback_while_rows_arrive(laboratory: Laboratory) -> None:
         assert len(walk.client.kept) > 10
 
 
+def test_live_is_read_while_its_tables_change_in_place(laboratory: Laboratory) -> None:
+    """A column more and another key for staging, and back: no reader of live gets an error."""
+    with laboratory.alive("keyed") as walk:
+        walk.complete()
+        expected = walk.pipeline.sql("SELECT count(), sum(id) FROM events", "live").rows
+
+        def read() -> None:
+            assert walk.pipeline.sql("SELECT count(), sum(id) FROM events", "live").rows == expected
+
+        with meanwhile(read, 0.0) as failures:
+            for number in range(2, 5):
+                walk.deploy()
+                walk.wait(lambda id=number: walk.pipeline.deployment(str(id)).state == "ready", "it is ready")
+                walk.pipeline.discard(str(number))
+        assert not failures
+        check(walk)
+
+
 @pytest.mark.parametrize("kind", ["copied", "bridged"])
 def test_compaction_and_expiry_during_a_whole_walk(laboratory: Laboratory, kind: str) -> None:
     """Somebody runs Iceberg's own procedures on live's tables, from outside, all the while."""

@@ -155,9 +155,7 @@ def _whole(value: object, of: t.Int) -> int:
 
 
 def _float64(value: object) -> object:
-    if isinstance(value, bool):
-        raise Unfit(f"{_shown(value)} is not a number")
-    if isinstance(value, (int, str)):
+    if isinstance(value, (int, str)):  # true is 1, as ClickHouse has it
         try:
             return float(value)
         except (ValueError, OverflowError):

@@ -91,6 +91,11 @@ class Recorded:
         if (columns := _by_id(kept + new)) != before.columns:
             self._keep(replace(before, columns=columns))
 
+    def is_own(self, table: str) -> bool:
+        """Whether Penstock may drop a table: not another one that somebody made under its name."""
+        made, now = self._of(table), self._load(table)
+        return made is None or (isinstance(now, Actual) and now.uuid == made.uuid)
+
     def differences(self, table: str) -> tuple[Difference, ...]:
         """Of a table that should be there. One without a record differs only if it is not."""
         made = self._of(table)  # before the look: what is seen is then never older than the record

@@ -12,6 +12,7 @@ from typing_extensions import assert_never
 
 from penstock.model.manifest import Transform
 from penstock.plan import steps as s
+from penstock.plan.rollback import Rollback
 from penstock.plan.values import Plan, ResourcePlan, Size
 from penstock.plan.wording import columns_of, kind_of_change, listed, told
 
@@ -47,11 +48,16 @@ def _resource_to_json(resource: ResourcePlan) -> dict[str, object]:
         "reason": resource.reason,
         **_moves_to_json(resource.moves),
         "unsettled": list(resource.unsettled),
+        "rollback": _rollback_to_json(resource.rollback),
         "rejected": [
             {"strategy": each.strategy, **_moves_to_json(each.moves), "reason": each.reason}
             for each in resource.rejected
         ],
     }
+
+
+def _rollback_to_json(kept: Rollback | None) -> dict[str, object] | None:
+    return {"lossless": kept.lossless, "reason": kept.reason} if kept is not None else None
 
 
 def _moves_to_json(moves: Size | None) -> dict[str, object]:
@@ -94,6 +100,8 @@ def _notes(resource: ResourcePlan) -> Iterator[str]:
         yield f"  not {each.strategy} ({_rows(each.moves)} rows): {each.reason}"
     if resource.unsettled:
         yield f"  unsettled: {listed(f'`{column}`' for column in resource.unsettled)}"
+    if resource.rollback is not None and not resource.rollback.lossless:
+        yield f"  a rollback is not lossless: {resource.rollback.reason}"
 
 
 def table_of(step: s.Step) -> str | None:

@@ -24,6 +24,7 @@ from penstock.plan.identifiers import is_plain
 from penstock.plan.matching import former_names
 from penstock.plan.meeting import meet
 from penstock.plan.removal import removal_problems, removed
+from penstock.plan.rollback import rollback
 from penstock.plan.scope import Scope, everything, scope
 from penstock.plan.spare import outdated, spare, unreached
 from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, in_order
@@ -67,7 +68,7 @@ def _planned(
     outcomes = [outcome for _, outcome in sorted(spare(context, reach).items())]
     problems = [*context.compiled.problems, *removal_problems(context), *_unknown_wishes(context)]
     problems += [problem for outcome in outcomes for problem in outcome.problems]
-    resources = (*map(_resource, outcomes), *_pipes(context), *removed(context))
+    resources = (*(_resource(context, each) for each in outcomes), *_pipes(context), *removed(context))
     checks = tuple(outcome.checks for outcome in outcomes if outcome.checks is not None)
     hides = tuple(outcome.hides for outcome in outcomes if outcome.hides is not None)
     ordered = tuple(sorted(dict.fromkeys(problems), key=_place))
@@ -106,11 +107,17 @@ def _plan_datasources(context: Context, reach: Scope) -> None:
             context.add(name, adopted(context, reach, name) or plan_datasource(context, name))
 
 
-def _resource(outcome: Outcome) -> ResourcePlan:
-    """What is said of a data source, with the columns that reading it computes."""
+def _resource(context: Context, outcome: Outcome) -> ResourcePlan:
+    """What is said of a data source, with the columns that reading it computes and what a rollback would
+    keep."""
     before = [(column.name, column.before) for column in outcome.binding.columns if column.before is not None]
     computed = tuple(name for name, each in before if not each.is_settled and not is_plain(each.expression))
-    return replace(outcome.resource, unsettled=computed)
+    name = outcome.resource.name
+    new = context.project.datasource(name)
+    kept = None
+    if new is not None and outcome.resource.strategy != "none":
+        kept = rollback(context.live.project.datasource(context.former.get(name, "")), new)
+    return replace(outcome.resource, unsettled=computed, rollback=kept)
 
 
 def _unknown_wishes(context: Context) -> Iterator[Problem]:

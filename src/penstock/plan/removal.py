@@ -16,6 +16,7 @@ from penstock.plan.datasource import destructive
 from penstock.plan.diff import kind_of
 from penstock.plan.forward import read_forward
 from penstock.plan.matching import match_columns
+from penstock.plan.rollback import REMOVED, Rollback
 from penstock.plan.running import running
 from penstock.plan.values import ResourcePlan
 from penstock.plan.wording import counted, listed
@@ -26,7 +27,7 @@ REASON = "removed: dropped when the version before is retired"
 def removed(context: Context) -> Iterator[ResourcePlan]:
     """The resources of live that the next version does not have."""
     for source in _removed_datasources(context):
-        yield ResourcePlan(source.name, "datasource", "drop", REASON)
+        yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=Rollback(True, REMOVED))
     for pipe in context.live.project.pipes:
         if context.project.pipe(pipe.name) is None:
             yield ResourcePlan(pipe.name, kind_of(pipe), "drop", "removed")

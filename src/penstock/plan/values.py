@@ -15,6 +15,7 @@ from penstock.errors import Location, Problem
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
 from penstock.plan.changes import Change, Kind
+from penstock.plan.rollback import Rollback
 from penstock.plan.steps import CheckRows, Step
 
 Strategy: TypeAlias = Literal["none", "in_place", "reuse", "bridge", "forward", "recompute", "create", "drop"]
@@ -86,7 +87,8 @@ class Rejected:
 @dataclass(frozen=True, slots=True)
 class ResourcePlan:
     """What happens to one resource, why, and what it moves (None: the size is not known). `unsettled`
-    are columns that are computed whenever rows from before are read, until that is settled."""
+    are columns that are computed whenever rows from before are read, until that is settled. `rollback`
+    says what going back would keep; None of what has no rows, and where nothing changes."""
 
     name: str
     kind: Kind
@@ -95,6 +97,7 @@ class ResourcePlan:
     moves: Size | None = NOTHING
     rejected: tuple[Rejected, ...] = ()
     unsettled: tuple[str, ...] = ()
+    rollback: Rollback | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ def test_what_penstock_does_is_no_difference(world: World) -> None:
     world.table.delete("id = 3", snapshot_properties=SETTLED)
     assert world.found() == []
     assert not world.stopped()
+    assert world.recorded.is_own("t")
     world.recorded.save()
     assert world.another_server().differences("t") == ()
 
@@ -129,6 +130,7 @@ def test_dropped_and_made_again_is_another_table(world: World) -> None:
     world.make()
     assert world.found() == [("replaced", "replaced-table")]
     assert world.stopped()
+    assert not world.recorded.is_own("t")
     world.append(1, **OURS)
     assert world.found() == [("replaced", "replaced-table")]
 
