@@ -9,6 +9,7 @@ import pytest
 
 from chaos import life
 from chaos.points import Laboratory
+from chaos.results import FULL
 from penstock.deploy import settling
 
 
@@ -20,3 +21,16 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
         patch.setattr(settling, "PAUSE", 0.2)  # the settler looks more often, so that there is more to crash
         made.prepare()
         yield made
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "full: only in `make chaos`")
+    config.addinivalue_line("markers", "bounded: only in `make test`; `make chaos` does more of the same")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What belongs to the other kind of run is not counted as skipped: it is not there."""
+    unwanted = "bounded" if FULL else "full"
+    gone = [item for item in items if item.get_closest_marker(unwanted)]
+    config.hook.pytest_deselected(items=gone)
+    items[:] = [item for item in items if item not in gone]

@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 
 from chaos.points import POINTS, Crash, Example, Laboratory
-from chaos.results import FULL, record
+from chaos.results import record
 from chaos.truth import Kind
 from chaos.walk import WAYS, Way
 
@@ -33,14 +33,14 @@ def samples(seed: int) -> list[Crash]:
     return [Crash(KINDS[at % 3], ways[at], points[at], draw.randint(1, SPAN[ways[at]])) for at in range(SAMPLES)]
 
 
-@pytest.mark.skipif(FULL, reason="every point is taken anyway")
+@pytest.mark.bounded
 @pytest.mark.parametrize("at", samples(seed=11), ids=str)
 def test_a_crash_and_every_way_on(laboratory: Laboratory, at: Crash) -> None:
     example = laboratory.crash(at)
     record("crash points", str(at), {"place": example.place, "outcomes": list(example.outcomes)})
 
 
-@pytest.mark.skipif(not FULL, reason="`make chaos` takes every point")
+@pytest.mark.full
 @pytest.mark.timeout(4 * 3600)
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("way", WAYS)

@@ -17,9 +17,9 @@ FILES = {
     "flights.datasource": "SCHEMA >\n    carrier String `json:$.carrier`,\n    delay Int32 `json:$.delay`\n"
     'ENGINE "MergeTree"\nENGINE_SORTING_KEY carrier\n',
     "planes.datasource": "SCHEMA >\n    tail String `json:$.tail`\n",
-    "daily.datasource": "SCHEMA >\n    carrier String,\n    n UInt64\n"
-    'ENGINE "SummingMergeTree"\nENGINE_SORTING_KEY carrier\n',
-    "to_daily.pipe": "NODE n\nSQL >\n    SELECT carrier, count() AS n FROM flights GROUP BY carrier\n"
+    "daily.datasource": "SCHEMA >\n    carrier String,\n    n AggregateFunction(count)\n"
+    'ENGINE "AggregatingMergeTree"\nENGINE_SORTING_KEY carrier\n',
+    "to_daily.pipe": "NODE n\nSQL >\n    SELECT carrier, countState() AS n FROM flights GROUP BY carrier\n"
     "TYPE materialized\nDATASOURCE daily\n",
     "top.pipe": "NODE n\nSQL >\n    SELECT carrier, max(delay) AS worst FROM flights GROUP BY carrier\nTYPE endpoint\n",
 }

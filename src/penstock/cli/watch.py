@@ -71,9 +71,9 @@ def _due(data: Json, shown: dict[str, float]) -> bool:
 
 
 def _told(data: Json) -> str:
-    return f"{number(data['rows'])} of {number(data['of'])} rows, {size(data['bytes'])}, {data['rate']:,.0f} rows/s"
+    done = f"{number(data['rows'])} of {number(data['of'])} rows, {size(data['bytes'])}, {data['rate']:,.0f} rows/s"
+    return f"{done} ({data['waits']})" if data.get("waits") and not data["done"] else done
 
 
 def _eta(data: Json) -> str:
-    left = data["of"] - data["rows"]
-    return f", {left / data['rate']:.0f} s left" if left > 0 and data["rate"] > 0 else ""
+    return f", {data['eta']:.0f} s left" if data.get("eta") and not data["done"] else ""
