@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 from penstock.errors import Location
@@ -18,6 +19,7 @@ from penstock.flow.work import Work, work_of
 from penstock.lake import tables
 from penstock.lake.query import run_query
 from penstock.lake.read import Latest, rejected, relation
+from penstock.lake.recorded import Recorded
 from penstock.lake.session import Lake
 from penstock.model.datasource import Text
 from penstock.model.deployment import Deployment, State
@@ -28,6 +30,7 @@ from penstock.plan.steps import CreateTable
 from penstock.sql.transpile import compile_sql
 from penstock.state.batches import Batches
 from penstock.state.database import open_database
+from penstock.state.made_tables import MadeTables
 from penstock.state.operations import Operations
 
 LIMITS = Limits(rows=1_000_000, bytes=2**30, seconds_between=0.0)
@@ -76,7 +79,7 @@ class ByHand:
         self.arrivals = Arrivals(self.batches.heads())
         self.stepper = Stepper(
             self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database),
-            self.arrivals, Pace(Rate(), lambda: 0.0),
+            self.arrivals, Pace(Rate(), lambda: 0.0), Recorded(partial(tables.load, self.lake), MadeTables(self.database)),
         )  # fmt: skip
 
     @property

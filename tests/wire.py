@@ -37,7 +37,11 @@ class Wire:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self._target))
+            try:
+                server = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:  # nobody there now: who called is told so, later ones are not kept waiting
+                client.close()
+                continue
             threading.Thread(target=self._there, args=(client, server), daemon=True).start()
 
     def _there(self, client: socket.socket, server: socket.socket) -> None:

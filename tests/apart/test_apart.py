@@ -77,8 +77,8 @@ class Life:
         return self.pipeline.deployment(str(id))
 
     def filling(self, id: int) -> list[dict[str, object]]:
-        found = next(each for each in self.pipeline.status()["deployments"] if each["id"] == id)  # type: ignore[attr-defined, index]
-        return list(found["filling"])
+        running = self.pipeline.status()["deployments"]
+        return [flow for each in running if each["id"] == id for flow in each["filling"]]  # type: ignore[attr-defined, index]
 
     def until(self, done: Callable[[], object], seconds: float = 120.0) -> None:
         deadline = time.monotonic() + seconds

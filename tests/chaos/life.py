@@ -27,6 +27,7 @@ T = TypeVar("T")
 PATIENCE = 90.0
 BETWEEN = ("faults", "database", "commit")
 """Modules that write for others: who asked them is the place."""
+OURS = ("flows", "settling", "deployment", "inbox", "fork", "apart", "sweep", "drift", "call", "limited")
 SETTINGS = Settings(spark=SparkSettings(master="local[2]", driver_memory="1g"))
 
 
@@ -91,6 +92,7 @@ class Life:
         _let_go(self._pipeline)
         deadline = time.monotonic() + PATIENCE
         for thread in filter(_ours, set(threading.enumerate()) - self._before):
+            # Each of them: a connection that is closed later would delete the next life's WAL file by its name.
             thread.join(max(deadline - time.monotonic(), 0.1))
             assert not thread.is_alive(), f"{thread.name} lives on"
         _close(self._pipeline)
@@ -117,9 +119,8 @@ def _doom() -> None:
 
 
 def _ours(thread: threading.Thread) -> bool:
-    """Those that write. A call that waits for a writer that is gone has nobody to wake it, and writes
-    nothing."""
-    return thread.name.startswith(("flows", "settling", "deployment", "inbox", "fork", "apart", "sweep", "drift"))
+    """What a life has begun; Spark's and py4j's own threads stay."""
+    return thread.name.startswith(OURS)
 
 
 def _let_go(pipeline: Pipeline) -> None:

@@ -1,24 +1,22 @@
-"""Tables changed by somebody else, in Spark, under a running pipeline: each change is named, none is undone.
-
-Flows that a change stops are not waited for here: only that their tables are found, and that others go on.
-"""
+"""Tables changed by somebody else, in Spark, under a running pipeline: each change is named, none is undone,
+and only the branch stops that it would make wrong."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import pytest
 from pyspark.sql import SparkSession
 
 from deploy.conftest import Running
 from penstock.deploy.drift import Drift, find, problems
+from penstock.errors import InvalidProject
 from penstock.lake import tables
 from penstock.lake.names import qualified
-from penstock.lake.recorded import Drifted, Recorded
+from penstock.lake.recorded import Drifted
 from penstock.lake.settle import settle_rows
 from penstock.plan.values import Plan
-from penstock.state.made_tables import MadeTables
 
 LANDING = """SCHEMA >
     `id` UInt16 `json:$.id`,
@@ -49,7 +47,7 @@ class World:
     def __init__(self, running: Running):
         self.running = running
         self.core = running.pipeline._core
-        self.recorded = Recorded(partial(tables.load, self.core.lake), MadeTables(running.pipeline._database))
+        self.recorded = self.core.recorded
         self.outside: SparkSession = self.core.lake.spark.newSession()
         assert self.found("drift_quiet") == [], "all are recorded, and nothing is wrong"
 
@@ -76,6 +74,29 @@ class World:
         except Drifted:
             return True
         return False
+
+    def post(self, name: str, id: int) -> None:
+        """Post a row and wait until it is landed, whatever becomes of it below."""
+        self.running.pipeline.append(name, b'{"id": %d, "code": "b"}' % id, None)
+        self.until(lambda: self.running.ask(f"SELECT count() FROM {name} WHERE id = {id}") == [(1,)])
+
+    def failure(self, name: str) -> str:
+        """What `status` says of the flows into a table, once it does."""
+        told: list[str] = []
+
+        def says() -> bool:
+            failures: list[dict[str, str]] = self.running.pipeline.status()["failures"]  # type: ignore[assignment]
+            told.extend(each["message"] for each in failures if each["table"] == self.table(name))
+            return bool(told)
+
+        self.until(says)
+        return told[-1]
+
+    def until(self, done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 60
+        while not done():
+            assert time.monotonic() < deadline, self.running.pipeline.status()
+            time.sleep(0.1)
 
     def snapshots(self, name: str) -> list[int]:
         loaded = tables.load(self.core.lake, self.table(name))
@@ -122,14 +143,19 @@ def test_a_rollback_is_named_until_it_is_undone(world: World) -> None:
     (drift,) = world.drifts("drift_back")
     assert drift.difference.kind == "rolled_back"
     assert world.stopped("drift_back")
+    world.running.pipeline.append("drift_back", b'{"id": 10, "code": "later"}', None)
+    assert "rolled back" in world.failure("drift_back")
+    assert world.running.ask("SELECT count() FROM drift_back WHERE code != 'a'") == [(0,)]
     undo = str(drift.problem.hint).split("`")[1]
     assert str(last) in undo
     world.outside.sql(undo)
     assert world.found("drift_back") == []
+    world.until(lambda: world.running.ask("SELECT count() FROM drift_back") == [(5,)])
 
 
 def test_settled_columns_are_penstocks_own(world: World) -> None:
     settle_rows(world.core.lake, world.table("drift_settled"), {"code": "upper(code)"}, -1, 2**50)
+    world.core.registry.forget(world.table("drift_settled"))
     assert world.running.ask("SELECT DISTINCT code FROM drift_settled") == [("A",)]
     assert world.found("drift_settled") == []
 
@@ -158,6 +184,31 @@ def test_a_table_that_is_gone(world: World, name: str, attack: Callable[[World],
     (problem,) = problems([drift], Plan(manifest=live.manifest))
     assert (problem.level, problem.code) == ("error", f"{kind}-table")
     assert world.table(name) in problem.message
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_its_flow_does_not_begin_anew(world: World, name: str) -> None:
+    world.post(name, 50)
+    assert world.table(f"{name}_seen") in world.failure(f"{name}_seen")
+    time.sleep(3)
+    assert world.snapshots(f"{name}_seen") == []
+
+
+def test_the_status_names_all_of_them(world: World) -> None:
+    world.running.pipeline._watch.look()
+    found: list[dict[str, object]] = world.running.pipeline.status()["drift"]  # type: ignore[assignment]
+    assert {"drift_dropped_seen": "dropped", "drift_remade_seen": "replaced", "drift_rows": "rows"}.items() <= {
+        str(each["name"]): each["kind"] for each in found
+    }.items()
+
+
+def test_no_version_goes_on_with_them(world: World) -> None:
+    more = {"datasources/drift_more.datasource": LANDING}
+    with pytest.raises(InvalidProject) as refused:
+        world.running.deploy(more)
+    levels = {(each.level, each.code) for each in refused.value.problems}
+    assert {("error", "dropped-table"), ("error", "replaced-table"), ("warning", "foreign-rows")} <= levels
+    assert len({each for each in levels if each[0] == "error"}) == 3
 
 
 def test_others_go_on_and_nothing_is_repaired(world: World) -> None:

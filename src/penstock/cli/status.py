@@ -27,12 +27,20 @@ def status(session: Session) -> None:
     for failure in found["failures"]:
         told = f"{failure['flow']} into {failure['table']} failed {failure['attempts']} times: {failure['message']}"
         page.print(told, style="red", markup=False)
+    for each in found["damaged"]:
+        told = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
+        page.print(f"{told}: {each['damage']}", style="red", markup=False)
+    for drift in found["drift"]:
+        page.print(f"{drift['message']} ({drift['hint']})", style="red" if drift["stops"] else "yellow", markup=False)
 
 
 def _show(deployment: Json) -> None:
     page = console()
     name = f" {deployment['name']}" if deployment["name"] else ""
-    page.print(f"\ndeployment {deployment['id']}{name}: {deployment['state']}", style="bold", markup=False)
+    paused = ", paused" if deployment["paused"] else ""
+    page.print(f"\ndeployment {deployment['id']}{name}: {deployment['state']}{paused}", style="bold", markup=False)
+    if deployment["waits"] and deployment["filling"]:
+        page.print(f"  its histories are not filled at full speed: {deployment['waits']}", markup=False)
     tables = [(name, each["table"], each["rows"]) for name, each in sorted(deployment["tables"].items())]
     print_table(("data source", "table", "rows"), tables)
     for each in deployment["filling"]:

@@ -93,6 +93,7 @@ def _clone(core: Core, manifest: Manifest, clone: Clone) -> None:
         tables.widen_field(core.lake, clone.table.id, field)
     tables.set_sort(core.lake, clone.table.id, clone.table.sort)
     tables.set_partition(core.lake, clone.table.id, clone.table.partition)
+    core.recorded.made(clone.table.id)
     core.registry.forget(clone.table.id)
     own = {flow.id for flow in manifest.flows if flow.table == clone.table.id}
     known = core.registry.refresh(clone.table.id).progress

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -24,14 +25,19 @@ from penstock.flow.registry import Registry
 from penstock.flow.stepper import Stepper
 from penstock.flow.view import Diverged
 from penstock.flow.work import Work, work_of
+from penstock.lake import tables
 from penstock.lake.errors import explain
+from penstock.lake.recorded import Recorded
 from penstock.lake.session import open_lake
 from penstock.model.cursor import Tail
 from penstock.model.deployment import RUNNING
 from penstock.model.manifest import Copy, View
+from penstock.model.secrets import secrets_of
+from penstock.redaction import conceal
 from penstock.state.batches import Batches
 from penstock.state.database import open_database
 from penstock.state.deployments import Deployments
+from penstock.state.made_tables import MadeTables
 from penstock.state.operations import Operations
 
 NICE = 10
@@ -55,6 +61,7 @@ class _Heard:
 
 def main() -> int:
     order = converter.loads(sys.stdin.buffer.readline(), Order)
+    conceal(secrets_of(order.settings))
     heard = _Heard()
     threading.Thread(target=heard.listen, name="keeper", daemon=True).start()
     os.nice(NICE)
@@ -77,7 +84,7 @@ class _Filling:
         pace = Pace(rate_of(settings), lambda: heard.live_lag)
         self._stepper = Stepper(
             lake, self._registry, batches, inbox_of(settings, home), limits_of(settings), Operations(database),
-            Arrivals(batches.heads()), pace,
+            Arrivals(batches.heads()), pace, Recorded(partial(tables.load, lake), MadeTables(database)),
         )  # fmt: skip
         self._attempts: dict[tuple[str, str], int] = {}
 

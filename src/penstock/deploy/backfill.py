@@ -6,12 +6,12 @@ history is filled changes nothing about what is filled: the cursors in the table
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Collection
+from functools import partial
 
 from penstock.deploy.apart import DEATHS
 from penstock.deploy.core import Core
-from penstock.flow.landing import LandingTable
 from penstock.flow.scheduler import LONGEST_WAIT, Failure
 from penstock.flow.work import PRIORITY, Work
 from penstock.model.cursor import Tail
@@ -30,19 +30,23 @@ def fill(core: Core, deployment: Deployment, threshold: int) -> None:
 
 
 def filling(core: Core, deployment: Deployment) -> frozenset[str]:
-    """The tables of a deployment with a history that is not complete."""
+    """The tables of a deployment, and of none that users read, with a history that is not complete."""
+    urgent = {work.table for work in core.scheduler.work if work.priority <= PRIORITY["previous"]}
     return frozenset(
         flow.table
         for flow in deployment.manifest.flows
         if isinstance(flow, (Copy, View)) and not isinstance(core.registry.cursor(flow.table, flow.id), Tail)
-    )
+    ).difference(urgent)
 
 
-def outgrow(core: Core, work: Work) -> None:
-    """A step for a deployment that is not live took too long beside live's: let it take its time elsewhere.
-    A table that rows land in stays: its landing is everybody's."""
-    if not isinstance(work.run, LandingTable) and not _lands(core, work.table):
-        core.apart.begin(work.deployments[0], [work.table], "idle")
+def outgrow(core: Core, work: Work) -> bool:
+    """A step for a deployment that is not live took too long beside live's: let it take its time elsewhere,
+    if it can. Called by the thread that made the step, which must not wait for itself."""
+    if not _may_go(core, work):
+        return False
+    begin = partial(core.apart.begin, work.deployments[0], [work.table], "idle")
+    threading.Thread(target=begin, name=f"outgrow {work.table}", daemon=True).start()
+    return True
 
 
 def spare_live(core: Core) -> None:
@@ -50,18 +54,24 @@ def spare_live(core: Core) -> None:
     on apart; what was so too often does not go on by itself."""
     for work in core.scheduler.work:
         deaths = core.attempts.deaths.get(work.key, 0)
-        if deaths and work.priority > PRIORITY["previous"]:
-            if deaths >= DEATHS or _lands(core, work.table):
-                message = f"Spark's process ended {deaths} times in the middle of its steps (out of memory?)"
-                wait = LONGEST_WAIT * 60 if deaths >= DEATHS else LONGEST_WAIT
-                core.scheduler.report(work.key, Failure(message, deaths, time.monotonic() + wait))
-            else:
-                core.apart.begin(work.deployments[0], [work.table], "idle")
+        if not deaths or work.priority <= PRIORITY["previous"]:
+            continue
+        if deaths < DEATHS and _may_go(core, work):
+            core.apart.begin(work.deployments[0], [work.table], "idle")
+        else:
+            message = f"Spark's process ended {deaths} times in the middle of its steps (out of memory?)"
+            wait = LONGEST_WAIT * 60 if deaths >= DEATHS else LONGEST_WAIT
+            core.scheduler.report(work.key, Failure(message, deaths, time.monotonic() + wait))
 
 
-def _lands(core: Core, table: str) -> bool:
-    return table in _landed(core.board.running.deployments)
-
-
-def _landed(deployments: Collection[Deployment]) -> set[str]:
-    return {landing.table for each in deployments for landing in each.manifest.landings}
+def _may_go(core: Core, work: Work) -> bool:
+    """Whether another process may write the table: not while rows land there, which is the server's. (A
+    copy is over before its table's landing begins.)"""
+    match work.run:
+        case Copy():
+            return True
+        case View():
+            landings = (each for live in core.board.running.deployments for each in live.manifest.landings)
+            return not any(each.table == work.table and core.arrivals.head(each.stream) for each in landings)
+        case _:
+            return False

@@ -20,6 +20,7 @@ from penstock.flow.scheduler import Scheduler
 from penstock.flow.stepper import Stepper
 from penstock.flow.stuck import stuck
 from penstock.flow.work import work_of
+from penstock.lake.recorded import Recorded
 from penstock.lake.session import Lake
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Manifest
@@ -52,6 +53,7 @@ class Core:
 
     settings: Settings
     lake: Lake
+    recorded: Recorded
     registry: Registry
     arrivals: Arrivals
     stepper: Stepper

@@ -12,14 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from penstock.deploy import drift
 from penstock.deploy import promote as switch
 from penstock.deploy.checks import count_hidden, count_rows
 from penstock.deploy.core import Core
 from penstock.deploy.executor import Stopped, execute, unfinished
 from penstock.deploy.fork import fork
 from penstock.deploy.options import DeployOptions
-from penstock.deploy.stepcodec import step_to_json
 from penstock.deploy.states import OVER, PAUSABLE
+from penstock.deploy.stepcodec import step_to_json
 from penstock.deploy.sweep import let_go, sweep
 from penstock.deploy.undo import undo, undone
 from penstock.deploy.words import PROMOTE
@@ -53,7 +54,7 @@ class Deployer:
             newest = max((each.id for each in self._core.deployments.list()), default=0)
             plan = self._plan(files, f"d{newest + 1}", options)
             told = {**plan_to_json(plan), "auto_promote": options.promote}
-            problems = (*plan.problems, *self._counted(plan, options))
+            problems = (*plan.problems, *self._drifted(plan), *self._counted(plan, options))
             told |= {"problems": [problem.as_json() for problem in problems]}
             if options.check or not plan.changes:
                 return _unsaved(self._core.pointer.read().live, files, plan, told)
@@ -148,6 +149,12 @@ class Deployer:
         hidden = () if options.allow_destructive else plan.hides
         found = [problem for each in hidden if (problem := count_hidden(self._core, each)) is not None]
         found += [problem for step in plan.checks for problem in count_rows(self._core, step)] if options.check else []
+        _raise_errors([*plan.problems, *found])
+        return found
+
+    def _drifted(self, plan: Plan) -> tuple[Problem, ...]:
+        """What somebody else did to tables. Raises InvalidProject where the plan would go on with one of them."""
+        found = drift.problems(drift.find(self._core.recorded, self._core.deployments.list()), plan)
         _raise_errors([*plan.problems, *found])
         return found
 

@@ -129,13 +129,16 @@ def _run(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a
     match step:
         case CreateTable(table):
             tables.create_table(lake, table)
+            core.recorded.made(table.id)
         case AddFields(table, fields):
             with core.exclusive([table]):
                 tables.add_fields(lake, table, fields)
+                core.recorded.changed(table, [field.name for field in fields])
                 _touch(core, table)
         case WidenField(table, field, to):
             with core.exclusive([table]):
                 tables.widen_field(lake, table, Field(field, to))
+                core.recorded.changed(table, [field])
                 _touch(core, table)
         case SetSort(table, sort, _):
             with core.exclusive([table]):

@@ -26,6 +26,7 @@ def fork(core: Core, id: int, table: str) -> None:
     with core.exclusive(names):
         for each, clone in names.items():
             tables.clone_table(core.lake, each, clone)
+            core.recorded.made(clone)
             core.registry.forget(each)
         core.deployments.revise(id, lambda manifest: rebind(manifest, names))
         core.assign()

@@ -1,22 +1,30 @@
-"""How far a stream is landed in every version that needs it.
+"""How far a stream is landed in the versions that users rely on.
 
 In: the running deployments and the registry. Out: a batch number. Called by the inbox, to know how much
-waits. Invariant: never more than what each landing table of the stream has.
+waits. Invariant: a version that is still made, or stuck, does not keep rows of live from being taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.deploy.core import Core
 from penstock.model.cursor import Batches
+from penstock.model.deployment import Deployment
 
 
-def landed_everywhere(core: Core, stream: str) -> int:
-    """The last batch that all running versions have; 0 where one has none yet."""
-    numbers = [
+def landed(core: Core, stream: str) -> int:
+    """The last batch that live has (where live has no such stream, the others); 0 if it has none yet."""
+    live = core.live()
+    numbers = _numbers(core, [live] if live is not None else [], stream)
+    return min(numbers or _numbers(core, core.board.running.deployments, stream), default=0)
+
+
+def _numbers(core: Core, deployments: Iterable[Deployment], stream: str) -> list[int]:
+    return [
         cursor.number if isinstance(cursor, Batches) else 0
-        for deployment in core.board.running.deployments
+        for deployment in deployments
         for landing in deployment.manifest.landings
         if landing.stream == stream
         for cursor in [core.registry.cursor(landing.table, landing.id)]
     ]
-    return min(numbers, default=0)

@@ -15,9 +15,10 @@ from penstock.deploy.apart import Apart, Around
 from penstock.deploy.backfill import outgrow, spare_live
 from penstock.deploy.core import Board, Core
 from penstock.deploy.deployer import Deployer
+from penstock.deploy.drift import Watch, find
 from penstock.deploy.events import Event, events, fillings, waits
 from penstock.deploy.ingest import Receipt
-from penstock.deploy.landed import landed_everywhere
+from penstock.deploy.landed import landed
 from penstock.deploy.opened import inbox_of, limits_of, rate_of, state_url
 from penstock.deploy.options import DeployOptions
 from penstock.deploy.reader import Reader, anything
@@ -32,9 +33,11 @@ from penstock.flow.scheduler import Scheduler, Told
 from penstock.flow.stepper import Stepper
 from penstock.flow.view import Diverged
 from penstock.flow.work import PRIORITY, Work
+from penstock.lake import tables
 from penstock.lake.errors import explain
 from penstock.lake.history import Most
 from penstock.lake.query import Result
+from penstock.lake.recorded import Recorded
 from penstock.lake.session import open_lake
 from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings
@@ -43,9 +46,12 @@ from penstock.state.batches import Batch, Batches
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.journal import Journal
+from penstock.state.made_tables import MadeTables
 from penstock.state.operations import Operations
 from penstock.state.pointer import Pointer
 from penstock.state.tokens import Tokens
+
+MOST_DAMAGED = 50
 
 
 class Pipeline:
@@ -56,13 +62,16 @@ class Pipeline:
         self._database = database if database is not None else open_database(state_url(settings, home))
         self._core = self._made(settings, home)
         core = self._core
-        landed = partial(landed_everywhere, core)
-        self._inbox = Inbox(inbox_of(settings, home), Batches(self._database), self._arrived, settings.inbox, landed)
+        self._batches = Batches(self._database)
+        known = partial(landed, core)
+        self._inbox = Inbox(inbox_of(settings, home), self._batches, self._arrived, settings.inbox, known)
         self._deployer = Deployer(core)
         self._reader = Reader(core)
         self.tokens = Tokens(self._database)
         core.assign()
         self._settler = Settler(core, Most(settings.flow.max_step_rows, settings.flow.max_step_bytes))
+        self._watch = Watch(lambda: find(core.recorded, core.deployments.list()), core.recorded.save)
+        self._watch.start()
         spare_live(core)
         core.scheduler.start()
         core.apart.start()
@@ -73,9 +82,10 @@ class Pipeline:
         database, lake = self._database, open_lake(settings, home)
         batches, registry, operations = Batches(database), Registry(lake), Operations(database)
         arrivals, attempts = Arrivals(batches.heads()), Attempts(database)
+        recorded = Recorded(partial(tables.load, lake), MadeTables(database))
         stepper = Stepper(
             lake, registry, batches, inbox_of(settings, home), limits_of(settings), operations,
-            arrivals, Pace(rate_of(settings), self._live_lag),
+            arrivals, Pace(rate_of(settings), self._live_lag), recorded,
         )  # fmt: skip
         told = Told(self._diverged, self._outgrown, lambda work: attempts.lived(work.key))
         scheduler = Scheduler(stepper, explain, told, float(settings.flow.staging_step_seconds))
@@ -83,7 +93,7 @@ class Pipeline:
             home, settings, database.token, scheduler, registry, attempts, self._live_lag, self._diverged
         )
         return Core(
-            settings, lake, registry, arrivals, stepper, scheduler,
+            settings, lake, recorded, registry, arrivals, stepper, scheduler,
             Deployments(database), Pointer(database), Journal(database), operations, attempts,
             Apart(around), Readers(self._idle), Board(),
         )  # fmt: skip
@@ -101,6 +111,7 @@ class Pipeline:
         """Keep what was posted, end the steps under way, stop Spark."""
         self._inbox.close()
         self._settler.stop()
+        self._watch.stop()
         self._core.apart.stop()
         self._core.scheduler.stop()
         self._deployer.close()
@@ -175,6 +186,11 @@ class Pipeline:
                 {"table": table, "flow": flow, "message": failure.message, "attempts": failure.attempts}
                 for (table, flow), failure in core.scheduler.failures.items()
             ],
+            "damaged": [
+                {"stream": each.stream, "batch": each.number, "rows": each.rows, "damage": each.damage}
+                for each in self._batches.condemned(MOST_DAMAGED)
+            ],
+            "drift": [each.as_json() for each in self._watch.found],
         }
 
     def spark_ended(self) -> None:
@@ -189,8 +205,8 @@ class Pipeline:
     def _idle(self, deployment: int) -> None:
         self._deployer.idle(deployment)
 
-    def _outgrown(self, work: Work) -> None:
-        outgrow(self._core, work)
+    def _outgrown(self, work: Work) -> bool:
+        return outgrow(self._core, work)
 
     def _diverged(self, parting: Diverged) -> None:
         self._deployer.diverged(parting)

@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from penstock.deploy.core import Core
+from penstock.deploy.drift import find, refuse
 from penstock.deploy.states import only, sources
 from penstock.errors import Conflict
 from penstock.faults import reached
 from penstock.flow.lag import Behind
 from penstock.model.deployment import Deployment
+from penstock.model.manifest import Manifest
 from penstock.state.pointer import Move, Pointed
 
 SWITCH_SECONDS = 60.0
@@ -40,6 +42,7 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
             hint="discard it and deploy again: the plan is made anew against what is live",
         )
     _check_fit(core, deployment)
+    _check_tables(core, deployment)
     with _together(core, deployment, pointed, core.failing() & _flows(core.live())):
         moves = [Move(deployment.id, only("ready"), "live")]
         moves += [Move(pointed.live, only("live"), "previous")] if pointed.live is not None else []
@@ -60,6 +63,7 @@ def rollback(core: Core) -> Deployment:
     if pointed.previous is None or pointed.live is None:
         raise Conflict("there is no previous deployment to go back to")
     previous = core.deployments.get(pointed.previous)
+    _check_tables(core, previous)
     # What keeps failing in the version before is no reason to stay with the one after it.
     with _together(core, previous, pointed, core.failing(attempts=PERSISTENT)):
         moves = [Move(pointed.live, only("live"), "ready"), Move(previous.id, only("previous"), "live")]
@@ -104,6 +108,12 @@ def _check_fit(core: Core, deployment: Deployment) -> None:
             f"deployment {deployment.id} lags {lag:.0f} seconds, more than the {most} that are allowed: {late}",
             hint="see `penstock status`; try again when it caught up, or set [deploy] max_lag_seconds",
         )
+
+
+def _check_tables(core: Core, to: Deployment) -> None:
+    """Refuse a switch to tables that somebody else dropped or rolled back, unless they are live's too."""
+    live = core.live()
+    refuse(find(core.recorded, core.deployments.list()), to.manifest, live.manifest if live else Manifest())
 
 
 @contextmanager

@@ -81,6 +81,7 @@ def settle_some(core: Core, most: Most) -> bool:
     late = behind(core.registry, live.manifest, core.arrivals.heads)
     if found is None or any(each.head - each.at > MOST_LAG for each in late):
         return False
+    core.recorded.verify([found.table])
     current = core.registry.refresh(found.table).current
     if current is None:
         _settled(core, found, found.upto)

@@ -30,12 +30,15 @@ def sweep(core: Core) -> None:
     for table in sorted((_tables(over) - _tables(kept)) & there):
         with core.exclusive([table]):
             log.info("dropping table %s", table)
-            tables.drop_table(core.lake, table)
+            if core.recorded.is_own(table):
+                tables.drop_table(core.lake, table)
+            core.recorded.dropped(table)
             core.registry.forget(table)
     for table, field in sorted(_fields(over) - _fields(kept)):
         if table in there and table in _tables(kept) and field not in (SEQ, REJECTS):
             with core.exclusive([table]):
                 tables.drop_field(core.lake, table, field)
+                core.recorded.changed(table, [field])
 
 
 def let_go(core: Core) -> None:

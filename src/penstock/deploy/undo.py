@@ -73,11 +73,11 @@ def _inverse(core: Core, deployment: Deployment, step: Step) -> None:
             _drop(core, deployment, [table.id])
         case AddFields(table, fields):
             _drop_fields(core, deployment, table, [field.name for field in fields])
-        case SetSort(table, sort, before):
+        case SetSort(table, _, before):
             if not _set_since(core, deployment, step):
                 with core.exclusive([table]):
                     tables.set_sort(core.lake, table, before)
-        case SetPartition(table, partition, before):
+        case SetPartition(table, _, before):
             if not _set_since(core, deployment, step):
                 with core.exclusive([table]):
                     tables.set_partition(core.lake, table, before)
@@ -98,7 +98,9 @@ def _drop(core: Core, deployment: Deployment, names: Collection[str]) -> None:
     shared = {table.id for each in _others(core, deployment) for table in each.manifest.tables}
     for name in sorted(set(names) - shared):
         with core.exclusive([name]):
-            tables.drop_table(core.lake, name)
+            if core.recorded.is_own(name):
+                tables.drop_table(core.lake, name)
+            core.recorded.dropped(name)
             core.registry.forget(name)
 
 
@@ -113,6 +115,7 @@ def _drop_fields(core: Core, deployment: Deployment, table: str, names: Collecti
     with core.exclusive([table]):
         for name in sorted(set(names) - named):
             tables.drop_field(core.lake, table, name)
+        core.recorded.changed(table, names)
 
 
 def _set_since(core: Core, deployment: Deployment, step: SetSort | SetPartition) -> bool:

@@ -49,10 +49,11 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Told:
     """Who is told what the scheduler cannot settle: that deployments can no longer share a table, that
-    a step for one that is not live takes too long beside the others, and that a step has ended."""
+    a step for one that is not live takes too long beside the others (the answer is whether it goes on
+    elsewhere), and that a step has ended."""
 
     diverged: Callable[[Diverged], None]
-    outgrown: Callable[[Work], None]
+    outgrown: Callable[[Work], bool]
     lived: Callable[[Work], None]
 
 
@@ -208,8 +209,8 @@ class Scheduler:
             self._told.diverged(parting)
         except TookTooLong as error:
             failure = self._failed(work, error)
-            if self._seconds(work) is not None:
-                self._told.outgrown(work)
+            if self._seconds(work) is not None and self._told.outgrown(work):
+                failure = Failure("takes too long beside live: goes on in a process of its own", 0, failure.retry_at)
         except Exception as error:  # whatever it is, the flow is tried again and the others go on
             failure = self._failed(work, error)
         with self._changed:

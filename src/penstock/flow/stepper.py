@@ -19,6 +19,7 @@ from typing_extensions import assert_never
 
 from penstock.flow.arrivals import Arrivals
 from penstock.flow.copy import copy_slice, is_complete
+from penstock.flow.intact import Intact
 from penstock.flow.landing import LandingTable, land, last_step, mend_quarantine
 from penstock.flow.meeting import Gathering, met_at
 from penstock.flow.pace import Pace
@@ -28,6 +29,7 @@ from penstock.flow.work import PRIORITY, Work
 from penstock.lake.history import Most
 from penstock.lake.jobs import limited
 from penstock.lake.read import Slice
+from penstock.lake.recorded import Recorded
 from penstock.lake.session import Lake
 from penstock.model.cursor import Batches as BatchCursor
 from penstock.model.cursor import Cursor, History, Tail
@@ -56,12 +58,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a step did: rows it appended, rows and bytes it read, and whether those were a history."""
+    """What a step did: rows it appended, rows and bytes it read, whether those were a history, and rows it
+    put into a quarantine."""
 
     rows: int
     read_rows: int
     read_bytes: int
     history: bool = False
+    rejected: int = 0
 
 
 class Stepper:
@@ -69,7 +73,7 @@ class Stepper:
 
     def __init__(  # noqa: PLR0913 - what it works on, each once
         self, lake: Lake, registry: Registry, batches: Batches, inbox: Path, limits: Limits, operations: Operations,
-        arrivals: Arrivals, pace: Pace,
+        arrivals: Arrivals, pace: Pace, recorded: Recorded,
     ):  # fmt: skip
         self._lake = lake
         self._registry = registry
@@ -78,6 +82,8 @@ class Stepper:
         self._limits = limits
         self._arrivals = arrivals
         self._pace = pace
+        self._recorded = recorded
+        self._intact = Intact(inbox, batches, operations)
         self._caps: Mapping[str, int] | None = None
         self._mended: set[str] = set()
         self._ended: dict[str, float] = {}
@@ -128,8 +134,9 @@ class Stepper:
 
     def step(self, work: Work, failures: int = 0, seconds: float | None = None) -> None:
         """Advance by one commit, after so many failures in a row, within so many seconds (else those
-        of the limits). Raises whatever Spark or the disk raise; nothing is half done."""
+        of the limits). Raises Drifted, and whatever Spark or the disk raise; nothing is half done."""
         started = time.monotonic()
+        self._recorded.verify(work.tables)
         with limited(self._lake.spark, self._limits.seconds if seconds is None else seconds):
             done = self._run(work, self._limits.after(failures))
         took = time.monotonic() - started
@@ -173,15 +180,17 @@ class Stepper:
         batches = self._batches.after(run.stream, after, most.rows, most.bytes, upto)
         if not batches:
             return None
+        batches = self._intact.checked(batches)
         landed = land(self._lake, self._registry, run, batches, self._inbox)
-        return Done(landed.rows, sum(each.rows for each in batches), sum(each.bytes for each in batches))
+        read = sum(each.rows for each in batches), sum(each.bytes for each in batches)
+        return Done(landed.rows, *read, rejected=landed.rejected)
 
     def _mend(self, run: LandingTable) -> None:
         missing = last_step(self._registry, run)
         if missing is not None:
             after, upto = missing
             waiting = self._batches.after(run.stream, after, 2**62, 2**62, upto)
-            mend_quarantine(self._lake, self._registry, run, waiting, self._inbox)
+            mend_quarantine(self._lake, self._registry, run, self._intact.checked(waiting), self._inbox)
         self._mended.add(run.table)
 
     def _landed(self, work: Work) -> int:
@@ -247,4 +256,5 @@ def _operation(work: Work, done: Done, seconds: float) -> Operation:
         read_rows=done.read_rows,
         read_bytes=done.read_bytes,
         written_rows=done.rows,
+        rows_quarantine=done.rejected,
     )

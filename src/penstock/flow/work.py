@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
+from typing_extensions import assert_never
+
 from penstock.flow.landing import LandingTable
 from penstock.flow.meeting import Gathering, gathering
 from penstock.model.deployment import Deployment, State
@@ -39,6 +41,19 @@ class Work:
     @property
     def key(self) -> tuple[str, str]:
         return (self.table, self.flow)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What a step reads and writes."""
+        match self.run:
+            case LandingTable() as landing:
+                return (self.table, landing.quarantine)
+            case View() as view:
+                return (self.table, *(source.binding.table for source in (view.trigger, *view.others)))
+            case Copy() as copy:
+                return (self.table, copy.source.table)
+            case _:
+                assert_never(self.run)
 
 
 def work_of(deployments: Iterable[Deployment]) -> tuple[Work, ...]:

@@ -20,7 +20,13 @@ from penstock.model.settings import Settings
 # once showed an empty table to a busy session).
 CATALOG_CONF = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
 # A Postgres that was restarted in order says so on each connection that was open, once: ask again.
-POSTGRES_CONF = {"retryable_status_codes": "57P01", "jdbc.ApplicationName": "penstock", "jdbc.tcpKeepAlive": "true"}
+POSTGRES_CONF = {
+    "retryable_status_codes": "57P01",
+    "jdbc.ApplicationName": "penstock",
+    "jdbc.tcpKeepAlive": "true",
+    # A proxy that takes a call and then says nothing. (No limit on an answer: giving up on one leaves it open.)
+    "jdbc.loginTimeout": "10",
+}
 POSTGRES = "jdbc:postgresql:"
 SQLITE = "jdbc:sqlite:file:"
 POSTGRES_DRIVER = "postgresql+psycopg2"

@@ -182,10 +182,13 @@ class MemoryPipeline:
         tables = {name: {"table": name, "rows": len(rows)} for name, rows in self.rows.items()}
         late = [{"table": "flights", "flow": "landing.flights", "stream": "flights", "batches": 2}]
         running = [
-            {"id": each.id, "name": each.name, "state": each.state, "tables": tables, "behind": late, "filling": []}
+            {
+                "id": each.id, "name": each.name, "state": each.state, "paused": each.paused, "tables": tables,
+                "behind": late, "filling": [], "waits": None,
+            }  # fmt: skip
             for each in self._deployments
         ]
-        return {"streams": {"flights": len(self.rows["flights"])}, "deployments": running, "failures": []}
+        return {"streams": {"flights": len(self.rows["flights"])}, "deployments": running, "failures": [], "damaged": [], "drift": []}
 
     def close(self) -> None:
         self.ready = False
