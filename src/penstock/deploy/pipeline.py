@@ -24,6 +24,7 @@ from penstock.deploy.options import DeployOptions
 from penstock.deploy.reader import Reader, anything
 from penstock.deploy.readers import Readers
 from penstock.deploy.settling import Settler, share_of
+from penstock.deploy.window import Window
 from penstock.flow.arrivals import Arrivals
 from penstock.flow.inbox import Inbox
 from penstock.flow.lag import behind
@@ -77,6 +78,8 @@ class Pipeline:
         core.apart.start()
         self._deployer.resume()
         self._settler.start()
+        self._window = Window(core, self._deployer.retire)
+        self._window.start()
 
     def _made(self, settings: Settings, home: Path) -> Core:
         database, lake = self._database, open_lake(settings, home)
@@ -110,6 +113,7 @@ class Pipeline:
     def close(self) -> None:
         """Keep what was posted, end the steps under way, stop Spark."""
         self._inbox.close()
+        self._window.stop()
         self._settler.stop()
         self._watch.stop()
         self._core.apart.stop()

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from penstock.deploy import window as module
+from penstock.deploy.window import Window
+from penstock.model.manifest import Manifest
+from penstock.model.settings import DeploySettings, Settings
+from penstock.state.database import Database, open_database
+from penstock.state.deployments import Deployments
+from penstock.state.pointer import Move, Pointer
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = open_database(f"sqlite:///{tmp_path / 'state.db'}")
+    yield opened
+    opened.close()
+
+
+def test_the_previous_one_is_retired_after_its_window_whatever_the_clock_says(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    deployments, pointer = Deployments(database), Pointer(database)
+    for _ in range(2):
+        deployments.create("", None, {}, {}, Manifest())
+    settings = replace(Settings(), deploy=DeploySettings(rollback_window_hours=2))
+    core = SimpleNamespace(pointer=pointer, deployments=deployments, settings=settings)
+    retired: list[str] = []
+    window = Window(core, retired.append)  # type: ignore[arg-type]
+    window.look()
+    pointer.swap(0, 2, 1, [Move(1, ("planned",), "previous"), Move(2, ("planned",), "live")])
+    window.look()
+    now[0] += 2 * 3600 - 60
+    window.look()
+    assert retired == []
+    now[0] += 120
+    window.look()
+    assert retired == ["1"]
