@@ -31,7 +31,6 @@ WHO: Mapping[tuple[State, State], str] = {
     ("backfilling", "failed"): "Penstock, where a flow of its own keeps failing or rows do not convert",
     ("backfilling", "discarded"): "you: `penstock deployment discard`",
     ("ready", "live"): "you: `penstock deployment promote`, or `penstock deploy` unless told `--no-promote`",
-    ("ready", "failed"): "nobody yet; kept for what may go wrong in a version that waits",
     ("ready", "discarded"): "you: `penstock deployment discard`",
     ("live", "previous"): "whoever promotes another version: both moves are one transaction",
     ("live", "ready"): "you: `penstock deployment rollback`; the version stays fed and can be promoted again",

@@ -11,10 +11,11 @@ from typing import Annotated
 import psutil
 import typer
 
-from penstock.cli.project import Running, running
+from penstock.cli.project import running
 from penstock.cli.session import Session, command
 from penstock.cli.show import console, print_json
 from penstock.errors import Failed, NoServer
+from penstock.processes import find
 
 
 @command
@@ -24,7 +25,7 @@ def down(
 ) -> None:
     """Stop the server of a project."""
     known = running(session.project)
-    process = _process(known) if known else None
+    process = find(known.pid, known.started) if known else None
     if process is None:
         raise NoServer(f"no server of {session.project} runs")
     process.terminate()
@@ -37,12 +38,3 @@ def down(
         print_json({"pid": process.pid, "project": str(session.project)})
     else:
         console().print(f"the server of {session.project} has stopped", markup=False)
-
-
-def _process(known: Running) -> psutil.Process | None:
-    try:
-        found = psutil.Process(known.pid)
-        same = abs(found.create_time() - known.started) < 0.01 and found.status() != psutil.STATUS_ZOMBIE
-        return found if same else None
-    except psutil.NoSuchProcess:
-        return None

@@ -18,6 +18,7 @@ from typing import IO
 import orjson
 import psutil
 
+from penstock import processes
 from penstock.deploy.hosts import this_host
 from penstock.errors import Conflict
 
@@ -30,23 +31,18 @@ LOOK = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process; `started` (seconds since 1970) tells it from a later one with the same id."""
+    """A process; `started` tells it from a later one with the same id."""
 
     id: int
     started: float
 
     @staticmethod
     def of(id: int) -> Process:
-        return Process(id, psutil.Process(id).create_time())
+        return Process(id, processes.started(psutil.Process(id)))
 
     def find(self) -> psutil.Process | None:
         """The process if it still runs."""
-        try:
-            found = psutil.Process(self.id)
-            alive = found.status() != psutil.STATUS_ZOMBIE
-            return found if alive and abs(found.create_time() - self.started) < 0.01 else None
-        except psutil.NoSuchProcess:
-            return None
+        return processes.find(self.id, self.started)
 
 
 @dataclass(frozen=True, slots=True)

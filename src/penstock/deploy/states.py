@@ -14,7 +14,7 @@ MOVES: Mapping[State, tuple[State, ...]] = {
     "planned": ("preparing", "failed", "discarded"),
     "preparing": ("backfilling", "failed", "discarded"),
     "backfilling": ("ready", "failed", "discarded"),
-    "ready": ("live", "failed", "discarded"),
+    "ready": ("live", "discarded"),
     "live": ("previous", "ready"),
     "previous": ("live", "retired"),
     "failed": ("discarded",),

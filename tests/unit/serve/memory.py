@@ -175,7 +175,7 @@ class MemoryPipeline:
     def events(self, number: int) -> Iterator[Event]:
         found = self.deployment(str(number))
         progress: dict[str, object] = {"table": "flights__d1", "name": "flights", "flow": "copy.flights__d1", "rows": 5}
-        progress |= {"of": 10, "bytes": 100, "rate": 2.5, "done": False}
+        progress |= {"of": 10, "bytes": 100, "rate": 2.5, "eta": 2.0, "waits": None, "done": False}
         return iter([Event("progress", time.time(), progress), Event("state", time.time(), {"state": found.state})])
 
     def status(self) -> dict[str, object]:
