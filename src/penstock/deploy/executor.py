@@ -83,7 +83,7 @@ def execute(core: Core, id: int, promote: Callable[[int], object]) -> None:
     except Stopped:
         raise
     except Exception as error:
-        if core.deployments.get(id).state not in UNFINISHED:
+        if core.scheduler.stopping or core.deployments.get(id).state not in UNFINISHED:
             raise Stopped from error
         log.exception("deployment %d failed", id)
         _fail(core, id, error)
@@ -114,6 +114,8 @@ def _promote(core: Core, id: int, entry: Entry, promote: Callable[[int], object]
         try:
             promote(id)
         except PenstockError as error:
+            if core.scheduler.stopping:
+                raise Stopped from error
             core.deployments.move(id, "ready", of=only("ready"), error=error.as_json())
     core.journal.mark(id, entry.ordinal, "done")
 

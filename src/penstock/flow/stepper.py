@@ -31,6 +31,7 @@ from penstock.lake.jobs import limited
 from penstock.lake.read import Slice
 from penstock.lake.recorded import Recorded
 from penstock.lake.session import Lake
+from penstock.lake.snapshots import Progress
 from penstock.model.cursor import Batches as BatchCursor
 from penstock.model.cursor import Cursor, History, Tail
 from penstock.model.manifest import Copy, View
@@ -162,11 +163,12 @@ class Stepper:
     def _advance(self, work: Work, run: View, most: Most) -> Done | None:
         source = self._registry.snapshots(run.trigger.binding.table)
         cursor = self._cursor(work, run)
-        begun = self._registry.cursor(run.table, run.id) is not None
-        if run.starts == "resumed" and isinstance(cursor, Tail) and not begun:
+        known = self._registry.progress(run.table, run.id)
+        if run.starts == "resumed" and isinstance(cursor, Tail) and known is None:
             resume(self._registry, run, cursor.snapshot)
             return None
-        following = next_advance(self._lake, run, cursor, source, most)
+        at = known if known is not None else Progress(cursor) if cursor is not None else None
+        following = next_advance(self._lake, run, at, source, most)
         if following is None:
             return None
         check_shared(self._lake, work.variants, following)

@@ -7,7 +7,7 @@ history (its source as of a snapshot, by slices of `_seq`), then what was append
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.faults import reached
@@ -18,7 +18,7 @@ from penstock.lake.names import quoted
 from penstock.lake.read import Appended, Latest, Part, Slice, relation
 from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress, Snapshots
-from penstock.model.cursor import Batches, Cursor, History, Tail
+from penstock.model.cursor import Batches, History, Tail
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, View, last_seq
 from penstock.model.types import String
 from penstock.sql.placeholders import put_in
@@ -39,11 +39,17 @@ class Advance:
     bytes: int = 0
 
 
-def next_advance(lake: Lake, view: View, cursor: Cursor | None, source: Snapshots, most: Most) -> Advance | None:
-    """What the view would read next, at most about `most`; None if it is up to date."""
-    match cursor:
+class Expired(Exception):
+    """What came since the view's cursor cannot be told apart any more."""
+
+
+def next_advance(lake: Lake, view: View, at: Progress | None, source: Snapshots, most: Most) -> Advance | None:
+    """What the view would read next, at most about `most`; None if it is up to date. Raises Expired."""
+    match at.cursor if at is not None else None:
         case Tail(snapshot) if snapshot >= 0:
-            return _tail(source, snapshot, most.rows)
+            if source.has(snapshot):
+                return _tail(source, snapshot, most.rows)
+            return _behind_expiry(lake, view, at.through if at is not None else {}, source, most)
         case History(snapshot, seq):
             return _history(lake, view, source, (snapshot, seq), most)
         case None | Tail():
@@ -122,6 +128,20 @@ def _history(lake: Lake, view: View, source: Snapshots, at: tuple[int, int], mos
     return Advance(Slice(snapshot, seq, piece.upto), progress, piece.upto, piece.rows, piece.bytes)
 
 
+def _behind_expiry(
+    lake: Lake, view: View, through: Mapping[str, int], source: Snapshots, most: Most
+) -> Advance | None:
+    """Somebody has expired the snapshot that the view had read up to. Where one flow of one stream feeds
+    the source, what came since is what has a greater `_seq`: it is read like a history."""
+    carrying = [progress for progress in source.progress.values() if progress.through]
+    if source.current is None or len(carrying) != 1 or len(carrying[0].through) != 1 or len(through) != 1:
+        raise Expired(
+            f"the snapshot of {view.trigger.binding.table} up to which {view.id} has read was expired from outside, "
+            "and several flows feed that table: what came since cannot be told apart"
+        )
+    return _history(lake, view, source, (source.current.id, _seq_of(through)), most)
+
+
 def _tail(source: Snapshots, snapshot: int, most_rows: int) -> Advance | None:
     """The snapshots after `snapshot`, as many as hold about `most_rows` appended rows."""
     start = source.index(snapshot) + 1
@@ -136,7 +156,7 @@ def _tail(source: Snapshots, snapshot: int, most_rows: int) -> Advance | None:
     return Advance(Appended(snapshot, upto), Progress(Tail(upto), through), _seq_of(through), rows)
 
 
-def _through(source: Snapshots, snapshot: int) -> dict[str, int]:
+def _through(source: Snapshots, snapshot: int) -> Mapping[str, int]:
     """Per stream, the batch up to which the source was complete at a snapshot: the least of the
     flows that carry the stream."""
     through: dict[str, int] = {}
@@ -146,5 +166,5 @@ def _through(source: Snapshots, snapshot: int) -> dict[str, int]:
     return through
 
 
-def _seq_of(through: dict[str, int]) -> int:
+def _seq_of(through: Mapping[str, int]) -> int:
     return last_seq(max(through.values(), default=0))

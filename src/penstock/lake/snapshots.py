@@ -45,12 +45,14 @@ class Snapshot:
 @dataclass(frozen=True, slots=True)
 class Snapshots:
     """The current line of a table's snapshots, oldest first. `rows`, `bytes` and `files` are those of
-    the newest."""
+    the newest. `aside` are those that are kept (by a tag) though the line to them is cut: snapshots in
+    between were expired."""
 
     line: tuple[Snapshot, ...] = ()
     rows: int = 0
     bytes: int = 0
     files: int = 0
+    aside: tuple[Snapshot, ...] = ()
 
     @property
     def current(self) -> Snapshot | None:
@@ -62,8 +64,15 @@ class Snapshots:
         return progress_at(self.line, len(self.line) - 1)
 
     def at(self, snapshot: int) -> Mapping[str, Progress]:
-        """Of every flow, as of a snapshot of the line. Raises KeyError for another one."""
+        """Of every flow, as of a snapshot. Raises KeyError for one that is not there."""
+        kept = next((each for each in self.aside if each.id == snapshot), None)
+        if kept is not None and kept.progress is not None:
+            return kept.progress
         return progress_at(self.line, self.index(snapshot))
+
+    def has(self, snapshot: int) -> bool:
+        """Whether the line holds the snapshot."""
+        return any(each.id == snapshot for each in reversed(self.line))
 
     def index(self, snapshot: int) -> int:
         """The position of a snapshot in the line. Raises KeyError where it is not in it."""
@@ -86,15 +95,18 @@ def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Sn
     newest = found.current_snapshot() if found is not None else None
     if found is None or newest is None:
         return Snapshots()
-    parsed = {snapshot.id: snapshot for snapshot in known.line} if known else {}
+    parsed = {snapshot.id: snapshot for snapshot in (*known.line, *known.aside)} if known else {}
     by_id = {snapshot.snapshot_id: snapshot for snapshot in found.metadata.snapshots}
     line: list[Snapshot] = []
     step: IcebergSnapshot | None = newest
     while step is not None:
         line.append(parsed.get(step.snapshot_id) or _parse(step))
         step = by_id.get(step.parent_snapshot_id) if step.parent_snapshot_id is not None else None
+    within = {each.id for each in line}
+    aside = tuple(parsed.get(id) or _parse(each) for id, each in by_id.items() if id not in within)
     totals = (_total(newest, key) for key in ("total-records", "total-files-size", "total-data-files"))
-    return Snapshots(tuple(reversed(line)), *totals)
+    rows, size, files = totals
+    return Snapshots(tuple(reversed(line)), rows, size, files, aside)
 
 
 def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:
