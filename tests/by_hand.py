@@ -17,7 +17,7 @@ from penstock.flow.segments import Segments
 from penstock.flow.stepper import Limits, Stepper
 from penstock.flow.work import Work, work_of
 from penstock.lake import tables
-from penstock.lake.query import run_query
+from penstock.lake.query import Most, run_query
 from penstock.lake.read import Latest, rejected, relation
 from penstock.lake.recorded import Recorded
 from penstock.lake.session import Lake
@@ -27,6 +27,7 @@ from penstock.model.manifest import Binding, Manifest
 from penstock.parse.load import load_files
 from penstock.plan.plan import PlanOptions, make_plan
 from penstock.plan.steps import CreateTable
+from penstock.sql.placeholders import put_in
 from penstock.sql.transpile import compile_sql
 from penstock.state.batches import Batches
 from penstock.state.database import open_database
@@ -77,9 +78,10 @@ class ByHand:
         """Forget all that is in memory."""
         self.registry = Registry(self.lake)
         self.arrivals = Arrivals(self.batches.heads())
+        recorded = Recorded(partial(tables.load, self.lake), MadeTables(self.database))
         self.stepper = Stepper(
             self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database),
-            self.arrivals, Pace(Rate(), lambda: 0.0), Recorded(partial(tables.load, self.lake), MadeTables(self.database)),
+            self.arrivals, Pace(Rate(), lambda: 0.0), recorded,
         )  # fmt: skip
 
     @property
@@ -108,7 +110,7 @@ class ByHand:
         of = self.deployments[deployment - 1]
         query = compile_sql(load_files(of.files).project, Text(text, Location("query")), "clickhouse")
         relations = {read.placeholder: relation(_bound(of.manifest, read.datasource), Latest()) for read in query.reads}
-        return run_query(self.lake.spark, query.sql, query.columns, relations).rows
+        return run_query(self.lake.spark, put_in(query.sql, relations), query.columns, Most(60.0, 10**6, 2**30)).rows
 
     def read(self, name: str, columns: Iterable[str], deployment: int = 1) -> list[tuple[object, ...]]:
         """Rows of a data source (or quarantine) as a deployment sees them; `columns` are Spark SQL."""

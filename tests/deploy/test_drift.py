@@ -14,7 +14,7 @@ from penstock.deploy.drift import Drift, find, problems
 from penstock.errors import InvalidProject
 from penstock.lake import tables
 from penstock.lake.names import qualified
-from penstock.lake.recorded import Drifted
+from penstock.lake.recorded import LOOK_COUNTS, Drifted
 from penstock.lake.settle import settle_rows
 from penstock.plan.values import Plan
 
@@ -69,6 +69,8 @@ class World:
         return [each.difference.kind for each in self.drifts(name)]
 
     def stopped(self, name: str) -> bool:
+        """Whether its flows are kept from going on; a look at the table counts for a second."""
+        time.sleep(LOOK_COUNTS)
         try:
             self.recorded.verify([self.table(name)])
         except Drifted:

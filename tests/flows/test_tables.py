@@ -8,10 +8,10 @@ import itertools
 import pytest
 from pyspark.sql import DataFrame
 
-from penstock.lake import tables
 from penstock.flow.registry import Registry
+from penstock.lake import tables
 from penstock.lake.commit import Overtaken, append, place
-from penstock.lake.history import next_slice
+from penstock.lake.history import Most, next_slice
 from penstock.lake.names import qualified
 from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress, read_snapshots
@@ -136,7 +136,7 @@ def test_slices_hold_each_row_once(lake: Lake, table: str, most_rows: int) -> No
     put(lake, table, [8], 5)
     after, seen = -1, []
     while True:
-        piece = next_slice(lake, table, snapshot, after, most_rows)
+        piece = next_slice(lake, table, snapshot, after, Most(most_rows, 2**40))
         rows = lake.spark.sql(
             f"SELECT a FROM {qualified(table)} VERSION AS OF {snapshot} WHERE _seq > {after} AND _seq <= {piece.upto}"
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.application import HOST
 from penstock.deploy.options import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.settings import ServerSettings, Settings, SparkSettings
@@ -41,6 +42,5 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
 
 @pytest.fixture(scope="session")
 def host(pipeline: Pipeline) -> Host:
-    made = Host()
-    made.opened(pipeline)
-    return made
+    HOST.opened(pipeline)
+    return HOST

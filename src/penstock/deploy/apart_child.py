@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -102,10 +103,8 @@ class Child:
         """Tell it to end, and end it if it does not."""
         self.ended = True
         assert self._process.stdin is not None, "it was asked for"
-        try:
+        with suppress(OSError):  # it is gone already
             self._process.stdin.close()
-        except OSError:
-            pass  # it is gone already
         threading.Thread(target=self._insist, name="apart end", daemon=True).start()
 
     def _insist(self) -> None:
@@ -120,8 +119,6 @@ class Child:
 
     def _tell(self, line: bytes) -> None:
         assert self._process.stdin is not None, "it was asked for"
-        try:
+        with suppress(OSError, ValueError):  # it is gone, or told to end; who reads what it says will know
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
-        except (OSError, ValueError):
-            pass  # it is gone, or told to end; whoever reads what it says will know

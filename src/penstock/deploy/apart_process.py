@@ -109,9 +109,9 @@ class _Filling:
         """The flows into the tables. Manifests may change while this runs."""
         running = [each for each in self._deployments.in_state(*RUNNING) if not each.paused]
         for work in work_of(running):
-            if work.table in self._order.tables and self._order.deployment in work.deployments:
-                if isinstance(work.run, (Copy, View)):
-                    yield work
+            ours = work.table in self._order.tables and self._order.deployment in work.deployments
+            if ours and isinstance(work.run, (Copy, View)):
+                yield work
 
     def _fills(self, work: Work) -> bool:
         """Whether the flow's history is not complete."""

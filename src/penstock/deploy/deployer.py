@@ -24,7 +24,7 @@ from penstock.deploy.stepcodec import step_to_json
 from penstock.deploy.sweep import let_go, sweep
 from penstock.deploy.undo import undo, undone
 from penstock.deploy.words import PROMOTE
-from penstock.errors import InvalidProject, PenstockError, Problem
+from penstock.errors import InvalidProject, PenstockError, Problem, Unavailable
 from penstock.flow.view import Diverged
 from penstock.lake.history import column_bytes
 from penstock.model.deployment import Deployment
@@ -34,6 +34,7 @@ from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.steps import Activate, CatchUp
 from penstock.plan.values import NOTHING, Candidate
 
+STORE_PAUSE = 2.0
 log = logging.getLogger("penstock.deploy")
 
 
@@ -205,7 +206,18 @@ class Deployer:
             thread.join()
 
     def _carry_out(self, id: int) -> None:
-        _logged(id, lambda: execute(self._core, id, lambda ready: self.promote(str(ready))))
+        _logged(id, lambda: self._execute(id))
+
+    def _execute(self, id: int) -> None:
+        """Go on with it, also after the state store was away for a while."""
+        while not self._core.scheduler.stopping:
+            try:
+                execute(self._core, id, lambda ready: self.promote(str(ready)))
+            except Unavailable as error:
+                log.warning("deployment %d waits: %s", id, error.message)
+                self._core.scheduler.wait(lambda: False, STORE_PAUSE)
+            else:
+                return
 
 
 def _logged(id: int, run: Callable[[], object]) -> None:

@@ -20,7 +20,7 @@ from penstock.deploy.core import Core
 from penstock.deploy.states import UNFINISHED, only
 from penstock.deploy.stepcodec import step_from_json
 from penstock.deploy.words import PROMOTE
-from penstock.errors import Failed, PenstockError, Problem
+from penstock.errors import Failed, PenstockError, Problem, Unavailable
 from penstock.faults import reached
 from penstock.flow.copy import is_complete
 from penstock.flow.lag import behind
@@ -64,7 +64,8 @@ def unfinished(core: Core, deployment: Deployment) -> bool:
 
 def execute(core: Core, id: int, promote: Callable[[int], object]) -> None:
     """Run what the journal does not have as done: the steps up to `ready`, then the promotion, if
-    one was asked for. A failing step makes the deployment `failed`. Raises Stopped."""
+    one was asked for. A failing step makes the deployment `failed`. Raises Stopped, and Unavailable where
+    the state store does not answer: then it can be called again."""
     try:
         _wait_while_paused(core, id)
         if core.deployments.get(id).state == "planned":
@@ -80,7 +81,7 @@ def execute(core: Core, id: int, promote: Callable[[int], object]) -> None:
         for entry in left:
             if entry.step == PROMOTE:
                 _promote(core, id, entry, promote)
-    except Stopped:
+    except (Stopped, Unavailable):
         raise
     except Exception as error:
         if core.scheduler.stopping or core.deployments.get(id).state not in UNFINISHED:

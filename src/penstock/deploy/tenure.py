@@ -16,7 +16,7 @@ from pathlib import Path
 
 from penstock.deploy.hosts import this_host
 from penstock.deploy.owner import LOOK, STALL, Process
-from penstock.errors import Conflict, Fenced
+from penstock.errors import Conflict, Fenced, Unavailable
 from penstock.state.lease import Holding, Lease
 
 BEAT = 2.0
@@ -32,8 +32,8 @@ def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[Holding], No
         if seen.free or _is_dead(seen, me) or time.monotonic() - since > STALL:
             try:
                 lease.take(seen, me)
-            except Fenced:
-                log.info("another server was faster, or the owner lives")
+            except (Fenced, Unavailable) as error:
+                log.info("the lease was not taken: %s", error.message)
             else:
                 return
         elif waiting is None:
@@ -42,9 +42,17 @@ def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[Holding], No
             waiting(seen)
             told = True
         time.sleep(LOOK)
-        now = lease.read()
+        now = _read(lease)
         if now != seen:
-            seen, since = now, time.monotonic()
+            # A store that does not answer says nothing about the owner.
+            seen, since = now or seen, time.monotonic()
+
+
+def _read(lease: Lease) -> Holding | None:
+    try:
+        return lease.read()
+    except Unavailable:
+        return None
 
 
 def described(home: Path, server: Process, url: str) -> Mapping[str, object]:
@@ -76,8 +84,8 @@ class Tenure:
         self._thread.join()
         try:
             self._lease.release()
-        except Fenced:
-            log.warning("another server has taken over already")
+        except (Fenced, Unavailable) as error:
+            log.warning("the lease is not let go: %s", error.message)
 
     def _run(self) -> None:
         while not self._stop.wait(BEAT):

@@ -189,10 +189,18 @@ class Scheduler:
                 if work.priority in priorities and work.table not in taken and self._due(work, now)
             ]
             candidates.sort(key=lambda work: self._last.get(work.key, 0.0))
-            found = next((work for work in candidates if self._stepper.has_more(work)), None)
+            found = next((work for work in candidates if self._has_more(work)), None)
             if found is not None:
                 return found
         return None
+
+    def _has_more(self, work: Work) -> bool:
+        """Looking can fail as well: the catalog may be away."""
+        try:
+            return self._stepper.has_more(work)
+        except Exception as error:
+            self._failures[work.key] = self._failed(work, error)
+            return False
 
     def _due(self, work: Work, now: float) -> bool:
         failure = self._failures.get(work.key)
@@ -230,6 +238,9 @@ class Scheduler:
         before = self._failures.get(work.key)
         attempts = before.attempts + 1 if before else 1
         log.warning("step of %s into %s failed (attempt %d)", work.flow, work.table, attempts, exc_info=error)
-        self._stepper.recover(work)
+        try:
+            self._stepper.recover(work)
+        except Exception:
+            log.warning("%s is looked at again with the next step", work.table, exc_info=True)
         wait = min(2.0 ** (attempts - 1), LONGEST_WAIT)
         return Failure(self._explain(error), attempts, time.monotonic() + wait)

@@ -113,6 +113,7 @@ class Stepper:
 
     def recover(self, work: Work) -> None:
         """After a failed step: what is in the table is the truth."""
+        self._registry.forget(work.table)
         self._registry.refresh(work.table)
         if isinstance(work.run, LandingTable):
             self._mended.discard(work.table)

@@ -51,7 +51,8 @@ def create_table(lake: Lake, table: Table) -> None:
     hidden = [f"{SEQ} BIGINT"] + ([f"{REJECTS} STRING"] if table.lands else [])
     partition = f" PARTITIONED BY ({', '.join(map(_transform, table.partition))})" if table.partition else ""
     properties = ", ".join(f"'{key}'='{value}'" for key, value in PROPERTIES.items())
-    _change(lake, 
+    _change(
+        lake,
         f"CREATE TABLE IF NOT EXISTS {qualified(table.id)} ({', '.join(fields + hidden)}) USING iceberg{partition}"
         f" TBLPROPERTIES ({properties})"
     )

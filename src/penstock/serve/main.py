@@ -114,7 +114,8 @@ def _say_waiting(owner: Record | None) -> None:
 
 
 def _say_held(seen: Holding) -> None:
-    message = f"a server on {seen.owner.get('host')} owns this warehouse; waiting until it ends or shows no sign of life"
+    who = f"a server on {seen.owner.get('host')}"
+    message = f"{who} owns this warehouse; waiting until it ends or shows no sign of life"
     _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import psutil
 
@@ -27,10 +28,8 @@ def when_ended(process: int, then: Callable[[], None]) -> None:
     """Call `then` in a thread of its own when the process has ended."""
 
     def wait() -> None:
-        try:
+        with suppress(psutil.NoSuchProcess):
             psutil.Process(process).wait()
-        except psutil.NoSuchProcess:
-            pass
         then()
 
     threading.Thread(target=wait, name="watch spark", daemon=True).start()

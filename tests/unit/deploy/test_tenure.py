@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,8 +27,8 @@ def lease_of(folder: Path) -> Lease:
 
 
 @pytest.fixture
-def me(tmp_path: Path) -> Iterator[dict[str, object]]:
-    yield dict(described(tmp_path, Process.of(os.getpid()), "http://b"))
+def me(tmp_path: Path) -> dict[str, object]:
+    return dict(described(tmp_path, Process.of(os.getpid()), "http://b"))
 
 
 @pytest.fixture(autouse=True)

@@ -41,7 +41,9 @@ def landing(of: DataSource) -> Landing:
 
 
 @given(st.sampled_from(TYPES), st.sampled_from(TYPES), st.booleans(), st.booleans())
-def test_what_is_called_lossless_is_refused_by_no_row(now: str, before: str, new_default: bool, old_default: bool) -> None:
+def test_what_is_called_lossless_is_refused_by_no_row(
+    now: str, before: str, new_default: bool, old_default: bool
+) -> None:
     defaults = {"UInt8": " DEFAULT 1", "String": " DEFAULT 'z'"}
     new = source(now, defaults.get(now, "") if new_default else "")
     old = source(before, defaults.get(before, "") if old_default else "")

@@ -182,13 +182,12 @@ class MemoryPipeline:
         tables = {name: {"table": name, "rows": len(rows)} for name, rows in self.rows.items()}
         late = [{"table": "flights", "flow": "landing.flights", "stream": "flights", "batches": 2}]
         running = [
-            {
-                "id": each.id, "name": each.name, "state": each.state, "paused": each.paused, "tables": tables,
-                "behind": late, "filling": [], "waits": None,
-            }  # fmt: skip
+            {"id": each.id, "name": each.name, "state": each.state, "paused": each.paused, "tables": tables}
+            | {"behind": late, "filling": [], "waits": None}
             for each in self._deployments
         ]
-        return {"streams": {"flights": len(self.rows["flights"])}, "deployments": running, "failures": [], "damaged": [], "drift": []}
+        wrong: dict[str, object] = {"failures": [], "damaged": [], "drift": []}
+        return {"streams": {"flights": len(self.rows["flights"])}, "deployments": running, **wrong}
 
     def close(self) -> None:
         self.ready = False

@@ -85,7 +85,8 @@ def test_what_keeps_the_pipeline_from_opening_ends_the_server(
         raise fault
 
     monkeypatch.setattr("penstock.serve.process.Pipeline", fail)
+    listener = socket.create_server(("127.0.0.1", 0))
+    process = ServerProcess(Settings(), tmp_path, own(tmp_path, None, int), listener, store(tmp_path))
     with pytest.raises(PenstockError) as caught:
-        listener = socket.create_server(("127.0.0.1", 0))
-        ServerProcess(Settings(), tmp_path, own(tmp_path, None, int), listener, store(tmp_path)).run()
+        process.run()
     assert "no disk" in caught.value.message or "does not open" in caught.value.message

@@ -15,6 +15,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
 from starlette.testclient import TestClient
 
+from fuzz.application import HOST
 from penstock.deploy.pipeline import Pipeline
 from penstock.serve.app import create_app
 from penstock.serve.host import Host
@@ -22,14 +23,13 @@ from penstock.serve.host import Host
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("PENSTOCK_FUZZ_EXAMPLES", "8"))
 LONGEST_SECONDS = 20.0
-SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", create_app(Host()))
+SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", create_app(HOST))
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
 SECRETS: dict[str, str] = {}
 
 
 @pytest.fixture
 def admin(host: Host, pipeline: Pipeline) -> dict[str, str]:
-    SCHEMA.app = create_app(host)
     if "admin" not in SECRETS:
         SECRETS["admin"] = pipeline.tokens.create("fuzz", ("admin",))
     return {"Authorization": f"Bearer {SECRETS['admin']}"}

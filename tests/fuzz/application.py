@@ -1,0 +1,7 @@
+"""The host of the fuzzed application: schemathesis wants the application before there is a pipeline."""
+
+from __future__ import annotations
+
+from penstock.serve.host import Host
+
+HOST = Host()
