@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-fast check fuzz golden chaos bench-plan bench-bridge clean
+.PHONY: help demo test test-fast check fuzz golden chaos bench-plan bench-bridge bench-backfill clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ bench-plan: ## What each migration case moves, beside other ways (Spark, some mi
 bench-bridge: ## What a bridged column costs when it is read (Spark, some minutes); writes bench/results/bridge.md
 	@scripts/bootstrap test
 	@$(VENV)/python bench/bridge.py --write
+
+bench-backfill: ## A table of 10 GB copied with a 2 GB driver, and killed once (Spark, half an hour); writes bench/results/backfill.md
+	@scripts/bootstrap test
+	@$(VENV)/python bench/backfill.py --write
 
 clean: ## Remove all that the other commands made in this folder
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

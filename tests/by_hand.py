@@ -11,10 +11,11 @@ from pathlib import Path
 from penstock.errors import Location
 from penstock.flow.arrivals import Arrivals
 from penstock.flow.lag import behind
+from penstock.flow.limits import Limits
 from penstock.flow.pace import Pace, Rate
 from penstock.flow.registry import Registry
 from penstock.flow.segments import Segments
-from penstock.flow.stepper import Limits, Stepper
+from penstock.flow.stepper import Stepper
 from penstock.flow.work import Work, work_of
 from penstock.lake import tables
 from penstock.lake.query import Most, run_query

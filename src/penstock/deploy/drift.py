@@ -8,10 +8,10 @@ table is changed here; what a crash kept Penstock from recording of its own chan
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from penstock.deploy.regularly import Regularly
 from penstock.deploy.states import OVER
 from penstock.errors import Conflict, Problem
 from penstock.lake.differences import Difference
@@ -104,25 +104,20 @@ def tables_of(manifest: Manifest) -> set[str]:
     return {table.id for table in manifest.tables} | read | copied
 
 
-class Watch:
+class Watch(Regularly):
     """A thread that looks each minute, tells the log what is new and what is over, and keeps the last
     findings for `status`."""
 
     def __init__(self, look: Callable[[], tuple[Drift, ...]], save: Callable[[], None]):
+        super().__init__("drift", INTERVAL)
         self._look = look
         self._save = save
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="drift", daemon=True)
         self.found: tuple[Drift, ...] = ()
 
     def start(self) -> None:
         """Look now (raises what the catalog raises), then each minute."""
         self.look()
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
+        super().start()
 
     def look(self) -> tuple[Drift, ...]:
         """Look now."""
@@ -136,13 +131,6 @@ class Watch:
         self.found = found
         self._save()
         return found
-
-    def _run(self) -> None:
-        while not self._stop.wait(INTERVAL):
-            try:
-                self.look()
-            except Exception:  # the catalog may be away for a while; flows say so themselves
-                log.exception("looking for drift failed")
 
 
 def _name(table: str, users: Collection[Deployment]) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from penstock.flow.limits import Limits
 from penstock.flow.pace import Rate
-from penstock.flow.stepper import Limits
 from penstock.model.settings import Settings
 
 

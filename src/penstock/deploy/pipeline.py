@@ -239,6 +239,6 @@ def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, i
             {"table": each.table, "flow": each.flow, "stream": each.stream, "batches": each.head - each.at}
             for each in late
         ],
-        "filling": [each.data for each in fillings(core, deployment) if not each.done],
+        "filling": [each.data for each in fillings(core, deployment) if not each.done and each.all.rows],
         "waits": waits(core, deployment),
     }

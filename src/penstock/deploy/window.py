@@ -8,34 +8,25 @@ started is taken from the store's dates.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
 from penstock.deploy.core import Core
-from penstock.errors import PenstockError
+from penstock.deploy.regularly import Regularly
 
 PAUSE = 60.0
 log = logging.getLogger("penstock.deploy")
 
 
-class Window:
+class Window(Regularly):
     """Looks once a minute. `retire` is that of the deployer."""
 
     def __init__(self, core: Core, retire: Callable[[str], object]):
+        super().__init__("window", PAUSE)
         self._core = core
         self._retire = retire
         self._ages: dict[int, float] = {}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="window", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
 
     def look(self) -> None:
         """Retire the previous deployment if it is that old."""
@@ -52,12 +43,3 @@ class Window:
             stored = (datetime.now(timezone.utc) - self._core.deployments.get(id).updated_at).total_seconds()
             self._ages = {id: now - max(stored, 0.0)}
         return now - self._ages[id]
-
-    def _run(self) -> None:
-        while not self._stop.wait(PAUSE):
-            try:
-                self.look()
-            except PenstockError as error:
-                log.warning("the window of the previous deployment: %s", error.message)
-            except Exception:  # looked at again in a minute
-                log.exception("the window of the previous deployment")

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from typing_extensions import assert_never
@@ -21,6 +20,7 @@ from penstock.flow.arrivals import Arrivals
 from penstock.flow.copy import copy_slice, is_complete
 from penstock.flow.intact import Intact
 from penstock.flow.landing import LandingTable, land, last_step, mend_quarantine
+from penstock.flow.limits import Done, Limits
 from penstock.flow.meeting import Gathering, met_at
 from penstock.flow.pace import Pace
 from penstock.flow.registry import Registry
@@ -38,35 +38,7 @@ from penstock.model.manifest import Copy, View
 from penstock.state.batches import Batches
 from penstock.state.operations import Operation, Operations
 
-LEAST_ROWS = 1_000
 log = logging.getLogger("penstock.flow")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much one step takes at most, the least time between two commits to one table (each commit
-    costs metadata and files), and the seconds after which a step is cancelled."""
-
-    rows: int = 500_000
-    bytes: int = 64 * 2**20
-    seconds_between: float = 0.25
-    seconds: float = 600.0
-
-    def after(self, failures: int) -> Most:
-        """After steps that failed in a row the next is smaller: it may have been too much."""
-        return Most(max(self.rows >> failures, min(self.rows, LEAST_ROWS)), max(self.bytes >> failures, 1))
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What a step did: rows it appended, rows and bytes it read, whether those were a history, and rows it
-    put into a quarantine."""
-
-    rows: int
-    read_rows: int
-    read_bytes: int
-    history: bool = False
-    rejected: int = 0
 
 
 class Stepper:
