@@ -28,7 +28,8 @@ PATIENCE = 90.0
 BETWEEN = ("faults", "database", "commit")
 """Modules that write for others: who asked them is the place."""
 OURS = (
-    "flows", "settling", "deployment", "inbox", "fork", "apart", "sweep", "drift", "window", "outgrow", "call", "limited",
+    "flows", "settling", "deployment", "inbox", "fork", "apart", "sweep",
+    "drift", "window", "outgrow", "call", "limited",
 )  # fmt: skip
 SETTINGS = Settings(spark=SparkSettings(master="local[2]", driver_memory="1g"))
 

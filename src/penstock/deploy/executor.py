@@ -46,6 +46,8 @@ from penstock.plan.steps import (
 )  # fmt: skip
 from penstock.state.journal import Entry
 
+PATIENCE = 600.0
+"""Seconds that a promotion which was asked for with the deployment waits for it to catch up."""
 ATTEMPTS = 3
 """A flow of its own that fails so often in a row fails a deployment that is not ready yet."""
 log = logging.getLogger("penstock.deploy")
@@ -111,6 +113,9 @@ def _wait_while_paused(core: Core, id: int) -> None:
 def _promote(core: Core, id: int, entry: Entry, promote: Callable[[int], object]) -> None:
     """Once, whatever comes of it: a refused promotion is told and left to the user."""
     core.journal.mark(id, entry.ordinal, "intended")
+    manifest, most = core.deployments.get(id).manifest, core.settings.deploy.max_lag_seconds
+    # Rows came while histories were filled: let the flows catch up before it is refused for that.
+    core.scheduler.wait(lambda: core.lag(manifest) <= most, PATIENCE)
     if core.deployments.get(id).state == "ready":
         try:
             promote(id)

@@ -199,7 +199,8 @@ class Scheduler:
         try:
             return self._stepper.has_more(work)
         except Exception as error:
-            self._failures[work.key] = self._failed(work, error)
+            log.warning("%s into %s cannot be looked at", work.flow, work.table, exc_info=error)
+            self._failures[work.key] = self._failure(work, error)
             return False
 
     def _due(self, work: Work, now: float) -> bool:
@@ -235,12 +236,17 @@ class Scheduler:
         return self._staging_seconds if work.priority > PRIORITY["previous"] else None
 
     def _failed(self, work: Work, error: Exception) -> Failure:
-        before = self._failures.get(work.key)
-        attempts = before.attempts + 1 if before else 1
-        log.warning("step of %s into %s failed (attempt %d)", work.flow, work.table, attempts, exc_info=error)
+        failure = self._failure(work, error)
+        log.warning("step of %s into %s failed (attempt %d)", work.flow, work.table, failure.attempts, exc_info=error)
         try:
             self._stepper.recover(work)
         except Exception:
             log.warning("%s is looked at again with the next step", work.table, exc_info=True)
+        return failure
+
+    def _failure(self, work: Work, error: Exception) -> Failure:
+        """One more in a row; the wait until the next try doubles."""
+        before = self._failures.get(work.key)
+        attempts = before.attempts + 1 if before else 1
         wait = min(2.0 ** (attempts - 1), LONGEST_WAIT)
         return Failure(self._explain(error), attempts, time.monotonic() + wait)

@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -114,7 +115,8 @@ class ServerProcess:
         """Nothing runs without it: what was under way is noted, and the process begins anew."""
         if self._pipeline is not None and self._pipeline.ready and not self._web.should_exit:
             log.critical("Spark's process has ended (out of memory?); the server begins anew")
-            self._pipeline.spark_ended()
+            with suppress(PenstockError):  # a count that is lost only means one more try beside live
+                self._pipeline.spark_ended()
             rebirth(self._listener.getsockname()[1])
 
     def _fail(self, error: PenstockError) -> None:
