@@ -159,7 +159,7 @@ def test_postgres_is_gone_for_ten_seconds(server: Server, posted: list[int], pos
     over.set()
     producer.join(60)
     assert not producer.is_alive()
-    assert set(refused) == {503}
+    assert set(refused) <= {503}, "a call waits for the store, or is told that it is away"
     settled(lambda: is_exact(server, posted))
     post(server, posted, 4)
     is_exact(server, posted)

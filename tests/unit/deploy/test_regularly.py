@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from penstock.deploy.regularly import Regularly
+
+
+class Looks(Regularly):
+    """Fails every second time."""
+
+    def __init__(self) -> None:
+        super().__init__("looks", 0.01)
+        self.count = 0
+        self.enough = threading.Event()
+
+    def look(self) -> None:
+        self.count += 1
+        if self.count >= 5:
+            self.enough.set()
+        if self.count % 2:
+            raise OSError("away")
+
+
+def test_it_looks_again_and_again_whatever_comes_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    looks = Looks()
+    with caplog.at_level(logging.ERROR):
+        looks.start()
+        assert looks.enough.wait(10)
+        looks.stop()
+    seen = looks.count
+    assert any("looks: a look failed" in record.message for record in caplog.records)
+    assert not looks.enough.wait(0.05) or looks.count == seen
