@@ -105,7 +105,7 @@ def generate(pipeline: Pipeline, table: str, gigabytes: float) -> tuple[int, int
         first = 10**7 * ROWS_PER_BATCH + rows
         core.lake.bulk.sql(
             f"INSERT INTO {qualified(table)} (id, code, noise, _seq) SELECT CAST(id AS DECIMAL(20, 0)), "
-            f"CAST(id % 1000 AS STRING), concat(uuid(), uuid(), uuid(), uuid(), uuid()), {first} + id - {rows} "
+            f"CAST(id % 1000 AS STRING), randstr(180), {first} + id - {rows} "
             f"FROM range({rows}, {rows + ROWS_PER_FILE}, 1, 1)"
         )
         rows += ROWS_PER_FILE

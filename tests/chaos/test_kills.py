@@ -102,6 +102,7 @@ def test_killed_while_a_deployment_is_carried_out(server: Server) -> None:
     settled(server, posted, "live", "staging")
 
 
+@pytest.mark.full
 def test_killed_while_a_view_is_made_anew_and_columns_are_settled(server: Server) -> None:
     """Version 3 is made under fire, and killed again when the first piece is settled."""
     assert server.until(server.deploy(V1, promote=True), "live") == "live"
@@ -121,6 +122,7 @@ def test_killed_while_a_view_is_made_anew_and_columns_are_settled(server: Server
     settled(server, producer.finish(), "live", "previous")
 
 
+@pytest.mark.full
 def test_killed_at_random(server: Server) -> None:
     """Kills at random moments of a deploy, promote, rollback, promote loop."""
     assert server.until(server.deploy(V1, promote=True), "live") == "live"
@@ -142,6 +144,7 @@ def test_killed_at_random(server: Server) -> None:
     settled(server, posted, "live", "previous" if server.state(second) == "live" else "staging")
 
 
+@pytest.mark.full
 def test_told_to_stop_while_a_deployment_is_carried_out(server: Server) -> None:
     """A kind stop is no failure of the deployment, whatever it waits for: it goes on after the start."""
     assert server.until(server.deploy(V1, promote=True), "live") == "live"

@@ -20,7 +20,7 @@ KINDS: tuple[Kind, ...] = ("copied", "bridged", "keyed")
 SPAN = {"promote": 55, "discard": 12}
 """About as many writes of the store, and changes of tables, as a walk has on each way. A sample beyond its
 end is a walk without a crash, and is compared all the same."""
-SAMPLES = 5
+SAMPLES = 4
 MOST = 250
 
 

@@ -18,7 +18,7 @@ from chaos.results import FULL, record
 from chaos.traffic import Operator, Reader
 from chaos.versions import marked
 
-RUNS, KILLS, VERSIONS = (range(50), 4, 2) if FULL else (range(2), 2, 1)
+RUNS, KILLS, VERSIONS = (range(50), 4, 2) if FULL else (range(1), 2, 1)
 TABLES = {
     "events": "SELECT count() AS rows, uniqExact(id) AS different, sum(id) AS total FROM events",
     "per_user": "SELECT countMerge(events) AS rows, countMerge(events) AS different, sumMerge(ids) AS total"

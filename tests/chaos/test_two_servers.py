@@ -41,7 +41,7 @@ def shared(folder: Path) -> str:
     )
 
 
-@pytest.fixture(params=["one folder", "two folders"])
+@pytest.fixture(params=["one folder", pytest.param("two folders", marks=pytest.mark.full)])
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Server, Server]]:
     """The owner and the one that waits. With two folders the one that waits cannot end the owner."""
     if request.param == "one folder":

@@ -23,6 +23,7 @@ from penstock.flow.view import Diverged
 from penstock.model.settings import Settings
 from penstock.state.attempts import Attempts
 
+REST = 1.0
 DEATHS = 3
 """So often in a row may a child end in the middle of a flow's step; then the flow has failed."""
 log = logging.getLogger("penstock.deploy")
@@ -137,18 +138,35 @@ class Apart:
                 if self._stopping:
                     return
                 deployment, wanted = next(iter(self._wanted.items()))
-                child = Child(self._around.home, self._order(deployment, wanted))
-                self._running = (deployment, child)
             try:
-                complete = self._follow(child)
-            finally:
-                with self._changed:
-                    self._running = None
-                    self._changed.notify_all()
-            if complete or self._stillborn >= DEATHS:
+                over = self._fill(deployment, wanted)
+            except Exception:  # the catalog may be away; the tables know how far they are
+                log.exception("the process that fills tables for deployment %d", deployment)
+                over = False
+            if over and self._wanted.get(deployment) == wanted:
                 self.end(deployment)
-            elif not child.ended:
-                time.sleep(1.0)  # it died: whatever it was, it may be over in a moment
+            elif not self._stopping:
+                time.sleep(REST)
+
+    def _fill(self, deployment: int, wanted: Wanted) -> bool:
+        """One child, from its start to its end. Returns whether there is nothing left to do here: the
+        tables are complete, or no child gets as far as a step."""
+        with self._changed:
+            if self._wanted.get(deployment) != wanted or self._halted:
+                return False
+            child = Child(self._around.home, self._order(deployment, wanted))
+            self._running = (deployment, child)
+        try:
+            complete = self._follow(child)
+        finally:
+            with self._changed:
+                self._running = None
+                self._changed.notify_all()
+        if self._stillborn >= DEATHS:
+            self._stillborn = 0
+            log.error("no process gets as far as a step for deployment %d: apart.log says why", deployment)
+            return True
+        return complete
 
     def _order(self, deployment: int, wanted: Wanted) -> Order:
         around, tables = self._around, tuple(sorted(wanted.tables))
@@ -188,5 +206,4 @@ class Apart:
         deaths = self._around.attempts.deaths[step]
         log.warning("the process of %s into %s has ended (%d times)", step[1], step[0], deaths)
         message = f"its Spark process ended in the middle of a step, {deaths} times in a row (out of memory?)"
-        attempts = deaths if deaths < DEATHS else max(deaths, DEATHS)
-        self._around.scheduler.report(step, Failure(message, attempts, time.monotonic() + 1.0))
+        self._around.scheduler.report(step, Failure(message, deaths, time.monotonic() + REST))
