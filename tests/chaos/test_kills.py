@@ -77,6 +77,7 @@ def test_killed_at_every_kind_of_commit(server: Server) -> None:
     settled(server, producer.finish(), "live")
 
 
+@pytest.mark.full
 def test_killed_while_a_deployment_is_carried_out(server: Server) -> None:
     """Version 2 is made under fire: at a journal write, at its activation, during the copy, at the
     switch."""
