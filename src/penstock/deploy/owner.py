@@ -24,7 +24,7 @@ from penstock.errors import Conflict
 
 LOCK, RECORD = "owner.lock", "server.json"
 JVM_GRACE = 5.0
-STALL = 30.0
+STALL = 20.0
 """Seconds without a sign of life after which an owner is taken for dead or stopped."""
 LOOK = 0.2
 
