@@ -15,7 +15,7 @@ import pytest
 
 from chaos.crashing import Producer, Server
 from chaos.results import FULL, record
-from chaos.traffic import Operator, Reader
+from chaos.traffic import PATIENCE, Operator, Reader
 from chaos.versions import marked
 
 RUNS, KILLS, VERSIONS = (range(50), 4, 2) if FULL else (range(1), 2, 1)
@@ -42,7 +42,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     made.stop()
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", RUNS)
 def test_kills_at_random(server: Server, seed: int) -> None:
     started = time.monotonic()
@@ -55,7 +55,7 @@ def test_kills_at_random(server: Server, seed: int) -> None:
     for worker in (*readers, operator):
         worker.start()
     children = sum(kill(server, moments, operator) for _ in range(KILLS))
-    operator.join(240)
+    operator.join(PATIENCE)
     operator.finish()
     posted = producer.finish()
     lost, doubled = compared(server, posted)

@@ -16,6 +16,9 @@ import httpx
 from chaos.crashing import Server
 from chaos.versions import SUMMARY, marked
 
+PATIENCE = 600.0
+"""Seconds for one step of the operator: each kill in it costs a start of Java, on a busy machine half a minute."""
+
 Answer = dict[str, object]
 
 
@@ -113,7 +116,7 @@ class Operator(Worker):
         self._go(lambda: self._state(name) == "live", lambda: self._promote(name))
 
     def _go(self, there: Callable[[], bool], call: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + PATIENCE
         while not there():
             assert time.monotonic() < deadline, f"{self._states()} after {self.steps} steps"
             if self.asked_to_stop.is_set():
