@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 
 log = logging.getLogger("penstock.deploy")
 
 
-class Regularly:
+class Regularly(ABC):
     """Subclasses say what `look` does."""
 
     def __init__(self, name: str, seconds: float):
@@ -20,8 +21,9 @@ class Regularly:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
+    @abstractmethod
     def look(self) -> object:
-        raise NotImplementedError
+        """Once; called by the thread, and by whoever wants to know now."""
 
     def start(self) -> None:
         self._thread.start()
