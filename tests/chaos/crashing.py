@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import httpx
@@ -123,6 +123,18 @@ class Server:
             assert time.monotonic() < deadline, f"deployment {id} stays {state}"
             time.sleep(0.2)
         return state
+
+
+def served(folder: Path, files: Mapping[str, str]) -> Iterator[Server]:
+    """A server over a folder with these files, ready; it is stopped at the end."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    made = Server(folder)
+    made.start()
+    made.ready()
+    yield made
+    made.stop()
 
 
 class Producer(threading.Thread):

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chaos.crashing import Server
+from chaos.crashing import Server, served
 from chaos.results import record
 from chaos.versions import V1
 
@@ -49,14 +49,7 @@ def misbehaving(view: str) -> dict[str, str]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    made = Server(tmp_path)
-    for path, text in V1.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
-    made.start()
-    made.ready()
-    yield made
-    made.stop()
+    yield from served(tmp_path, V1)
 
 
 @pytest.mark.timeout(600)

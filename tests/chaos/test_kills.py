@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chaos.crashing import Producer, Server
+from chaos.crashing import Producer, Server, served
 from chaos.versions import QUERIES, V1, V2, V3, row
 
 
@@ -41,14 +41,7 @@ def settled(server: Server, posted: int, *deployments: str) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    made = Server(tmp_path)
-    for path, text in V1.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
-    made.start()
-    made.ready()
-    yield made
-    made.stop()
+    yield from served(tmp_path, V1)
 
 
 def restart_with(server: Server, fault: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from chaos.crashing import Producer, Server
+from chaos.crashing import Producer, Server, served
 from chaos.results import FULL, record
 from chaos.traffic import PATIENCE, Operator, Reader
 from chaos.versions import marked
@@ -32,14 +32,7 @@ def row(number: int) -> dict[str, object]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    made = Server(tmp_path)
-    for path, text in marked(1).items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
-    made.start()
-    made.ready()
-    yield made
-    made.stop()
+    yield from served(tmp_path, marked(1))
 
 
 @pytest.mark.timeout(1800)

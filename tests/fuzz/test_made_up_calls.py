@@ -49,3 +49,10 @@ def test_the_server_is_still_right(host: Host, admin: dict[str, str]) -> None:
     assert client.post("/v0/events?name=flights&wait=true", content=b'{"carrier": "DL", "delay": 9}').status_code == 200
     query = "SELECT count() AS n FROM flights WHERE carrier = 'DL'"
     assert client.post("/v0/sql", content=query).json()["data"] == [{"n": 1}]
+
+
+@pytest.mark.parametrize("ref", ["³", "٣", "9" * 30, "9" * 5000, "-1", "1e3"])
+def test_a_deployment_nobody_has_is_not_found(host: Host, admin: dict[str, str], ref: str) -> None:
+    client = TestClient(create_app(host), headers=admin)
+    assert client.get("/v0/sql", params={"q": "SELECT 1", "deployment": ref}).status_code == 404
+    assert client.get(f"/v1/deployments/{ref}").status_code == 404

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from penstock.deploy.apart import Apart
 from penstock.deploy.readers import Readers
+from penstock.digits import whole_number
 from penstock.errors import Conflict, NotFound, did_you_mean
 from penstock.flow.arrivals import Arrivals
 from penstock.flow.lag import Behind, behind
@@ -30,6 +31,8 @@ from penstock.state.deployments import Deployments
 from penstock.state.journal import Journal
 from penstock.state.operations import Operations
 from penstock.state.pointer import Pointer
+
+MOST_IDS = 2**31 - 1  # what Postgres takes for an id
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +122,9 @@ class Core:
                 return self.deployments.get(found)
             case "staging":
                 return self._staging()
-            case _ if ref.isdigit():
-                return self.deployments.get(int(ref))
+        number = whole_number(ref)
+        if number is not None and number <= MOST_IDS:
+            return self.deployments.get(number)
         named = [each for each in self.deployments.list() if each.name == ref]
         if not named:
             known = ["live", "staging", "previous", *(each.name for each in self.deployments.list())]

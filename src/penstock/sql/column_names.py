@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from penstock.digits import whole_number
 from penstock.sql.tokens import CALL_MARK
 from penstock.sql.tree import call_name, call_parts
 
@@ -52,11 +53,12 @@ def _negated(node: exp.Expr) -> str:
 
 def _place(node: exp.Expr) -> str:
     """A place in an array; the parser has taken 1 off a literal one."""
-    if isinstance(node, exp.Literal) and node.name.isdigit() and not node.args.get("is_string"):
-        return str(int(node.name) + 1)
-    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and node.this.name.isdigit():
-        return str(1 - int(node.this.name))
-    return _shown(node)
+    negative = isinstance(node, exp.Neg)
+    literal = node.this if negative else node
+    number = whole_number(literal.name) if isinstance(literal, exp.Literal) else None
+    if number is None or (literal.args.get("is_string") and not negative):
+        return _shown(node)
+    return str(1 - number if negative else number + 1)
 
 
 def _of_cast(node: exp.Expr) -> str:

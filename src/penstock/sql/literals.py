@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.digits import whole_number
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.supertypes import supertype
@@ -21,8 +22,9 @@ UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", 
 def literal(tr: Translator, node: exp.Expr) -> Typed:
     if node.args.get("is_string"):
         return text(node.name)
+    whole = whole_number(node.name)
     try:
-        return integer(int(node.name)) if node.name.isdigit() else floating(float(node.name))
+        return integer(whole) if whole is not None else floating(float(node.name))
     except ValueError:
         raise tr.refused(node, "invalid-literal", f"`{node.name}` is no number") from None
 
@@ -100,11 +102,18 @@ def interval(tr: Translator, node: exp.Expr) -> Typed:
     if unit not in UNITS:
         raise tr.refused(node, "unsupported-syntax", f"unknown interval unit `{unit}`", "SECOND … YEAR")
     value = tr.translate(node.this)
-    if isinstance(value.constant, str) and value.constant.lstrip("-").isdigit():
-        value = integer(int(value.constant))
+    if isinstance(value.constant, str):
+        value = _counted(value)
     if not isinstance(value.bare, t.Int):
         raise tr.refused(node, "wrong-argument-type", f"INTERVAL needs an integer, this is {value.type}")
     return Typed(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit)
+
+
+def _counted(value: Typed) -> Typed:
+    """The number that a text literal is, as in INTERVAL '3' DAY."""
+    written = str(value.constant)
+    number = whole_number(written.removeprefix("-"))
+    return value if number is None else integer(-number if written.startswith("-") else number)
 
 
 def common(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:

@@ -12,6 +12,7 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from penstock.digits import whole_number
 from penstock.sql.tokens import closing
 
 _TEXTS = (TokenType.STRING, TokenType.IDENTIFIER)
@@ -101,7 +102,7 @@ def _is_safe_cast(tokens: list[Token], place: int) -> bool:
     if len(value) != 1 or value[0].token_type not in (TokenType.NUMBER, TokenType.NULL):
         return to in ("STRING", "BINARY") or [each.text.upper() for each in value] == ["ARRAY", "(", ")"]
     wide = (len(value[0].text) <= 9 and to in ("INT", "BIGINT", "FLOAT", "DOUBLE")) or to == "DECIMAL(20,0)"
-    whole = wide and value[0].text.isdecimal()
+    whole = wide and whole_number(value[0].text) is not None
     return to == "STRING" or value[0].token_type == TokenType.NULL or whole or value[0].text == "0"
 
 

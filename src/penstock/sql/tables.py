@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from penstock.digits import whole_number
 from penstock.errors import did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
@@ -156,7 +157,8 @@ def _function(environment: Environment, node: exp.Table) -> Table:
     """numbers(n) and numbers(start, n)."""
     call = node.this
     _, arguments = call_parts(call)
-    values = [int(each.name) for each in arguments if isinstance(each, exp.Literal) and each.name.isdigit()]
+    found = [whole_number(each.name) if isinstance(each, exp.Literal) else None for each in arguments]
+    values = [each for each in found if each is not None]
     if call_name(call) != "numbers" or len(values) != len(arguments) or not 1 <= len(values) <= 2:
         message = f"the table function `{call_name(call)}` is not supported"
         raise refused(environment.text, node, "unknown-table", message, "numbers(n) is, with a literal")

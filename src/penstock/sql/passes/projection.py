@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.digits import whole_number
 from penstock.sql.block import Block, Item, Selected
 from penstock.sql.comparisons import connect
 from penstock.sql.problems import refused
@@ -73,9 +74,9 @@ def _key(value: Typed) -> str:
 
 def at_position(block: Block, node: exp.Expr) -> exp.Expr:
     """The select list's column for a literal place, else the node itself."""
-    if not isinstance(node, exp.Literal) or node.args.get("is_string") or not node.name.isdigit():
+    place = whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
+    if place is None:
         return node
-    place = int(node.name)
     if not 1 <= place <= len(block.selected):
         message = f"position {place} is not in the select list of {len(block.selected)} columns"
         raise refused(block.environment.text, node, "unknown-column", message)
