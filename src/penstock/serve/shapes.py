@@ -37,6 +37,8 @@ PROBLEM = an_object(
     hint={"type": ["string", "null"]},
 )
 ERROR = an_object(error=TEXT, code=TEXT, documentation=TEXT, problems=a_list(PROBLEM))
+EVENT = an_object(event={"enum": ["state", "progress", "lag"]}, data=TEXT)
+"""One server-sent event; its data is a JSON object."""
 COUNT: Json = {"type": "integer", "minimum": 0}
 ROWS = an_object(
     meta=a_list(an_object(name=TEXT, type=TEXT)),
@@ -126,7 +128,7 @@ SHAPES: Mapping[tuple[str, str], Shape] = {
     ("GET", "/v1/deployments/{ref}"): Shape("Show a deployment", answers=ONE),
     ("DELETE", "/v1/deployments/{ref}"): Shape("Discard a deployment", answers=ONE),
     ("GET", "/v1/deployments/{ref}/events"): Shape(
-        "What a deployment does", answers={"200": {"text/event-stream": TEXT}}
+        "What a deployment does", answers={"200": {"text/event-stream": EVENT}}
     ),
     ("POST", "/v1/deployments/{ref}/set-live"): Shape("Make a deployment live", answers=ONE),
     ("POST", "/v1/deployments/{ref}/retire"): Shape("Give up a deployment that was live", answers=ONE),
