@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-fast check fuzz golden chaos bench-plan bench-bridge bench-backfill clean
+.PHONY: help demo test test-fast check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,11 +35,17 @@ fuzz: ## The server under made-up calls and bodies, at length (PENSTOCK_FUZZ_EXA
 	@scripts/bootstrap test
 	@PENSTOCK_FUZZ_EXAMPLES=$${PENSTOCK_FUZZ_EXAMPLES:-300} $(VENV)/python -m pytest -q --timeout=3600 tests/fuzz tests/unit/serve/test_schema.py
 
+fuzz-sql: ## Made-up SQL on ClickHouse and here, until one differs (PENSTOCK_SQL_QUERIES a round, 2000 unless set)
+	@scripts/bootstrap test
+	@while PENSTOCK_SQL_SEED=$$(date +%s%N | cut -c7-16) $(VENV)/python -m pytest -q -x --timeout=3600 \
+		tests/differential/test_generated.py; do :; done
+
 golden: ## Write the golden files anew; read the diff before you commit it
 	@scripts/bootstrap test
 	@$(VENV)/python -m pytest tests/golden --update-golden
 	@$(VENV)/python scripts/planning_docs.py
 	@$(VENV)/python scripts/deployment_docs.py
+	@$(VENV)/python scripts/sql_docs.py
 
 bench-plan: ## What each migration case moves, beside other ways (Spark, some minutes); writes bench/results/plan.md
 	@scripts/bootstrap test
@@ -52,6 +58,10 @@ bench-bridge: ## What a bridged column costs when it is read (Spark, some minute
 bench-backfill: ## A table of 10 GB copied with a 2 GB driver, and killed once (Spark, half an hour); writes bench/results/backfill.md
 	@scripts/bootstrap test
 	@$(VENV)/python bench/backfill.py --write
+
+bench-sql: ## ClickHouse SQL compiled, beside Spark SQL by hand (Spark, some minutes); writes bench/results/sql.md
+	@scripts/bootstrap test
+	@$(VENV)/python bench/sql.py --write
 
 clean: ## Remove all that the other commands made in this folder
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

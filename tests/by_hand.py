@@ -19,7 +19,7 @@ from penstock.flow.stepper import Stepper
 from penstock.flow.work import Work, work_of
 from penstock.lake import tables
 from penstock.lake.query import Most, run_query
-from penstock.lake.read import Latest, rejected, relation
+from penstock.lake.read import Latest, merged, rejected, relation
 from penstock.lake.recorded import Recorded
 from penstock.lake.session import Lake
 from penstock.model.datasource import Text
@@ -110,7 +110,10 @@ class ByHand:
         """The answer to a query in ClickHouse's SQL, as a deployment gives it."""
         of = self.deployments[deployment - 1]
         query = compile_sql(load_files(of.files).project, Text(text, Location("query")), "clickhouse")
-        relations = {read.placeholder: relation(_bound(of.manifest, read.datasource), Latest()) for read in query.reads}
+        relations = {}
+        for read in query.reads:
+            binding = _bound(of.manifest, read.datasource)
+            relations[read.placeholder] = merged(binding) if read.final else relation(binding, Latest())
         return run_query(self.lake.spark, put_in(query.sql, relations), query.columns, Most(60.0, 10**6, 2**30)).rows
 
     def read(self, name: str, columns: Iterable[str], deployment: int = 1) -> list[tuple[object, ...]]:

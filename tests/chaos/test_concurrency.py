@@ -7,18 +7,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
+from chaos import life
 from chaos.points import Laboratory
 from chaos.truth import Kind
 from chaos.versions import KEYED, V3
 from chaos.walk import Walk, check
+from penstock.deploy.expiry import Expiry
 from penstock.deploy.options import DeployOptions
 from penstock.errors import Conflict
 from penstock.lake import tables
 from penstock.lake.names import CATALOG, NAMESPACE
+from penstock.model.settings import MaintenanceSettings
 
 COMPACT = "CALL {catalog}.system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'))"
 EXPIRE = (
@@ -125,6 +129,35 @@ def test_expiry_during_a_whole_walk(laboratory: Laboratory, kind: Kind) -> None:
     """The same with the procedure that forgets all snapshots but the newest, and those that are held."""
     with laboratory.alive(kind) as walk:
         walk_under(walk, EXPIRE)
+
+
+TIDY = replace(
+    life.SETTINGS,
+    maintenance=MaintenanceSettings(interval_seconds=86_400, compact_files=2, snapshot_seconds=0, inbox_seconds=0),
+)
+
+
+@pytest.mark.parametrize("kind", ["bridged", pytest.param("copied", marks=pytest.mark.full)])
+def test_own_maintenance_during_a_whole_walk(
+    laboratory: Laboratory, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that the server does in the background, all the while, as sharp as it goes beside queries of a second."""
+    monkeypatch.setattr(Expiry, "safe", 5.0)
+    monkeypatch.setattr(life, "SETTINGS", TIDY)
+    with laboratory.alive(kind) as walk:
+        kinds: set[str] = set()
+        with meanwhile(lambda: tidy_up(walk, kinds)) as failures:
+            walk.whole()
+        assert not failures, [str(each)[:2000] for each in failures]
+        check(walk)
+        assert {"compaction", "trim"} <= kinds
+
+
+def tidy_up(walk: Walk, kinds: set[str]) -> None:
+    maintenance = walk.pipeline._maintenance
+    maintenance._due.clear()
+    maintenance.look()
+    kinds.update(maintenance.counts.done)
 
 
 def is_ready(walk: Walk, id: int) -> bool:

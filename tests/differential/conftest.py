@@ -39,3 +39,12 @@ def spark_session() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def spark(spark_session: SparkSession) -> Spark:
     return Spark(spark_session)
+
+
+@pytest.fixture(scope="session")
+def quick(spark: Spark) -> Spark:
+    """A session that compiles no code for queries over six rows, as the one for small steps."""
+    session = spark.session.newSession()
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    return Spark(session)

@@ -5,23 +5,19 @@ A query that ClickHouse refuses must be refused here or fail on Spark.
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
+from tests.differential.compare import by_text, plain, statements
 from tests.differential.engines import ClickHouse, Spark, same
 
 from penstock.errors import InvalidQuery
 
-FILES = sorted((Path(__file__).parent / "queries").glob("*.sql"))
-QUERIES = [
-    (file.stem, query.strip())
-    for file in FILES
-    for query in re.split(r";\s*\n", re.sub(r"(?m)^--.*$", "", file.read_text()))
-    if query.strip()
-]
+HERE = Path(__file__).parent
+GOLDEN = [path for path in (HERE.parent / "golden" / "sql").rglob("*.sql") if not path.name.endswith(".spark.sql")]
+FILES = [*sorted((HERE / "queries").glob("*.sql")), *sorted(GOLDEN)]
+QUERIES = [(file.stem, query) for file in FILES for query in statements(file.read_text(encoding="utf-8"))]
 
 pytestmark = pytest.mark.spark
 
@@ -37,19 +33,10 @@ def test_same_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) 
     query = spark.compile(sql)
     ours = spark.rows(query)
     if "ORDER BY" not in sql.upper():
-        ours, theirs = sorted(ours, key=_key), sorted(theirs, key=_key)
-    assert [_plain(str(of)) for _, of in query.columns] == list(map(_plain, types))
+        ours, theirs = by_text(ours), by_text(theirs)
+    assert [plain(str(of)) for _, of in query.columns] == list(map(plain, types))
     assert len(ours) == len(theirs)
     different = [(mine, their) for mine, their in zip(ours, theirs, strict=True) if not same(mine, their)]
     assert not different
-    if family == "clauses":
+    if family.startswith("clauses"):
         assert [name for name, _ in query.columns] == names
-
-
-def _key(row: tuple[object, ...]) -> str:
-    return json.dumps(row, sort_keys=True, default=str)
-
-
-def _plain(of: str) -> str:
-    """LowCardinality is a hint, which functions keep in ClickHouse and lose here."""
-    return re.sub(r"LowCardinality\(((Nullable\()?[A-Za-z0-9]+\)?)\)", r"\1", of)

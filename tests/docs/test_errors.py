@@ -27,6 +27,8 @@ def codes(tree: ast.Module) -> Iterator[str]:
                 yield from filter(None, map(_text, given))
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if "refuse" in name:
                 yield from (code for code in map(_text, node.args) if code and "-" in code)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in ("Fault", "fault"):
+                yield from (code for code in map(_text, node.args) if code and "-" in code)
             case ast.ClassDef():
                 yield from _codes_of_class(node)
 

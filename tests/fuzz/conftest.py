@@ -22,6 +22,11 @@ FILES = {
     'ENGINE "AggregatingMergeTree"\nENGINE_SORTING_KEY carrier\n',
     "to_daily.pipe": "NODE n\nSQL >\n    SELECT carrier, countState() AS n FROM flights GROUP BY carrier\n"
     "TYPE materialized\nDATASOURCE daily\n",
+    "chosen.pipe": "NODE n\nSQL >\n    %SELECT {{ String(s, 'd') }} AS s, {{ Int64(i, 1) }} AS i,"
+    " {{ Float64(f, 2) }} AS f,"
+    " {{ Array(a, 'String', 'x,y') }} AS a FROM flights WHERE carrier != {{ raw }}"
+    "{% if defined(d) %} AND toDate({{ Date(d) }}) > '2020-01-01' {% end %}"
+    " AND delay < {{ Int32(n, 9) }} LIMIT {{ UInt8(limit, 5) }}\nTYPE endpoint\n",
     "top.pipe": "NODE n\nSQL >\n    SELECT carrier, max(delay) AS worst FROM flights GROUP BY carrier\nTYPE endpoint\n",
 }
 

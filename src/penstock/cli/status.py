@@ -32,6 +32,9 @@ def status(session: Session) -> None:
         page.print(f"{told}: {each['damage']}", style="red", markup=False)
     for drift in found["drift"]:
         page.print(f"{drift['message']} ({drift['hint']})", style="red" if drift["stops"] else "yellow", markup=False)
+    for each in found["maintenance"]["failing"]:
+        told = f"{each['kind']} of {each['table'] or 'the warehouse'} failed, is tried again: {each['message']}"
+        page.print(told, style="yellow", markup=False)
 
 
 def _show(deployment: Json) -> None:

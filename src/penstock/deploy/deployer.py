@@ -27,6 +27,7 @@ from penstock.deploy.words import PROMOTE
 from penstock.errors import InvalidProject, PenstockError, Problem, Unavailable
 from penstock.flow.view import Diverged
 from penstock.lake.history import column_bytes
+from penstock.lake.shared import shortened
 from penstock.model.deployment import Deployment
 from penstock.parse.load import load_files
 from penstock.plan.explain import plan_to_json
@@ -168,7 +169,10 @@ class Deployer:
             snapshots = self._core.registry.snapshots(table.id)
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes, snapshots.files)
         project = load_files(live.files).project
-        return Live(project, live.manifest, sizes, self._columns(), candidates=self._candidates(live.id))
+        return Live(
+            project, live.manifest, sizes, self._columns(), candidates=self._candidates(live.id),
+            shortened=shortened(self._core.lake, [each.table for each in live.manifest.bindings if each.keeps]),
+        )  # fmt: skip
 
     def _candidates(self, base: int) -> tuple[Candidate, ...]:
         """The other deployments against the same live version that have begun."""

@@ -19,9 +19,10 @@ from penstock.deploy.drift import Watch, find
 from penstock.deploy.events import Event, events, fillings, waits
 from penstock.deploy.ingest import Receipt
 from penstock.deploy.landed import landed
+from penstock.deploy.maintenance import Maintenance
 from penstock.deploy.opened import inbox_of, limits_of, rate_of, state_url
 from penstock.deploy.options import DeployOptions
-from penstock.deploy.reader import Reader, anything
+from penstock.deploy.reader import NONE, Reader, anything
 from penstock.deploy.readers import Readers
 from penstock.deploy.settling import Settler, share_of
 from penstock.deploy.window import Window
@@ -51,6 +52,7 @@ from penstock.state.made_tables import MadeTables
 from penstock.state.operations import Operations
 from penstock.state.pointer import Pointer
 from penstock.state.tokens import Tokens
+from penstock.template.frame import Parameter
 
 MOST_DAMAGED = 50
 
@@ -80,6 +82,8 @@ class Pipeline:
         self._settler.start()
         self._window = Window(core, self._deployer.retire)
         self._window.start()
+        self._maintenance = Maintenance(core, self._batches, inbox_of(settings, home))
+        self._maintenance.start()
 
     def _made(self, settings: Settings, home: Path) -> Core:
         database, lake = self._database, open_lake(settings, home)
@@ -113,6 +117,7 @@ class Pipeline:
     def close(self) -> None:
         """Keep what was posted, end the steps under way, stop Spark."""
         self._inbox.close()
+        self._maintenance.stop()
         self._window.stop()
         self._settler.stop()
         self._watch.stop()
@@ -130,11 +135,18 @@ class Pipeline:
         """Until the receipt's rows are queryable in live, in every table below. Raises Timeout."""
         return ingest.wait(self._core, receipt, timeout)
 
-    def sql(self, text: str, deployment: str, may: Callable[[str], bool] = anything) -> Result:
-        """Answer a SELECT of what may be read. Raises InvalidQuery, NotFound, Forbidden, Timeout, TooLarge."""
-        return self._reader.sql(text, deployment, may)
+    def sql(
+        self,
+        text: str,
+        deployment: str,
+        may: Callable[[str], bool] = anything,
+        parameters: Mapping[str, Parameter] = NONE,
+    ) -> Result:
+        """Answer a SELECT of what may be read; `parameters` are for one that is a template. Raises InvalidQuery,
+        InvalidRequest, NotFound, Forbidden, Timeout, TooLarge."""
+        return self._reader.sql(text, deployment, may, parameters)
 
-    def endpoint(self, name: str, parameters: Mapping[str, str], deployment: str) -> Result:
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], deployment: str) -> Result:
         """Answer an endpoint. Raises NotFound, InvalidRequest, InvalidQuery."""
         return self._reader.endpoint(name, parameters, deployment)
 
@@ -195,6 +207,7 @@ class Pipeline:
                 for each in self._batches.condemned(MOST_DAMAGED)
             ],
             "drift": [each.as_json() for each in self._watch.found],
+            "maintenance": self._maintenance.counts.as_json(),
         }
 
     def spark_ended(self) -> None:

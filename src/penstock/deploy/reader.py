@@ -9,32 +9,45 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from penstock.deploy.core import Core
-from penstock.errors import Forbidden, InvalidRequest, Location, NotFound, Problem, did_you_mean
+from penstock.deploy.given import given_secrets
+from penstock.errors import Forbidden, Location, NotFound, did_you_mean
 from penstock.lake.query import Most, Result, run_query, session_for
 from penstock.lake.read import Latest, merged, rejected, relation
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.pipe import Dialect
+from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.parse.load import load_files
 from penstock.sql.placeholders import put_in
 from penstock.sql.query import Query, Read
 from penstock.sql.transpile import compile_pipe, compile_sql, names_read
+from penstock.template.frame import Given, Parameter
+from penstock.template.pipes import names_in
 
 MOST_COMPILED = 64
+MOST_ASKED = 512
+"""So many different calls are kept compiled, of each deployment."""
+NONE: Mapping[str, Parameter] = {}
+
+
+Asked: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
+"""An endpoint and the parameters of its own that a call gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A deployment's project, the dialect of its SQL and, as they are asked for, its endpoints."""
+    """A deployment's project, the dialect of its SQL and, as they are asked for, its endpoints: the names of
+    their parameters, and what they compile to by the values of these."""
 
     project: Project
     dialect: Dialect
-    endpoints: dict[str, Query] = field(default_factory=dict)
+    endpoints: dict[Asked, Query] = field(default_factory=dict)
+    parameters: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 def anything(name: str) -> bool:
@@ -49,28 +62,42 @@ class Reader:
         self._core = core
         self._compiled: dict[int, Compiled] = {}
         server = core.settings.server
+        self._secrets = given_secrets()
         self._most = Most(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
 
-    def sql(self, text: str, ref: str, may: Callable[[str], bool] = anything) -> Result:
+    def sql(
+        self, text: str, ref: str, may: Callable[[str], bool] = anything, parameters: Mapping[str, Parameter] = NONE
+    ) -> Result:
         """Run a SELECT over the data sources, quarantines and pipes of a deployment that may be read. A pipe is
         a grant of its own: what it reads need not be allowed."""
+        given = Given("call", parameters, self._secrets)
         with self._reading(ref) as deployment:
             compiled, asked = self._of(deployment), Text(text, Location("query"))
-            for name in sorted(names_read(compiled.project, asked, compiled.dialect)):
+            for name in sorted(names_read(compiled.project, asked, compiled.dialect, given)):
                 if not may(name):
                     raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
-            return self._run(compile_sql(compiled.project, asked, compiled.dialect), deployment.manifest)
+            return self._run(compile_sql(compiled.project, asked, compiled.dialect, given), deployment.manifest)
 
-    def endpoint(self, name: str, parameters: Mapping[str, str], ref: str) -> Result:
-        """Run an endpoint of a deployment."""
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> Result:
+        """Run an endpoint of a deployment. Parameters that it does not have are left aside."""
         with self._reading(ref) as deployment:
             compiled = self._of(deployment)
-            if name not in compiled.endpoints:
-                compiled.endpoints[name] = _compile(compiled.project, name)
-            for unknown in sorted(parameters):
-                message = f"endpoint `{name}` has no parameter `{unknown}`"
-                raise InvalidRequest(message, [Problem("unknown-parameter", message)])
-            return self._run(compiled.endpoints[name], deployment.manifest)
+            return self._run(self._endpoint(compiled, name, parameters), deployment.manifest)
+
+    def _endpoint(self, compiled: Compiled, name: str, parameters: Mapping[str, Parameter]) -> Query:
+        pipe = _pipe(compiled.project, name)
+        known = compiled.parameters.get(name)
+        if known is None:
+            known = compiled.parameters[name] = names_in(compiled.project, pipe)
+        own = {key: value for key, value in sorted(parameters.items()) if key in known}
+        asked = (name, tuple(own.items()))
+        found = compiled.endpoints.get(asked)
+        if found is None:
+            found = compile_pipe(compiled.project, pipe, Given("call", own, self._secrets))
+            if len(compiled.endpoints) >= MOST_ASKED:
+                compiled.endpoints.clear()
+            compiled.endpoints[asked] = found
+        return found
 
     @contextmanager
     def _reading(self, ref: str) -> Iterator[Deployment]:
@@ -106,12 +133,12 @@ def _load(deployment: Deployment) -> Compiled:
     return Compiled(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
 
 
-def _compile(project: Project, name: str) -> Query:
+def _pipe(project: Project, name: str) -> Pipe:
     pipe = project.pipe(name)
     if pipe is None or pipe.endpoint is None:
         known = [each.name for each in project.pipes if each.endpoint is not None]
         raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, known))
-    return compile_pipe(project, pipe)
+    return pipe
 
 
 def _as_datasource(binding: Binding) -> DataSource:

@@ -37,10 +37,11 @@ class Registry:
         return known if known is not None else self.refresh(table)
 
     def refresh(self, table: str) -> Snapshots:
-        """Read the table's metadata again."""
-        now = read_snapshots(self._lake, table, self._known.get(table))
-        self._known[table] = now
-        return now
+        """Read the table's metadata again. One at a time: what was read last is what is known."""
+        with self.lock(table):
+            now = read_snapshots(self._lake, table, self._known.get(table))
+            self._known[table] = now
+            return now
 
     def forget(self, table: str) -> None:
         self._known.pop(table, None)
@@ -66,7 +67,7 @@ class Registry:
             # What came between was no flow: columns were settled, or somebody wrote from outside.
             before = now
             append(rows, table, progress, _newest(before))
-        return self.refresh(table).rows - before.rows
+        return _added(self.refresh(table), before)
 
     def place(self, table: str, progress: Mapping[str, Progress]) -> None:
         """Commit no row, and this progress as that of all the table's flows."""
@@ -76,6 +77,12 @@ class Registry:
     def mark(self, table: str, made: Mapping[str, Progress]) -> None:
         """Commit progress that was made without a row. Raises Overtaken."""
         self.place(table, {**self.snapshots(table).progress, **made})
+
+
+def _added(now: Snapshots, before: Snapshots) -> int:
+    """The rows that were appended since; what maintenance deleted meanwhile is not counted."""
+    known = {each.id for each in before.line}
+    return sum(each.added for each in now.line if each.appends and each.id not in known)
 
 
 def _newest(now: Snapshots) -> int | None:

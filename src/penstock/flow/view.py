@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
 from penstock.faults import reached
 from penstock.flow.registry import Registry
 from penstock.lake.history import Most, next_slice
 from penstock.lake.holds import hold, release
 from penstock.lake.names import quoted
-from penstock.lake.read import Appended, Latest, Part, Slice, relation
+from penstock.lake.read import Appended, Latest, Part, Slice, merged, relation, with_seq
 from penstock.lake.session import Lake
 from penstock.lake.snapshots import Progress, Snapshots
 from penstock.model.cursor import Batches, History, Tail
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, View, last_seq
 from penstock.model.types import String
+from penstock.sql.own_seq import with_own_seq
 from penstock.sql.placeholders import put_in
 
 SMALL = 50_000
@@ -62,11 +66,8 @@ def next_advance(lake: Lake, view: View, at: Progress | None, source: Snapshots,
 
 def advance(lake: Lake, registry: Registry, view: View, step: Advance) -> int:
     """Run one step and commit it. Returns the rows appended. The caller holds the target's lock."""
-    texts = {other.placeholder: relation(other.binding, Latest()) for other in view.others}
-    sql = put_in(view.sql, texts | {view.trigger.placeholder: relation(view.trigger.binding, step.part)})
     session = lake.spark if isinstance(step.part, Appended) and step.rows < SMALL else lake.bulk
-    rows = session.sql(sql).toDF(*view.fields)
-    rows = rows.selectExpr(*map(quoted, view.fields), f"CAST({step.seq} AS BIGINT) AS {SEQ}")
+    rows = _rows(session, view, step)
     if isinstance(step.part, Slice) and isinstance(step.progress.cursor, History):
         hold(lake, view.trigger.binding.table, step.part.snapshot, (view.table, view.id))
     added = registry.commit(rows, view.table, {view.id: step.progress})
@@ -74,6 +75,24 @@ def advance(lake: Lake, registry: Registry, view: View, step: Advance) -> int:
     if isinstance(step.part, Slice) and isinstance(step.progress.cursor, Tail):
         release(lake, view.trigger.binding.table, (view.table, view.id))
     return added
+
+
+def _rows(session: SparkSession, view: View, step: Advance) -> DataFrame:
+    """The rows of a step. Each carries the `_seq` of the row that it was made from, so that rows of one step
+    keep their order; where there is no such row (or Spark does not take the SQL for it), that of the step."""
+    texts = {other.placeholder: merged(other.binding) for other in view.others}
+    last = f"CAST({step.seq} AS BIGINT)"
+    own = with_own_seq(view.sql, view.trigger.placeholder)
+    if own is not None:
+        trigger = relation(with_seq(view.trigger.binding), step.part)
+        try:
+            rows = session.sql(put_in(own, texts | {view.trigger.placeholder: trigger})).toDF(*view.fields, SEQ)
+            return rows.selectExpr(*map(quoted, view.fields), f"least({SEQ}, {last}) AS {SEQ}")
+        except AnalysisException:
+            pass
+    trigger = relation(view.trigger.binding, step.part)
+    rows = session.sql(put_in(view.sql, texts | {view.trigger.placeholder: trigger})).toDF(*view.fields)
+    return rows.selectExpr(*map(quoted, view.fields), f"{last} AS {SEQ}")
 
 
 def resume(registry: Registry, view: View, met: int) -> None:

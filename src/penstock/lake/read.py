@@ -13,6 +13,7 @@ from typing import TypeAlias, Union
 
 from typing_extensions import assert_never
 
+from penstock.lake.merge import final
 from penstock.lake.names import qualified, quoted, text
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, mark
 from penstock.model.types import Int
@@ -62,20 +63,20 @@ def with_seq(binding: Binding) -> Binding:
 
 def merged(binding: Binding) -> str:
     """The rows that FINAL shows."""
-    rule = binding.merge
-    if rule is None:
+    if binding.merge is None:
         return relation(binding, Latest())
-    rows = relation(with_seq(binding), Latest())
-    first = ", ".join(f"{each} DESC" for each in (*([quoted(rule.version)] if rule.version else []), SEQ))
-    window = f"row_number() OVER (PARTITION BY {', '.join(rule.keys) or '1'} ORDER BY {first})"
-    columns = ", ".join(quoted(column.name) for column in binding.columns)
-    stays = f" AND {quoted(rule.deleted)} = 0" if rule.deleted else ""
-    return f"(SELECT {columns} FROM (SELECT *, {window} AS `_place` FROM {rows}) WHERE `_place` = 1{stays})"
+    columns = [(column.name, column.type) for column in binding.columns]
+    return final(binding.merge, columns, relation(with_seq(binding), Latest()))
 
 
 def kept(binding: Binding) -> str:
     """The condition for rows that have not expired, over physical columns."""
     return substitute(binding.keeps or "true", {column.name: _column(column) for column in binding.columns})
+
+
+def value(column: BoundColumn) -> str:
+    """What a column is, over physical columns."""
+    return _column(column)
 
 
 def rejected(binding: Binding, part: Part) -> str:

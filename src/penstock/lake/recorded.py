@@ -96,6 +96,13 @@ class Recorded:
         made, now = self._of(table), self._load(table)
         return made is None or (isinstance(now, Actual) and now.uuid == made.uuid)
 
+    def is_unsound(self) -> bool:
+        """Whether a table that was made is not there as it was: then files of it may be needed that nothing
+        refers to."""
+        with self._guard:
+            made = tuple(self._tables)
+        return any(each.stops for table in made for each in self.differences(table))
+
     def differences(self, table: str) -> tuple[Difference, ...]:
         """Of a table that should be there. One without a record differs only if it is not."""
         made = self._of(table)  # before the look: what is seen is then never older than the record

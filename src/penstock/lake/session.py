@@ -33,6 +33,8 @@ SPARK_CONF = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    # Iceberg would set it by itself when files are rewritten, but in one session only.
+    "spark.sql.catalog.default_rewrite_catalog": "org.apache.iceberg.spark.SparkRewriteTableCatalog",
     # Sketches of many groups at once; the default of 128 falls back to sorting.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
     # Live flows and backfills share the cores by pool, not by who came first.

@@ -5,7 +5,8 @@ deploy. Invariant: a manifest is immutable and self-contained: it holds every Sp
 reading and feeding its tables needs, so a restarted server runs it without planning again.
 
 Every physical table has the hidden column `_seq BIGINT` = batch number * 2**20 + row of the batch
-(rows of a materialized view carry the last `_seq` of the step that made them). Landing tables also
+(a row of a materialized view carries that of the row it was made from, at most the last `_seq` of the
+step that made it; a row made of many carries the latter). Landing tables also
 have `_rejects STRING`: the landing versions that do not accept the row, NULL where all do.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, Union
 
+from penstock.model.merging import Merge
 from penstock.model.types import Type
 
 SEQ = "_seq"
@@ -94,16 +96,6 @@ class Accepts:
     upto: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Replacing:
-    """Of rows with equal keys (Spark SQL over logical names) the one with the greatest version stays,
-    else the last one written; none if it is deleted."""
-
-    keys: tuple[str, ...]
-    version: str | None = None
-    deleted: str | None = None
-
-
 @dataclass(frozen=True)
 class Binding:
     """A logical name bound to a physical table. `keeps`, Spark SQL over logical names, is true for rows
@@ -114,7 +106,7 @@ class Binding:
     columns: tuple[BoundColumn, ...]
     accepts: tuple[Accepts, ...] = ()
     keeps: str | None = None
-    merge: Replacing | None = None
+    merge: Merge | None = None
 
     def column(self, name: str) -> BoundColumn | None:
         return self._by_name.get(name)

@@ -87,6 +87,23 @@ class InboxSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MaintenanceSettings:
+    """What is done in the background, and how often (`docs/maintenance.md`). All times are in seconds."""
+
+    interval_seconds: int = 30
+    compact_files: int = 32
+    compact_small_bytes: int = 33_554_432
+    compact_target_bytes: int = 134_217_728
+    compact_run_bytes: int = 1_073_741_824
+    snapshot_seconds: int = 600
+    ttl_seconds: int = 3_600
+    orphan_interval_seconds: int = 86_400
+    orphan_seconds: int = 259_200
+    inbox_seconds: int = 86_400
+    log_seconds: int = 2_592_000
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """A whole `penstock.toml`. `catalog` holds the properties of the Iceberg catalog (`type`,
     `uri`, `warehouse` …); empty is the embedded one."""
@@ -100,3 +117,4 @@ class Settings:
     flow: FlowSettings = FlowSettings()
     backfill: BackfillSettings = BackfillSettings()
     inbox: InboxSettings = InboxSettings()
+    maintenance: MaintenanceSettings = MaintenanceSettings()

@@ -141,11 +141,14 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A fixed row of values; each field has a type and may have a name."""
+    """A fixed row of values; each field has a type and may have a name. Without a field it is the type of what
+    has no value: ClickHouse's Nothing."""
 
     fields: tuple[tuple[str | None, Type], ...]
 
     def __str__(self) -> str:
+        if not self.fields:
+            return "Nothing"
         return f"Tuple({', '.join(f'{_quoted(name)} {of}' if name else str(of) for name, of in self.fields)})"
 
 

@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text, Token
 from penstock.parse.datafile import Entry, items, words
+from penstock.template.rendering import place_in
+from penstock.template.tree import is_template, read_template
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """What a resource or a node may be called."""
@@ -76,6 +78,14 @@ def invalid_name(name: str, what: str, location: Location) -> Problem:
     return Problem("invalid-name", f"`{name[:60]}` cannot be the name of {what}", location, hint)
 
 
+def template_problems(text: Text) -> list[Problem]:
+    """What is wrong with SQL that is a template, before it is rendered."""
+    if not is_template(text.text):
+        return []
+    return [fault.problem(place_in(text, fault.offset)) for fault in read_template(text.text).faults]
+
+
 def template_problem(location: Location) -> Problem:
-    """The problem of a value that is a template."""
-    return Problem("unsupported-template", "templates come in a later version", location, "write plain SQL")
+    """The problem of a value of a data source that is a template."""
+    hint = "templates are for the SQL of pipes; secrets belong to connections, which are not in this version"
+    return Problem("unsupported-template", "this directive cannot hold a template", location, hint)

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import Column
 from penstock.model.engine import ENGINES, Engine
-from penstock.model.types import Int, Type
+from penstock.model.types import Bool, Date, DateTime, DateTime64, Int, Type
 from penstock.parse.datafile import Entry
 from penstock.parse.keys import KeyPart, check_columns, check_sortable, expression, key_parts
 from penstock.parse.lexer import at_commas, lex
-from penstock.parse.places import part, place
+from penstock.parse.places import place
+from penstock.parse.ttl import ttl_rules
 
 _KEYS = ("ENGINE_PARTITION_KEY", "ENGINE_SORTING_KEY", "ENGINE_PRIMARY_KEY", "ENGINE_SAMPLING_KEY")
 _OF_EVERY_TREE = (*_KEYS, "ENGINE_TTL", "ENGINE_SETTINGS")
@@ -31,8 +32,13 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "VersionedCollapsingMergeTree": ("ENGINE_SIGN", "ENGINE_VERSION"),
 }
 _OF_TYPE: Mapping[str, Type] = {"ENGINE_SIGN": Int(8), "ENGINE_IS_DELETED": Int(8, signed=False)}
+_VERSIONS = (Int, Bool, Date, DateTime, DateTime64)
 _COLUMN_OPTIONS = ("ENGINE_VER", "ENGINE_IS_DELETED", "ENGINE_SIGN", "ENGINE_VERSION")
-_TTL_ACTIONS = ("WHERE", "TO", "GROUP", "RECOMPRESS", "SET")
+_ANSWERS_DIFFER = {
+    "allow_tuple_element_aggregation": "merges the elements of tuples",
+    "non_replicated_deduplication_window": "drops rows that are inserted again",
+}
+"""Settings that change what a query answers; all others are kept and change nothing."""
 
 ENGINE_KEYWORDS = (
     "ENGINE",
@@ -47,7 +53,9 @@ def parse_engine(directives: Mapping[str, Entry], columns: Sequence[Column], pro
     options = _parse_options(name, directives, problems)
     keys = {key: _parse_key(options, key, columns, problems) for key in _KEYS}
     named = {key: _parse_column(options, key, columns, problems) for key in _COLUMN_OPTIONS}
+    summed = _parse_key(options, "ENGINE_COLUMNS", columns, problems)
     problems.extend(_check_keys(keys, columns))
+    problems.extend(_check_summed(summed, columns, keys["ENGINE_SORTING_KEY"]))
     problems.extend(_check_named(options, named, keys["ENGINE_SORTING_KEY"]))
     return Engine(
         name=name,
@@ -61,7 +69,7 @@ def parse_engine(directives: Mapping[str, Entry], columns: Sequence[Column], pro
         is_deleted=_name_of(named["ENGINE_IS_DELETED"]),
         sign=_name_of(named["ENGINE_SIGN"]),
         version=_name_of(named["ENGINE_VERSION"]),
-        summed=tuple(key.text.text for key in _parse_key(options, "ENGINE_COLUMNS", columns, problems)),
+        summed=_texts(summed),
         locations=tuple((key, directives[key].location) for key in ENGINE_KEYWORDS if key in directives),
     )
 
@@ -154,6 +162,7 @@ def _check_named(
         if column is not None and wanted is not None and column.type != wanted:
             message = f"{key} needs a column of type {wanted}; `{column.name}` is {column.type}"
             yield Problem("engine-option", message, options[key].value.location)
+    yield from _check_versions(options, named)
     ver = named["ENGINE_VER"]
     for each in sorting:
         if ver is not None and each.text.text == ver.name:
@@ -162,24 +171,35 @@ def _check_named(
             yield Problem("invalid-key", message, each.text.location, hint)
 
 
+def _check_summed(
+    summed: Sequence[KeyPart], columns: Sequence[Column], sorting: Sequence[KeyPart]
+) -> Iterator[Problem]:
+    """ENGINE_COLUMNS are names of columns outside the sorting key."""
+    names, keys = {column.name for column in columns}, {each.text.text for each in sorting}
+    for each in summed:
+        if each.text.text in keys:
+            message = f"`{each.text.text}` is in the sorting key: it cannot be summed"
+            yield Problem("engine-option", message, each.text.location)
+        elif each.text.text not in names and all(name in names for name, _ in each.names):
+            message = f"ENGINE_COLUMNS are names of columns, not `{each.text.text}`"
+            yield Problem("engine-option", message, each.text.location)
+
+
+def _check_versions(options: Mapping[str, Entry], named: Mapping[str, Column | None]) -> Iterator[Problem]:
+    """A version is compared: ClickHouse takes whole numbers and times for it."""
+    for key in ("ENGINE_VER", "ENGINE_VERSION"):
+        column = named[key]
+        if column is not None and not isinstance(column.type, _VERSIONS):
+            message = f"{key} needs a whole number or a time; `{column.name}` is {column.type}"
+            yield Problem("engine-option", message, options[key].value.location, "such as UInt64 or DateTime")
+
+
 def _parse_ttl(entry: Entry | None, columns: Sequence[Column], problems: list[Problem]) -> str | None:
-    """The expression, without the DELETE that may stand behind it."""
-    if entry is None:
+    """The expression, without the DELETE that may stand behind it; all of them, where there are more."""
+    rules = ttl_rules(entry.value, columns, problems) if entry is not None else ()
+    if entry is None or not rules:
         return None
-    lexemes = lex(entry.value.text)
-    action = next((each for each in lexemes if each.kind == "word" and each.text.upper() in _TTL_ACTIONS), None)
-    if action is not None or len(list(at_commas(lexemes))) > 1:
-        hint = "one expression, such as `timestamp + INTERVAL 30 DAY`"
-        message = "ENGINE_TTL deletes whole rows by their age, nothing else, in this version"
-        problems.append(Problem("unsupported-ttl", message, entry.value.location, hint))
-        return None
-    ends = len(lexemes) > 2 and lexemes[-2].says("DELETE")
-    text = part(entry.value, 0, lexemes[-2].start) if ends else entry.value
-    found = expression(text, problems)
-    if found is None:
-        return None
-    problems.extend(check_columns(found, columns))
-    return text.text
+    return rules[0].until.text if len(rules) == 1 and rules[0].where is None else entry.value.text
 
 
 def _parse_settings(entry: Entry | None, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
@@ -189,7 +209,11 @@ def _parse_settings(entry: Entry | None, problems: list[Problem]) -> tuple[tuple
     settings: list[tuple[str, str]] = []
     for name, *rest in at_commas(lex(entry.value.text)):
         if name.kind == "word" and len(rest) > 2 and rest[0].says("="):
-            settings.append((name.text, "".join(each.value for each in rest[1:-1])))
+            value = "".join(each.value for each in rest[1:-1])
+            settings.append((name.text, value))
+            if name.text in _ANSWERS_DIFFER and value not in ("0", "false"):
+                message = f"the setting `{name.text}` is not supported: it {_ANSWERS_DIFFER[name.text]}"
+                problems.append(Problem("engine-option", message, place(entry.value, name.start), "leave it out"))
         else:
             where, hint = place(entry.value, name.start), "such as `index_granularity = 8192`"
             problems.append(Problem("engine-option", "expected `name = value, …` in ENGINE_SETTINGS", where, hint))

@@ -1,7 +1,7 @@
 """The directives of one NODE to a `Node`.
 
 In: the entries from a NODE up to the next. Out: a `Node`, or None where it has no SQL to run.
-Called by pipe. Invariant: a node that is given has a name and SQL that is no template.
+Called by pipe. Invariant: a node that is given has a name and SQL; if that is a template, one that can be read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from penstock.errors import Problem, did_you_mean
 from penstock.model.pipe import Endpoint, Kind, Materialized, Node, Standard
 from penstock.parse.datafile import Entry
-from penstock.parse.directives import parse_name, parse_text, single, template_problem
+from penstock.parse.directives import parse_name, parse_text, single, template_problems
 
 NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE")
 _COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
@@ -37,10 +37,9 @@ def parse_node(entries: Sequence[Entry], problems: list[Problem]) -> Node | None
         place = sql.location if sql else head.location
         problems.append(Problem("missing-directive", f"the node `{head.value.text}` needs SQL", place, "write `SQL >`"))
         return None
-    if sql.value.text.lstrip().startswith("%"):
-        problems.append(template_problem(sql.value.location))
-        return None
-    if name is None:
+    faults = template_problems(sql.value)
+    problems.extend(faults)
+    if name is None or faults:
         return None
     return Node(name, sql.value, kind, parse_text(directives.get("DESCRIPTION")), head.location)
 

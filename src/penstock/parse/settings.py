@@ -18,6 +18,7 @@ from penstock.model.settings import (
     DeploySettings,
     FlowSettings,
     InboxSettings,
+    MaintenanceSettings,
     ServerSettings,
     Settings,
     SparkSettings,
@@ -156,6 +157,7 @@ def _strategies(value: Any) -> dict[str, str]:
 
 
 _MANY = 10**12
+_YEARS = 100 * 366 * 86_400
 _TABLES: Mapping[str, Callable[..., Any]] = {
     "server": ServerSettings,
     "spark": SparkSettings,
@@ -164,6 +166,7 @@ _TABLES: Mapping[str, Callable[..., Any]] = {
     "flow": FlowSettings,
     "backfill": BackfillSettings,
     "inbox": InboxSettings,
+    "maintenance": MaintenanceSettings,
 }
 _ROOT: Checks = {
     "dialect": _dialect,
@@ -194,4 +197,17 @@ _ROOT: Checks = {
         "own_process_bytes": _between(0, _MANY * 1000),
     },
     "inbox": {"folder": _text, "min_free_bytes": _between(0, _MANY), "max_pending_bytes": _between(1, _MANY)},
+    "maintenance": {
+        "interval_seconds": _between(1, 86_400),
+        "compact_files": _between(2, 100_000),
+        "compact_small_bytes": _between(1, _MANY),
+        "compact_target_bytes": _between(1, _MANY),
+        "compact_run_bytes": _between(1, _MANY),
+        "snapshot_seconds": _between(0, _YEARS),
+        "ttl_seconds": _between(1, _YEARS),
+        "orphan_interval_seconds": _between(1, _YEARS),
+        "orphan_seconds": _between(3_600, _YEARS),
+        "inbox_seconds": _between(0, _YEARS),
+        "log_seconds": _between(3_600, _YEARS),
+    },
 }

@@ -17,9 +17,10 @@ from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.types import nullable
 from penstock.plan.diff import kind_of
+from penstock.plan.templated import check_pipe
 from penstock.sql.query import Read, View
 from penstock.sql.spark_types import UnknownState, spark_type, zero
-from penstock.sql.transpile import cast_sql, compile_expression, compile_pipe, compile_view
+from penstock.sql.transpile import cast_sql, compile_expression, compile_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +83,14 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
             continue
         try:
             view = _view(project, pipe)
-            reads[pipe.name] = reads_of(view) if view else compile_pipe(project, pipe).reads
+            checked = check_pipe(project, pipe) if view is None else None
+            reads[pipe.name] = reads_of(view) if view else checked.reads if checked else ()
         except InvalidQuery as error:
             failed.add(pipe.name)
             problems += _problems(error, pipe.location)
         else:
             views |= {pipe.name: view} if view else {}
+            problems += checked.problems if checked else ()
     sources = [source for source in project.datasources if only is None or source.name in only]
     defaults, wrong = _defaults(sources)
     compiled = Compiled(project, views, reads, defaults, frozenset(failed), (*problems, *wrong))

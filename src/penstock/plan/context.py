@@ -102,6 +102,12 @@ class Context:
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         return tuple(sorted(each for each in triggers if self.done[each].forgets))
 
+    def shortened(self, name: str) -> tuple[str, ...]:
+        """The sources of a data source's views of which live's table lacks expired rows: they went through."""
+        triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
+        live = {each: self.live.manifest.binding(each) for each in triggers}
+        return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))
+
     def price(self, views: Iterable[View]) -> Size | None:
         """What computing views from the beginning reads: the columns that they use of their sources'
         rows."""

@@ -36,9 +36,6 @@ from penstock.plan.values import NOTHING, Hidden
 from penstock.plan.wording import counted
 from penstock.sql.spark_types import spark_type
 
-ENGINES = ("MergeTree", "AggregatingMergeTree", "ReplacingMergeTree", "Null")
-"""Engines whose rows are stored as they come and merged by the query that reads them."""
-
 
 def plan_datasource(context: Context, name: str) -> Outcome:
     """What becomes of a data source of the next version."""
@@ -46,8 +43,7 @@ def plan_datasource(context: Context, name: str) -> Outcome:
     assert source is not None, "asked for data sources of the project only"
     run = context.running(name)
     outcome = create(context, source) if run is None else _existing(context, run, source)
-    outcome = _read_by_engine(context, source, outcome)
-    return replace(outcome, problems=(*_engine_problems(source), *outcome.problems))
+    return _read_by_engine(context, source, outcome)
 
 
 def _existing(context: Context, run: Running, source: DataSource) -> Outcome:
@@ -210,6 +206,10 @@ def _lost_history(context: Context, case: Case) -> Iterator[Problem]:
         message = f"`{name}` would be made anew from `{source}`, which does not keep its rows: {rows} would be lost"
         hint = "`FORWARD_QUERY > SELECT *` keeps them; `--allow-destructive-operations` begins with what arrives"
         yield Problem("history-lost", message, case.way.new.location, hint)
+    for source in context.shortened(name):
+        message = f"`{name}` would be made anew from `{source}`, of which expired rows were deleted"
+        hint = "`FORWARD_QUERY > SELECT *` keeps it; `--allow-destructive-operations` makes it of the rows there are"
+        yield Problem("history-lost", message, case.way.new.location, hint)
 
 
 def destructive(message: str, location: Location) -> Problem:
@@ -233,15 +233,3 @@ def _read_by_engine(context: Context, source: DataSource, outcome: Outcome) -> O
     place = source.engine.location("ENGINE_TTL") or source.location
     hidden = Hidden(source.name, run.binding, f"NOT ({substitute(kept.keeps, now)})", place)
     return replace(outcome, binding=bound, problems=problems, hides=hidden)
-
-
-def _engine_problems(source: DataSource) -> Iterator[Problem]:
-    if source.engine.name not in ENGINES:
-        yield Problem(
-            "unsupported-engine",
-            f"engine {source.engine.name} of `{source.name}` is not in this version",
-            source.engine.location("ENGINE") or source.location,
-            f"there is: {', '.join(ENGINES)}",
-        )
-
-

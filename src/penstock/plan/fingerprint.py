@@ -12,6 +12,7 @@ from penstock.model.project import Project
 from penstock.plan.normal import normal
 from penstock.sql.query import Query
 from penstock.sql.transpile import compile_pipe, compile_view
+from penstock.template.pipes import is_templated
 
 
 def same_query(before: Project, after: Project, name: str) -> bool:
@@ -22,12 +23,17 @@ def same_query(before: Project, after: Project, name: str) -> bool:
         return False
     if old.dialect == new.dialect and _content(old) == _content(new):
         return True
-    if _kinds(old) != _kinds(new):
+    if _kinds(old) != _kinds(new) or _differs_by_call(old) or _differs_by_call(new):
         return False
     try:
         return _compiled(before, old) == _compiled(after, new)
     except InvalidQuery:
         return False
+
+
+def _differs_by_call(pipe: Pipe) -> bool:
+    """Whether what a pipe does depends on the call, so that one compilation does not tell it."""
+    return pipe.materialized is None and is_templated(pipe)
 
 
 def _content(pipe: Pipe) -> tuple[object, ...]:

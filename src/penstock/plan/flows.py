@@ -87,9 +87,10 @@ def view(compiled: query.View, place: Place, binding_of: Callable[[str], Binding
 
 
 def _source(read: Read, binding: Binding) -> Source:
-    columns = tuple(column for column in binding.columns if column.name in read.columns)
+    columns = tuple(column for column in binding.columns if read.final or column.name in read.columns)
     keeps = binding.keeps if binding.keeps == NOTHING_KEPT else None  # a TTL reads columns that the view may not
-    return Source(read.placeholder, Binding(binding.name, binding.table, columns, binding.accepts, keeps))
+    merge = binding.merge if read.final else None  # it reads columns that the view may not
+    return Source(read.placeholder, Binding(binding.name, binding.table, columns, binding.accepts, keeps, merge))
 
 
 def quarantine_table(stream: str) -> Table:

@@ -17,6 +17,7 @@ from penstock.model.types import Type, nullable
 from penstock.plan.fit import Transition, before_cut
 from penstock.plan.forward import keeps_values
 from penstock.plan.identifiers import output_names
+from penstock.plan.in_range import unbounded, widened
 from penstock.plan.matching import Match
 from penstock.plan.running import Running, settled
 from penstock.plan.same import Feeding, pair, telling
@@ -96,8 +97,8 @@ def _alike(live: Sequence[View], after: Sequence[View], fields: tuple[str, ...])
 
 def again(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> Feeding:
     """The views of live and the new ones, paired by what they give in some physical columns."""
-    told = telling(live, after)
-    return pair(live, after, lambda view: told(projected(view, fields)))
+    told, columns = telling(live, after), widened(live, after)
+    return pair(live, after, lambda view: told(unbounded(projected(view, fields), columns)))
 
 
 def projected(view: View, fields: Sequence[str]) -> View:
@@ -114,7 +115,7 @@ def narrowed(view: View) -> View:
     used, whole = used_columns(view.sql), lineage(view.sql).whole
 
     def cut(source: Source) -> Source:
-        if source.placeholder in whole:
+        if source.placeholder in whole or source.binding.merge is not None:
             return source
         names = used.get(source.placeholder, frozenset())
         columns = tuple(column for column in source.binding.columns if column.name in names)

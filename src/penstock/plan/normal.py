@@ -15,11 +15,14 @@ from sqlglot.errors import SqlglotError
 
 from penstock.model.datasource import Text
 from penstock.model.pipe import Dialect
+from penstock.template.tree import is_template
 
 
 @functools.lru_cache(maxsize=4096)
 def normal(sql: str, dialect: Dialect = "clickhouse") -> str:
-    """The normal form of a query, of an expression or of a select list."""
+    """The normal form of a query, of an expression or of a select list; a template is its own."""
+    if is_template(sql):
+        return sql.strip()
     for form in (sql, f"SELECT {sql}"):
         try:
             trees = sqlglot.parse(form, dialect=dialect)

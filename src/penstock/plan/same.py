@@ -108,4 +108,4 @@ def _content(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object,
 
 def _read(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
     columns = frozenset((type_of(each), each.physical, unsettled(each.before)) for each in source.binding.columns)
-    return role(source), source.binding.table, columns
+    return role(source), source.binding.table, columns, source.binding.merge

@@ -9,20 +9,24 @@ derives from, but for columns that its SQL does not name.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.graph import Graph
-from penstock.model.datasource import DataSource
+from penstock.model.datasource import DataSource, Text
 from penstock.model.pipe import Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.changes import Change, ResourceRenamed
 from penstock.plan.forward import keeps_values, read_forward
 from penstock.plan.wording import columns_of
 from penstock.sql.query import ForwardColumn
+from penstock.template.faults import Fault, Stop
+from penstock.template.frame import DEPLOY
+from penstock.template.rendering import render
+from penstock.template.tree import is_template
 
 _WORD = re.compile(r"\w+")
-_EVERY_COLUMN = re.compile(r"\*|\bCOLUMNS\b|\bAPPLY\b", re.IGNORECASE)
+_EVERY_COLUMN = re.compile(r"\*|\bCOLUMNS\b|\bAPPLY\b|\bFINAL\b", re.IGNORECASE)
 _FLEETING = re.compile(r"\b(now|now64|today|yesterday|rand\w*|generate\w+|current_\w+|curdate)\b", re.IGNORECASE)
 
 
@@ -88,8 +92,18 @@ def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
 
 
 def _text(pipe: Pipe) -> _Text:
-    sql = "\n".join(node.sql.text for node in pipe.nodes)
+    sql = "\n".join(text for node in pipe.nodes for text in _written(node.sql))
     return _Text(frozenset(_WORD.findall(sql)), _EVERY_COLUMN.search(sql) is not None)
+
+
+def _written(text: Text) -> Iterator[str]:
+    """SQL, and of a template also what it becomes without a call: a name may be made in it."""
+    yield text.text
+    if is_template(text.text):
+        try:
+            yield render(text, DEPLOY).text
+        except (Fault, Stop):
+            return  # it is told where it is compiled
 
 
 def _graph(project: Project, named: Mapping[str, frozenset[str]]) -> Graph:

@@ -80,7 +80,8 @@ def _refreshed(context: Context, view: View) -> View:
     def seen(source: Source) -> Source:
         now = context.binding(source.binding.name)
         columns = tuple(now.column(column.name) or column for column in source.binding.columns)
-        return replace(source, binding=replace(source.binding, columns=columns, accepts=now.accepts))
+        merge = now.merge if source.binding.merge is not None else None
+        return replace(source, binding=replace(source.binding, columns=columns, accepts=now.accepts, merge=merge))
 
     return replace(view, trigger=seen(view.trigger), others=tuple(map(seen, view.others)))
 

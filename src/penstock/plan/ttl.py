@@ -2,16 +2,17 @@
 
 In: a data source. Out: `Expiry`: Spark SQL that is true for rows that have not expired. Called by
 `datasource` and `diff`. Invariant: both act when rows are read, on the version that has them only; no
-row is deleted, so what a shorter TTL hides is there again after a rollback.
+row is deleted for the sake of one version, so what a shorter TTL hides is there again after a rollback.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import DataSource, Text
 from penstock.model.types import Date, DateTime, DateTime64, bare
+from penstock.parse.ttl import TtlRule, ttl_rules
 from penstock.plan.normal import normal
 from penstock.sql.transpile import compile_expression
 
@@ -36,15 +37,30 @@ def expiry(source: DataSource) -> Expiry:
     if written is None:
         return Expiry()
     place = source.engine.location("ENGINE_TTL") or source.location
+    problems: list[Problem] = []
     try:
-        end = compile_expression(Text(written, place), source.columns)
+        keeps = [_keeps(source, rule, problems) for rule in ttl_rules(Text(written, place), source.columns, problems)]
     except InvalidQuery as error:
         return Expiry(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))
+    if problems:
+        return Expiry(problems=tuple(problems))
+    return Expiry(" AND ".join(keeps))
+
+
+def _keeps(source: DataSource, rule: TtlRule, problems: list[Problem]) -> str:
+    """True for rows that one rule keeps. A condition that is NULL deletes nothing."""
+    end = compile_expression(rule.until, source.columns)
     if not isinstance(bare(end.type), (Date, DateTime, DateTime64)):
         message = f"ENGINE_TTL of `{source.name}` is a {end.type}, not a time"
-        return Expiry(problems=(Problem("unsupported-ttl", message, place, "such as `timestamp + INTERVAL 30 DAY`"),))
+        hint = "such as `timestamp + INTERVAL 30 DAY`"
+        problems.append(Problem("unsupported-ttl", message, rule.until.location, hint))
     moment = f"CAST({end.sql} AS TIMESTAMP)" if isinstance(bare(end.type), Date) else end.sql
-    return Expiry(f"coalesce({moment} > current_timestamp(), true)")
+    young = f"coalesce({moment} > current_timestamp(), true)"
+    if rule.where is None:
+        return young
+    compile_expression(rule.where, source.columns)  # so that what is wrong in it has its own place
+    meant = compile_expression(replace(rule.where, text=f"if({rule.where.text}, 1, 0)"), source.columns)
+    return f"({young} OR {meant.sql} = 0)"
 
 
 def same_rows(old: DataSource, new: DataSource) -> bool:

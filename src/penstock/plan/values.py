@@ -53,7 +53,8 @@ class Live:
     """What runs now. `sizes` (by physical table) may lack tables whose size is not known. `columns`
     (by physical table) are physical columns that other deployments made and that may still be
     there: no new column takes the name of one. `widths` are the stored bytes of each physical column,
-    by physical table, where they are known. What `candidates` have already need not be made again."""
+    by physical table, where they are known. What `candidates` have already need not be made again. From
+    the tables in `shortened`, expired rows were deleted."""
 
     project: Project
     manifest: Manifest
@@ -61,6 +62,7 @@ class Live:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     widths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
+    shortened: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

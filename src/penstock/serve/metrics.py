@@ -30,6 +30,10 @@ class Metrics:
             "penstock_lag_batches", "Batches a flow has not taken yet", ["deployment", "table", "flow", "stream"],
             registry=registry,
         )  # fmt: skip
+        self._maintenance = Gauge(
+            "penstock_maintenance", "What the background maintenance did since the server began", ["kind", "result"],
+            registry=registry,
+        )  # fmt: skip
         self._failing = Gauge("penstock_failing_flows", "Flows whose last step failed", registry=registry)
 
     def text(self, status: Mapping[str, Any]) -> bytes:
@@ -42,4 +46,7 @@ class Metrics:
                 labels = (str(deployment["id"]), late["table"], late["flow"], late["stream"])
                 self._lag.labels(*labels).set(late["batches"])
         self._failing.set(len(status["failures"]))
+        for result in ("done", "failed"):
+            for kind, count in status.get("maintenance", {}).get(result, {}).items():
+                self._maintenance.labels(kind, result).set(count)
         return generate_latest(self._registry)

@@ -16,12 +16,16 @@ from starlette.responses import Response
 
 from penstock import __version__
 from penstock.errors import NotFound
+from penstock.model.pipe import Pipe
 from penstock.parse.load import load_files
 from penstock.serve.access import may_read
+from penstock.serve.described import described
 from penstock.serve.host import Host, in_lane
 from penstock.serve.parameters import deployment
 from penstock.serve.render import EXTENSIONS
 from penstock.serve.shapes import ENDPOINT, ERROR, SHAPES, Json, Shape, answer_of, parameter
+from penstock.template.declared import Declared
+from penstock.template.pipes import parameters_of
 
 HEAD: Json = {"openapi": "3.1.0", "info": {"title": "Penstock", "version": __version__}}
 
@@ -52,8 +56,8 @@ async def endpoints(host: Host, request: Request) -> Response:
             raise
         return _answer(document_of_endpoints(()))
     project = (await in_lane(host.lanes.control, lambda: load_files(found.files))).project
-    pipes = [(each.name, each.description) for each in project.pipes if each.endpoint is not None]
-    return _answer(document_of_endpoints([(name, about) for name, about in pipes if shows(name)]))
+    pipes = [each for each in project.pipes if each.endpoint is not None and shows(each.name)]
+    return _answer(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
 
 
 def document(calls: Sequence[Described]) -> Json:
@@ -66,13 +70,17 @@ def document(calls: Sequence[Described]) -> Json:
     return {**HEAD, "paths": paths, "components": _components()}
 
 
-def document_of_endpoints(named: Iterable[tuple[str, str]]) -> Json:
-    """Of endpoints, by name and description."""
+def document_of_endpoints(endpoints: Iterable[tuple[Pipe, Sequence[Declared]]]) -> Json:
+    """Of endpoints, with the parameters of their templates."""
     paths: dict[str, Json] = {}
-    for name, about in named:
+    for pipe, declared in endpoints:
+        own = [described(each) for each in declared]
         for extension in EXTENSIONS:
-            path = f"/v0/pipes/{name}.{extension}"
-            paths[path] = {"get": {**_operation(path, ENDPOINT, "read"), "summary": about or name}}
+            path = f"/v0/pipes/{pipe.name}.{extension}"
+            operation = _operation(path, ENDPOINT, "read")
+            general = [each for each in ENDPOINT.parameters if each["name"] not in {one["name"] for one in own}]
+            about = {"summary": pipe.description or pipe.name, "parameters": [*own, *general]}
+            paths[path] = {"get": {**operation, **about}}
     return {**HEAD, "paths": paths, "components": _components()}
 
 

@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from penstock.errors import InvalidRequest, Problem
 from penstock.serve.bodies import read_body
+from penstock.template.frame import Listed, Parameter
 
 YES, NO = ("true", "1", "yes", "on", ""), ("false", "0", "no", "off")
 DEPLOYMENT = ("deployment", "__tb__deployment")
@@ -50,9 +51,19 @@ def deployment(parameters: Mapping[str, str]) -> str:
 
 
 async def all_parameters(request: Request, raw: str | None = None) -> dict[str, str]:
+    """As texts. Raises InvalidRequest."""
+    return texts(await template_parameters(request, raw))
+
+
+def texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
+    """A list as the JSON that it was sent as."""
+    return {name: value if isinstance(value, str) else value.json for name, value in parameters.items()}
+
+
+async def template_parameters(request: Request, raw: str | None = None) -> dict[str, Parameter]:
     """Those of the address and of the body; the body's win. A body that is neither form nor JSON
     is the parameter `raw`, where one is given. Raises InvalidRequest."""
-    parameters = dict(request.query_params)
+    parameters: dict[str, Parameter] = dict(request.query_params)
     if request.method != "POST":
         return parameters
     body = await read_body(request, MOST_BYTES)
@@ -76,11 +87,22 @@ def _text(body: bytes) -> str:
         raise InvalidRequest(f"the body is not UTF-8: byte {error.start} is wrong") from error
 
 
-def _json(body: bytes) -> dict[str, str]:
+def _json(body: bytes) -> dict[str, Parameter]:
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise InvalidRequest(f"the body is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise InvalidRequest("the body is JSON but not an object of parameters")
-    return {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in found.items()}
+    return {name: _value(value) for name, value in found.items() if value is not None}
+
+
+def _value(value: object) -> Parameter:
+    """A value of a JSON object: a list keeps its elements apart, whatever commas they have."""
+    if isinstance(value, list):
+        return Listed(orjson.dumps(value).decode(), tuple(map(_text_of, value)))
+    return _text_of(value)
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

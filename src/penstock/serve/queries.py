@@ -16,7 +16,7 @@ from penstock.errors import Location, NotFound, PenstockError, TooLarge, did_you
 from penstock.model.datasource import Text
 from penstock.serve.access import may_read
 from penstock.serve.host import Host, in_lane
-from penstock.serve.parameters import OURS, all_parameters, deployment, required
+from penstock.serve.parameters import OURS, deployment, required, template_parameters, texts
 from penstock.serve.render import EXTENSIONS, Answer, render
 from penstock.sql.translator import LONGEST
 from penstock.sql.transpile import split_format
@@ -29,9 +29,9 @@ async def pipe(host: Host, request: Request) -> Response:
     if extension not in EXTENSIONS:
         known = [f"{name or extension}.{each}" for each in EXTENSIONS]
         raise NotFound(f"there is no `{request.path_params['file']}`", hint=did_you_mean(known[0], known))
-    parameters = await all_parameters(request)
+    parameters = await template_parameters(request)
     given = {key: value for key, value in parameters.items() if key not in OURS}
-    ref = deployment(parameters)
+    ref = deployment(texts(parameters))
     answer = await _timed(host, "endpoint", lambda: pipeline.endpoint(name, given, ref))
     return render(answer, EXTENSIONS[extension])
 
@@ -39,10 +39,12 @@ async def pipe(host: Host, request: Request) -> Response:
 async def sql(host: Host, request: Request) -> Response:
     """`GET/POST /v0/sql?q=…`; a POST may hold the query as its body."""
     pipeline = host.pipeline
-    parameters = await all_parameters(request, raw="q")
+    sent = await template_parameters(request, raw="q")
+    parameters = texts(sent)
+    given = {key: value for key, value in sent.items() if key not in {*OURS, "q"}}
     query, form = split_format(Text(_query(parameters), Location("query")))
     ref, may = deployment(parameters), may_read(request)
-    answer = await _timed(host, "sql", lambda: pipeline.sql(query.text, ref, may))
+    answer = await _timed(host, "sql", lambda: pipeline.sql(query.text, ref, may, given))
     return render(answer, form or "JSON")
 
 

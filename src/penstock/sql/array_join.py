@@ -1,4 +1,4 @@
-"""ARRAY JOIN: one row for each element of an array, or of several side by side.
+"""ARRAY JOIN: one row for each element of an array or map, or of several side by side.
 
 In: an ARRAY JOIN node. Out: a Block with the elements in scope. Called by passes.sources. Invariant: an
 empty array gives no row, with LEFT one row of the zero value.
@@ -13,7 +13,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.block import Block
-from penstock.sql.scope import Relation
+from penstock.sql.scope import Relation, Scope
 from penstock.sql.spark_types import zero
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed, typed
@@ -23,8 +23,9 @@ from penstock.sql.value_types import quoted
 def array_join(block: Block, node: exp.Join) -> Block:
     tr = block.translator.at("filter").tracing()
     parts = [each for each in (node.this, *node.expressions) if each is not None]
-    arrays = [_array(tr, part) for part in parts]
     names = [_name(tr, part) for part in parts]
+    tr = tr.with_scope(_without_own_names(tr, parts, names))
+    arrays = [_array(tr, part) for part in parts]
     outer = str(node.args.get("side") or "").upper() == "LEFT"
     alias = f"__array{len(block.translator.scope.relations)}"
     shown = ", ".join(quoted(f"e{place}") for place in range(len(names)))
@@ -33,9 +34,9 @@ def array_join(block: Block, node: exp.Join) -> Block:
     for place, (name, array) in enumerate(zip(names, arrays, strict=True)):
         element = typed(f"{quoted(alias)}.{quoted(f'e{place}')}", _element_type(array))
         columns[name] = _zero_if_missing(element) if outer else element
+    given = frozenset(part.alias for part in parts if isinstance(part, exp.Alias))
     scope = block.translator.scope
-    kept = tuple(_without(relation, parts, columns) for relation in scope.relations)
-    relations = (Relation(alias, columns), *kept)
+    relations = (Relation(alias, columns, hidden=given), *_unfolded(scope, parts, columns))
     # The element hides the array of its name, so it is looked up first; `*` gives it in the array's place.
     return replace(
         block,
@@ -45,23 +46,61 @@ def array_join(block: Block, node: exp.Join) -> Block:
     )
 
 
+def _without_own_names(tr: Translator, parts: list[exp.Expr], names: list[str]) -> Scope:
+    """The scope for the arrays: an alias that is made of an element is not one of them. Raises Refused where a
+    column and another expression have the name of an array."""
+    aliases = dict(tr.scope.aliases)
+    for part in parts:
+        for each in part.unalias().find_all(exp.Column):
+            found = aliases.get(each.name)
+            if found is None or each.table or tr.scope.find(each.name) is None:
+                continue
+            if not any(inner.name in (*names, each.name) for inner in found.find_all(exp.Column)):
+                message = f"`{each.name}` is both a column and an alias of this SELECT"
+                raise tr.refused(each, "duplicate-column", message, "give the alias another name")
+            del aliases[each.name]
+    return replace(tr.scope, aliases=aliases)
+
+
 def _element_type(array: Typed) -> Type:
-    return array.bare.of if isinstance(array.bare, t.Array) else array.bare
+    match array.bare:
+        case t.Array(of):
+            return of
+        case t.Map(key, value):
+            return t.Tuple((("keys", key), ("values", value)))
+        case of:
+            return of
 
 
 def _zero_if_missing(value: Typed) -> Typed:
     return value if value.nullable else replace(value, sql=f"coalesce({value.sql}, {zero(value.type)})")
 
 
-def _without(relation: Relation, parts: list[exp.Expr], columns: dict[str, Typed]) -> Relation:
-    """The relation with joined arrays of its own replaced by their elements."""
-    own = {part.name for part in parts if isinstance(part, exp.Column)}
-    changed = {name: columns.get(name, value) if name in own else value for name, value in relation.columns.items()}
-    return relation.with_columns(changed)
+def _unfolded(scope: Scope, parts: list[exp.Expr], columns: dict[str, Typed]) -> tuple[Relation, ...]:
+    """The relations with the columns that are unfolded under their own names; `table.*` still gives the arrays."""
+    relations = scope.relations
+    for part in parts:
+        if isinstance(part, exp.Column):
+            found = scope.relation(part.table) if part.table else scope.find(part.name)
+            if found is not None and part.name in found.columns:
+                relations = tuple(
+                    _with_element(each, part.name, columns[part.name]) if each.name == found.name else each
+                    for each in relations
+                )
+    return relations
+
+
+def _with_element(relation: Relation, name: str, element: Typed) -> Relation:
+    whole = {**relation.whole, name: relation.reading(name, "whole")}
+    return replace(relation, columns={**relation.columns, name: element}, whole=whole)
 
 
 def _array(tr: Translator, node: exp.Expr) -> Typed:
+    """An array, or a map as the array of its entries."""
     value = tr.translate(node.unalias())
+    if isinstance(value.bare, t.Map):
+        return replace(value, sql=f"transform(map_entries({value.sql}), ` e` -> named_struct('keys', ` e`.key, "
+                       f"'values', ` e`.value))")  # fmt: skip
     if not isinstance(value.bare, t.Array):
         raise tr.refused(node, "wrong-argument-type", f"ARRAY JOIN needs an Array, this is {value.type}")
     return value

@@ -6,12 +6,14 @@ columns (`__…`) of an inner SELECT never reach the result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.environment import Environment, Output
+from penstock.sql.fill_sql import FillColumn
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted
@@ -44,8 +46,20 @@ class LimitBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """One key of ORDER BY, with Spark's keys for it (the last one is the value's own)."""
+
+    value: Typed
+    node: exp.Expr
+    sqls: tuple[str, ...]
+    windows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
-    """`group` is None without GROUP BY; `grouped` also where there are only aggregates. `unnested` says that
+    """`keys` are what `order` was made of; `fills` and `interpolated` (by place) what WITH FILL adds; `ties`
+    the offset and number of LIMIT WITH TIES. `group` is None without GROUP BY; `grouped` also where there are
+    only aggregates. `unnested` says that
     the source ends with a LATERAL VIEW."""
 
     environment: Environment
@@ -64,6 +78,10 @@ class Block:
     order: tuple[str, ...] = ()
     limit_by: LimitBy | None = None
     limit: str = ""
+    keys: tuple[Key, ...] = ()
+    fills: tuple[FillColumn, ...] = ()
+    interpolated: Mapping[int, Callable[[str], str]] = field(default_factory=dict)
+    ties: tuple[int, int] | None = None
 
 
 def output_of(block: Block) -> Output:
@@ -89,10 +107,10 @@ def _plain(block: Block) -> str:
     distinct = "DISTINCT " if block.tree.args.get("distinct") else ""
     shown = ", ".join(f"{stored(item.value)} AS {quoted(item.name)}" for item in block.items)
     order = f" ORDER BY {', '.join(_by_name(block, key) for key in block.order)}" if block.order else ""
-    return f"SELECT {distinct}{shown}{_body(block)}{order}{block.limit}"
+    return f"SELECT {distinct}{shown}{body(block)}{order}{block.limit}"
 
 
-def _body(block: Block) -> str:
+def body(block: Block) -> str:
     """FROM to HAVING."""
     parts = [f" FROM {block.source}" if block.source else ""]
     spread = block.translator.trace.spread.items()
@@ -133,17 +151,17 @@ def _with_hidden(block: Block) -> str:
         tests.append(f"`__place` > {by.skip} AND `__place` <= {by.skip + by.count}")
     keys = []
     for place, key in enumerate(block.order):
-        sql, direction = _split_key(key)
+        sql, direction = split_key(key)
         hidden.append(f"{sql} AS `__order{place}`")
         keys.append(f"`__order{place}`{direction}")
     shown = ", ".join(quoted(item.name) for item in block.items)
     distinct = "DISTINCT " if block.tree.args.get("distinct") else ""
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
-    inner = f"SELECT {', '.join(hidden)}{_body(block)}"
+    inner = f"SELECT {', '.join(hidden)}{body(block)}"
     return f"SELECT {distinct}{shown} FROM ({inner}) WHERE {' AND '.join(tests)}{order}{block.limit}"
 
 
-def _split_key(key: str) -> tuple[str, str]:
+def split_key(key: str) -> tuple[str, str]:
     """A sort key's expression and its direction, which is at its end."""
     for direction in (" ASC NULLS LAST", " DESC NULLS LAST", " ASC NULLS FIRST", " DESC NULLS FIRST", " ASC", " DESC"):
         if key.endswith(direction):

@@ -11,7 +11,7 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.sql.aggregate_calls import aggregate_call
 from penstock.sql.aggregates.combinators import called, known_names
-from penstock.sql.functions.function import BadArguments, Function, is_kind
+from penstock.sql.functions.function import BadArguments, Function, is_kind, shown_kind
 from penstock.sql.functions.table import function_named, function_names
 from penstock.sql.special_forms import SPECIAL_FORMS
 from penstock.sql.translator import Translator
@@ -53,7 +53,7 @@ def apply(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
         if not is_kind(value, kind):
-            message = f"argument {place + 1} of `{function.name}` must be a {kind}, this is {value.type}"
+            message = f"argument {place + 1} of `{function.name}` must be a {shown_kind(kind)}, this is {value.type}"
             raise tr.refused(arguments[place], "wrong-argument-type", message)
     if function.strict and any(map(is_null, values)):
         return Typed("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from penstock.digits import whole_number
+from penstock.sql.as_if import as_if
 from penstock.sql.tokens import CALL_MARK
 from penstock.sql.tree import call_name, call_parts
+from penstock.sql.window_names import window_name
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "plus", exp.Sub: "minus", exp.Mul: "multiply", exp.Div: "divide", exp.Mod: "modulo", exp.IntDiv: "intDiv",
@@ -91,4 +93,8 @@ _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Not: lambda node: f"not({_shown(node.this)})",
     exp.Neg: _negated,
     exp.Anonymous: _of_call,
+    exp.Filter: lambda node: _shown(as_if(node)),
+    exp.RespectNulls: lambda node: _shown(node.this),
+    exp.IgnoreNulls: lambda node: _shown(node.this),
+    exp.Window: lambda node: window_name(node, _shown),
 }

@@ -7,11 +7,14 @@ text literal beside a date, time, UUID or enum is one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.constants import adapt
+from penstock.sql.let import let
 from penstock.sql.supertypes import supertype
 from penstock.sql.translator import Translator
 from penstock.sql.typed import NULL, Typed, as_spark, boolean, condition, is_null, null_if_any
@@ -29,8 +32,20 @@ def comparison(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def null_safe(tr: Translator, node: exp.Expr) -> Typed:
-    left, right = comparable(tr, node, tr.translate(node.this), tr.translate(node.expression))
-    return Typed(f"({left} <=> {right})", t.Int(8, signed=False), "BOOLEAN")
+    return same_or_null(tr, node, (tr.translate(node.this), tr.translate(node.expression)))
+
+
+def same_or_null(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> Typed:
+    """`<=>`: NULL is the same as NULL; NaN is not the same as NaN."""
+    left, right = adapt(tr, node, *pair)
+    of = t.Int(8, signed=False)
+    if is_null(left) or is_null(right):
+        return Typed(f"({right.sql if is_null(left) else left.sql} IS NULL)", of, "BOOLEAN")
+    if any(isinstance(each.constant, float) and each.constant != each.constant for each in (left, right)):
+        return Typed("false", of, "BOOLEAN")
+    a, b = comparable(tr, node, left, right)
+    tests = _may_be_nan("=", (left, a), (right, b))
+    return Typed(f"({a} <=> {b}{''.join(f' AND NOT isnan({s})' for s in tests)})", of, "BOOLEAN")
 
 
 def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
@@ -39,8 +54,12 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
     if is_null(left) or is_null(right):
         return Typed("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
     a, b = comparable(tr, node, left, right)
-    sql = f"({a} {operator} {b})"
+    sql = _exactly(operator, left, right) if _inexact(left, right) else f"({a} {operator} {b})"
     tests = [f"isnan({s})" for s in _may_be_nan(operator, (left, a), (right, b))]
+    if tests and (left.nullable or right.nullable):
+        odd = f"coalesce({' OR '.join(tests)}, false)"
+        answer = "true" if operator == "<>" else "false"
+        return boolean(f"if({odd} AND {sql} IS NOT NULL, {answer}, {sql})", left, right)
     if tests and operator == "<>":
         sql = f"({sql} OR {' OR '.join(tests)})"
     elif tests:
@@ -61,6 +80,8 @@ def _may_be_nan(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]
 
 def comparable(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:
     """The two values as one Spark type. Raises Refused."""
+    if isinstance(left.bare, t.Map) or isinstance(right.bare, t.Map):
+        raise tr.refused(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
     if left.spark == right.spark and type(left.bare) is type(right.bare):
         return left.sql, right.sql
     if isinstance(left.bare, _NUMBERS) and isinstance(right.bare, _NUMBERS):
@@ -72,6 +93,36 @@ def comparable(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tup
         raise tr.refused(node, "no-common-type", message, "cast one of them")
     spark = value_type(of)
     return as_spark(left, spark), as_spark(right, spark)
+
+
+_EXACT = 2**53
+_WIDE = "DECIMAL(20,0)"
+
+
+def _inexact(left: Typed, right: Typed) -> bool:
+    """Whether a 64-bit integer meets a float and both may be so large that a double has no place for them all:
+    ClickHouse compares them exactly."""
+    for whole, other in ((left, right), (right, left)):
+        wide = isinstance(whole.bare, t.Int) and whole.bare.bits == 64 and whole.spark in ("BIGINT", _WIDE)
+        small = any(isinstance(e.constant, (int, float)) and abs(e.constant) < _EXACT for e in (whole, other))
+        if wide and isinstance(other.bare, t.Float) and not small:
+            return True
+    return False
+
+
+def _exactly(operator: str, left: Typed, right: Typed) -> str:
+    """As integers where both are large, as doubles elsewhere."""
+    whole, other = (left, right) if isinstance(left.bare, t.Int) else (right, left)
+
+    def both(i: str, f: str) -> str:
+        near = f"{i} NOT BETWEEN {-_EXACT} AND {_EXACT} AND abs({f}) >= {float(_EXACT)!r}D"
+        wide = (f"CAST({i} AS {_WIDE})", f"CAST({f} AS {_WIDE})")
+        casts = wide, (f"CAST({i} AS DOUBLE)", as_spark(replace(other, sql=f), "DOUBLE"))
+        (a, b), (c, d) = casts if whole is left else tuple((y, x) for x, y in casts)
+        large = f"{near} AND abs({f}) < 9e19D"
+        return f"if({large}, {a} {operator} {b}, {c} {operator} {d})"
+
+    return let(whole.sql, lambda i: let(other.sql, lambda f: both(i, f)))
 
 
 def _number_spark(left: Typed, right: Typed) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timezone
+from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.dates import from_wall_clock, zone_of
+from penstock.sql.dates import from_clock_text, from_wall_clock, zone_of
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed, integer, typed
 from penstock.sql.value_types import text_literal
@@ -54,7 +55,10 @@ def literal_as(text: str, of: Type) -> Typed | None:
 def _date(text: str, of: Type) -> Typed:
     if not _MOMENT.fullmatch(text.strip()):
         raise ValueError(text)
-    return typed(f"DATE'{date.fromisoformat(text.strip()[:10]).isoformat()}'", t.Date())
+    day = date.fromisoformat(text.strip()[:10])
+    if isinstance(of, t.Date) and not of.wide:
+        day = min(max(day, date(1970, 1, 1)), date(2149, 6, 6))
+    return typed(f"DATE'{day.isoformat()}'", t.Date())
 
 
 def _moment(text: str, of: Type) -> Typed:
@@ -65,8 +69,20 @@ def _moment(text: str, of: Type) -> Typed:
         raise ValueError(text)
     digits = of.precision if isinstance(of, t.DateTime64) else 0
     moment = moment.replace(microsecond=moment.microsecond // 10 ** (6 - digits) * 10 ** (6 - digits))
+    if isinstance(of, t.DateTime) and zone_of(of) is None:
+        moment = min(max(moment, datetime(1970, 1, 1)), datetime(2106, 2, 7, 6, 28, 15))
+    elif isinstance(of, t.DateTime) and not date(1970, 1, 2) < moment.date() < date(2106, 2, 7):
+        raise ValueError(text)
     sql = f"TIMESTAMP'{moment.isoformat(sep=' ')}'"
-    return typed(from_wall_clock(sql, zone_of(of)), of)
+    return typed((from_clock_text if _is_skipped(moment, zone_of(of)) else from_wall_clock)(sql, zone_of(of)), of)
+
+
+def _is_skipped(moment: datetime, zone: str | None) -> bool:
+    """Whether the change to summer time leaves this time of a zone's clock out."""
+    if zone is None:
+        return False
+    known = moment.replace(tzinfo=ZoneInfo(zone))
+    return known.astimezone(timezone.utc).astimezone(known.tzinfo).replace(tzinfo=None) != moment
 
 
 def _uuid(text: str, of: Type) -> Typed:

@@ -39,7 +39,8 @@ def _to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion | N
         case t.Float():
             return _from_float(value, want, overflow)
         case t.Decimal():
-            return Conversion(f"CAST({value.sql} AS {value_type(want)})", _in_range(value.sql, want))
+            whole = _whole(value.sql) if want.bits == 64 and not want.signed else value.sql
+            return Conversion(f"CAST({whole} AS {value_type(want)})", _in_range(value.sql, want))
         case t.Date() | t.DateTime() | t.DateTime64():
             return _from_time(value, want, overflow)
         case _:
@@ -80,10 +81,10 @@ def _between_integers(value: Typed, have: t.Int, want: t.Int, overflow: Overflow
     number = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
     if overflow == "refused":
         return Conversion(f"CAST({number} AS {spark})", _in_range(number, want))
-    return Conversion(_wrapped(number, value.spark, want))
+    return Conversion(wrapped(number, value.spark, want))
 
 
-def _wrapped(sql: str, have: str, want: t.Int) -> str:
+def wrapped(sql: str, have: str, want: t.Int) -> str:
     """The lowest bits of a number, as ClickHouse's conversions between integers have it."""
     spark = value_type(want)
     if want.bits == 64:
@@ -96,12 +97,19 @@ def _wrapped(sql: str, have: str, want: t.Int) -> str:
     return f"CAST(shiftright(shiftleft({low}, {64 - want.bits}), {64 - want.bits}) AS {spark})"
 
 
+def _whole(sql: str) -> str:
+    """A decimal without its fraction: a cast to a decimal type would round."""
+    return f"({sql} - {sql} % 1)"
+
+
 def _from_float(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
     if overflow == "refused":
         valid = f"{_in_range(value.sql, want)} AND {value.sql} = floor({value.sql})"
         return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
-    if want.bits == 64:
+    if want.bits == 64 and want.signed:
         return Conversion(f"CAST({value.sql} AS {value_type(want)})")
+    if want.bits == 64:
+        return Conversion(f"CAST(pmod({_whole(f'CAST({value.sql} AS DECIMAL(38,18))')}, {TWO_64}) AS DECIMAL(20,0))")
     whole = Typed(f"CAST({value.sql} AS BIGINT)", t.Int(64), "BIGINT")
     return _between_integers(whole, t.Int(64), want, "wraps")
 

@@ -1,7 +1,7 @@
 """Conversions to dates and times: from texts, numbers, other dates and times.
 
-In: a value and a date or time type. Out: `Conversion`. Called by conversions. Invariant: a text is
-`YYYY-MM-DD`, with ` hh:mm:ss` and a fraction for times; anything else is not valid.
+In: a value and a date or time type. Out: `Conversion`. Called by conversions. Invariant: a number
+out of a type's range becomes its border, a time out of it wraps around, as in ClickHouse.
 """
 
 from __future__ import annotations
@@ -9,15 +9,10 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversion import Conversion, Overflow
-from penstock.sql.dates import from_wall_clock, wall_clock, zone_of
+from penstock.sql.conversion_time_texts import date_of, datetime64_of, datetime_of
+from penstock.sql.dates import FIRST_DAY, at_least, from_wall_clock, narrowed, wall_clock, within, zone_of
 from penstock.sql.typed import Typed, as_spark
 
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = "[ T][0-9]{2}:[0-9]{2}:[0-9]{2}"
-_DATE_TEXT = f"^{_DAY}({_CLOCK}([.][0-9]+)?)?$"
-_TIME_TEXT = f"^{_DAY}({_CLOCK})?$"
-_TIME64_TEXT = f"^{_DAY}({_CLOCK}([.][0-9]{{0,9}})?)?$"
-_NUMBER_TEXT = "^[0-9]{5,10}$"
 _TEXTS = (t.String, t.FixedString, t.Json)
 _SECONDS = t.Int(32, signed=False)
 """The numbers that an accurate conversion takes for a Date or DateTime."""
@@ -26,7 +21,7 @@ _SECONDS = t.Int(32, signed=False)
 def to_time(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
     match want:
         case t.Date():
-            return _to_date(value, None if want.wide or overflow == "wraps" else _SECONDS)
+            return _to_date(value, want, None if want.wide or overflow == "wraps" else _SECONDS)
         case t.DateTime():
             return _to_datetime(value, want, _SECONDS if overflow == "refused" else None)
         case t.DateTime64():
@@ -35,23 +30,43 @@ def to_time(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
             return None
 
 
-def _to_date(value: Typed, seconds: t.Int | None) -> Conversion | None:
+def _to_date(value: Typed, want: t.Date, seconds: t.Int | None) -> Conversion | None:
     """`seconds`: the numbers that are taken, if not all."""
     match value.bare:
-        case t.Date():
-            return Conversion(value.sql)
-        case t.DateTime() | t.DateTime64():
-            return Conversion(f"CAST({wall_clock(value)} AS DATE)")
-        case t.Int():
-            days = f"date_from_unix_date(CAST({value.sql} AS INT))"
-            moment = f"CAST(timestamp_seconds({value.sql}) AS DATE)"
-            day = days if value.bare.bits <= 16 else f"if({value.sql} < 65536, {days}, {moment})"
-            return Conversion(day, _in_range(value, seconds))
+        case t.Date(wide):
+            return Conversion(narrowed(value.sql, want) if wide else value.sql)
+        case t.DateTime() as have:
+            day = f"CAST({wall_clock(value)} AS DATE)"
+            clamps = zone_of(have) is not None and not want.wide
+            return Conversion(at_least(day, FIRST_DAY, nullable=value.nullable) if clamps else day)
+        case t.DateTime64():
+            return Conversion(narrowed(f"CAST({wall_clock(value)} AS DATE)", want))
+        case t.Int() | t.Bool():
+            return Conversion(_day_of_number(value, want), _in_range(value, seconds))
         case of if isinstance(of, _TEXTS):
-            day = f"try_cast(left({value.sql}, 10) AS DATE)"
-            return Conversion(day, f"{value.sql} RLIKE '{_DATE_TEXT}' AND {day} IS NOT NULL")
+            return _of_text(value, date_of(value.sql, want))
         case _:
             return None
+
+
+def _of_text(value: Typed, found: Conversion) -> Conversion:
+    """A NULL stays one, whatever the formula makes of it."""
+    return Conversion(f"if({value.sql} IS NULL, NULL, {found.sql})", found.valid) if value.nullable else found
+
+
+def _day_of_number(value: Typed, want: t.Date) -> str:
+    """Days since 1970 below 65536, seconds from there on; what is out of a Date's range becomes its border."""
+    number = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+    of = value.bare
+    signed = isinstance(of, t.Int) and of.signed
+    from_zero = at_least(number, "0", nullable=value.nullable) if signed and not want.wide else number
+    if isinstance(of, t.Int) and of.bits <= 16:
+        return f"date_from_unix_date(CAST({from_zero} AS INT))"
+    low = f"least({number}, 65535)" if want.wide else f"greatest(least({number}, 65535), 0)"
+    days = f"date_from_unix_date(CAST({low} AS INT))"
+    seconds = f"CAST(timestamp_seconds(least({number}, 4294967295)) AS DATE)"
+    shown = f"if({number} < 65536, {days}, {seconds})"
+    return f"if({number} IS NULL, NULL, {shown})" if value.nullable else shown
 
 
 def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conversion | None:
@@ -60,17 +75,25 @@ def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conve
         case t.DateTime():
             return Conversion(value.sql)
         case t.DateTime64():
-            return Conversion(f"date_trunc('SECOND', {value.sql})")
+            return Conversion(narrowed(value.sql, want))
         case t.Date():
-            return Conversion(from_wall_clock(f"CAST({value.sql} AS TIMESTAMP)", zone_of(want)))
-        case t.Int() | t.Bool():
-            return Conversion(f"timestamp_seconds({as_spark(value, 'BIGINT')})", _in_range(value, seconds))
-        case t.Float() | t.Decimal():
-            return Conversion(f"timestamp_seconds(CAST({value.sql} AS BIGINT))", _in_range(value, seconds))
+            return Conversion(narrowed(from_wall_clock(f"CAST({value.sql} AS TIMESTAMP)", zone_of(want)), want))
+        case t.Int() | t.Bool() | t.Float() | t.Decimal():
+            return Conversion(_second_of_number(value), _in_range(value, seconds))
         case of if isinstance(of, _TEXTS):
-            return _from_text(value, _TIME_TEXT, zone_of(want))
+            return _of_text(value, datetime_of(value.sql, want))
         case _:
             return None
+
+
+def _second_of_number(value: Typed) -> str:
+    """The nearest second that a DateTime can be."""
+    of = value.bare
+    if isinstance(of, t.Bool) or (isinstance(of, t.Int) and of.bits <= 32 and not of.signed):
+        return f"timestamp_seconds({as_spark(value, 'BIGINT')})"
+    if isinstance(value.constant, int) and 0 <= value.constant < 2**32:
+        return f"timestamp_seconds({as_spark(value, 'BIGINT')})"
+    return f"timestamp_seconds(CAST({within(value.sql, '0', '4294967295', nullable=value.nullable)} AS BIGINT))"
 
 
 def _in_range(value: Typed, seconds: t.Int | None) -> str | None:
@@ -80,15 +103,6 @@ def _in_range(value: Typed, seconds: t.Int | None) -> str | None:
         return None
     whole = "" if isinstance(have, t.Int) else f" AND {value.sql} = floor({value.sql})"
     return f"{value.sql} BETWEEN {seconds.low} AND {seconds.high}{whole}"
-
-
-def _from_text(value: Typed, pattern: str, zone: str | None) -> Conversion:
-    """A text as a time on the wall clock of a zone; five to ten digits are seconds since 1970."""
-    wall = from_wall_clock(f"try_cast({value.sql} AS TIMESTAMP)", zone)
-    seconds = f"timestamp_seconds(try_cast({value.sql} AS BIGINT))"
-    sql = f"if({value.sql} RLIKE '{_NUMBER_TEXT}', {seconds}, {wall})"
-    is_time = f"{value.sql} RLIKE '{pattern}' AND try_cast({value.sql} AS TIMESTAMP) IS NOT NULL"
-    return Conversion(sql, f"{value.sql} RLIKE '{_NUMBER_TEXT}' OR ({is_time})")
 
 
 def _to_datetime64(value: Typed, want: t.DateTime64) -> Conversion | None:
@@ -105,7 +119,7 @@ def _to_datetime64(value: Typed, want: t.DateTime64) -> Conversion | None:
             micros = f"timestamp_micros(CAST({value.sql} * 1000000 AS BIGINT))"
             return Conversion(cut(micros, want.precision))
         case of if isinstance(of, _TEXTS):
-            found = _from_text(value, _TIME64_TEXT, zone_of(want))
+            found = _of_text(value, datetime64_of(value.sql, want))
             return Conversion(cut(found.sql, want.precision), found.valid)
         case _:
             return None

@@ -49,7 +49,7 @@ def convert(value: Typed, want: Type, mode: Mode = CAST) -> Typed | None:
         return typed(f"CAST(NULL AS {value_type(want)})", t.Nullable(bare(want)))
     known = literal_as(value.constant, bare(want)) if isinstance(value.constant, str) else None
     if known is not None and isinstance(bare(want), (t.Date, t.DateTime, t.DateTime64)):
-        return replace(known, type=want, constant=None)
+        return replace(known, type=t.Nullable(bare(want)) if mode.failure == "null" else want, constant=None)
     default = mode.default if mode.failure == "zero" and not nullable(want) else None
     formula = _formula(value, bare(want), Mode("null", mode.overflow) if default is not None else mode)
     if formula is None:

@@ -24,9 +24,9 @@ def derived(block: Block) -> Block:
     shown: dict[str, str] = {}
     named = _named(block)
     for relation in scope.relations:
-        for column, value in relation.columns.items():
+        for column, value in _every(relation):
             name = names.setdefault(value.sql, f"c{len(names)}")
-            if column in named or named.intersection(_EVERY):
+            if column not in relation.barred and (column in named or named.intersection(_EVERY)):
                 shown[name] = f"{value.sql} AS {quoted(name)}"
                 _note(block, relation, column)
     rows = f"SELECT {', '.join(shown.values()) or '1 AS `one`'} FROM {block.source}"
@@ -37,6 +37,11 @@ def derived(block: Block) -> Block:
         unnested=False,
         translator=block.translator.with_scope(replace(scope, relations=relations)),
     )
+
+
+def _every(relation: Relation) -> list[tuple[str, Typed]]:
+    """Each way in which a column of the relation may be read."""
+    return [*relation.columns.items(), *relation.own.items(), *relation.whole.items()]
 
 
 _EVERY = ("*",)
@@ -60,8 +65,8 @@ def _note(block: Block, relation: Relation, column: str) -> None:
 
 def _moved(relation: Relation, alias: str, names: dict[str, str]) -> Relation:
     """The relation with its columns read from the subquery."""
-    columns = {
-        column: Typed(f"{quoted(alias)}.{quoted(names[value.sql])}", value.type, value.spark)
-        for column, value in relation.columns.items()
-    }
-    return relation.with_columns(columns)
+
+    def moved(value: Typed) -> Typed:
+        return Typed(f"{quoted(alias)}.{quoted(names[value.sql])}", value.type, value.spark)
+
+    return relation.mapped(moved)

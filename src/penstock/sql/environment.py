@@ -18,6 +18,7 @@ from penstock.model.project import Project
 from penstock.sql.problems import Report
 from penstock.sql.scope import Uses
 from penstock.sql.typed import Typed
+from penstock.template.frame import CHECK, Given
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class Cte:
 @dataclass(frozen=True, slots=True)
 class Environment:
     """`inside` are the nodes being compiled around this SELECT, to see cycles; `compile` compiles a
-    tree of ClickHouse's dialect, `compile_text` the text itself, in its dialect."""
+    tree of ClickHouse's dialect, `compile_text` the text itself, in its dialect; `given` is what templates are
+    rendered with, here and in all that is read."""
 
     project: Project
     text: Text
@@ -58,6 +60,7 @@ class Environment:
     constants: Mapping[str, exp.Expr] = field(default_factory=dict)
     inside: tuple[str, ...] = ()
     triggers: bool = False
+    given: Given = CHECK
 
     def of_node(self, pipe: Pipe, node: Node) -> Environment:
         """The environment of a node's own SQL."""

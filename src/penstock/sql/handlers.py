@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql import arithmetic, comparisons, literals, names, subqueries, windows
+from penstock.sql import arithmetic, comparisons, filtered, literals, names, subqueries, windows
 from penstock.sql.calls import call
 from penstock.sql.functions.arrays import element
 from penstock.sql.functions.function import BadArguments
@@ -47,7 +47,7 @@ def _built(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
 
 _PARTS = {
     "YEAR": "toYear", "QUARTER": "toQuarter", "MONTH": "toMonth", "DAY": "toDayOfMonth", "HOUR": "toHour",
-    "MINUTE": "toMinute", "SECOND": "toSecond",
+    "MINUTE": "toMinute", "SECOND": "toSecond", "WEEK": "toISOWeek", "EPOCH": "toUnixTimestamp",
 }  # fmt: skip
 
 
@@ -61,12 +61,11 @@ def _extract(tr: Translator, node: exp.Expr) -> Typed:
 
 def _trim(tr: Translator, node: exp.Expr) -> Typed:
     characters = node.args.get("expression")
-    if characters is not None and characters.name != " ":
-        raise tr.refused(node, "unsupported-syntax", "TRIM of other characters than blanks is not supported")
     name = {"LEADING": "trimLeft", "TRAILING": "trimRight"}.get(
         str(node.args.get("position") or "").upper(), "trimBoth"
     )
-    return call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.this]))
+    given = [node.this] if characters is None else [node.this, characters]
+    return call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=given))
 
 
 HANDLERS: Mapping[type[exp.Expr], Handler] = {
@@ -83,6 +82,9 @@ HANDLERS: Mapping[type[exp.Expr], Handler] = {
     exp.Array: literals.array,
     exp.Tuple: literals.tuple_of,
     exp.Interval: literals.interval,
+    exp.Filter: filtered.filtered,
+    exp.RespectNulls: filtered.respecting_nulls,
+    exp.IgnoreNulls: filtered.ignoring_nulls,
     exp.Bracket: _bracket,
     exp.DPipe: _concat,
     **dict.fromkeys(arithmetic.OPERATORS, arithmetic.binary),

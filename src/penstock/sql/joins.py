@@ -1,6 +1,6 @@
 """One JOIN: its kind, its condition, and what the columns read as after it.
 
-In: a Join node and the right table. Out: Spark text and the relations after it. Called by
+In: a Block, a Join node and the right table. Out: Spark text of FROM and the relations after it. Called by
 passes.sources. Invariant: USING keeps one column, the one of the side that never misses.
 """
 
@@ -11,62 +11,106 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
+from penstock.sql.block import Block
 from penstock.sql.comparisons import comparable, connect
+from penstock.sql.join_keys import Condition
+from penstock.sql.join_kinds import Kind, kind_of
+from penstock.sql.join_sides import after_join
 from penstock.sql.scope import Relation
-from penstock.sql.spark_types import spark_type, zero
-from penstock.sql.supertypes import supertype
 from penstock.sql.tables import Table
 from penstock.sql.translator import Translator
-from penstock.sql.typed import Typed, as_spark, condition, typed
-from penstock.sql.value_types import value_type
-
-_KINDS = {
-    (): "INNER JOIN", ("INNER",): "INNER JOIN", ("CROSS",): "CROSS JOIN", ("LEFT",): "LEFT JOIN",
-    ("RIGHT",): "RIGHT JOIN", ("FULL",): "FULL JOIN", ("LEFT", "SEMI"): "LEFT SEMI JOIN", ("SEMI",): "LEFT SEMI JOIN",
-    ("LEFT", "ANTI"): "LEFT ANTI JOIN", ("ANTI",): "LEFT ANTI JOIN",
-}  # fmt: skip
+from penstock.sql.typed import condition, is_null
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The text that follows the left side, and every relation in scope after it."""
+    """The text of FROM with the join, and every relation in scope after it."""
 
-    sql: str
+    source: str
     relations: tuple[Relation, ...]
 
 
-def join(tr: Translator, node: exp.Join, right: Table) -> Joined:
-    kind = _kind(tr, node)
+def join(block: Block, node: exp.Join, right: Table) -> Joined:
+    """Raises Refused."""
+    tr = block.translator
+    kind = kind_of(tr, node)
     before = tr.scope.relations
-    if tr.scope.relation(right.relation.name) is not None:
+    if any(each.name == right.relation.name for each in before):
         message = f"two tables are called `{right.relation.name}`"
         raise tr.refused(node.this, "duplicate-table", message, "give one of them an alias")
     both = tr.with_scope(replace(tr.scope, relations=(*before, right.relation))).at("filter").tracing()
-    using = [each.name for each in node.args.get("using") or []]
+    _check_form(both, node, kind)
+    on, using = node.args.get("on"), [each.name for each in node.args.get("using") or []]
     tests = [_equal(both, node, name, right.relation) for name in using]
-    if node.args.get("on") is not None:
-        test = both.translate(node.args["on"])
-        connect(both, node, "ON", [test])
-        tests.append(condition(test))
-    if not tests and kind not in ("CROSS JOIN",):
-        if kind != "INNER JOIN":
-            raise tr.refused(node, "invalid-join", f"{kind} needs ON or USING")
-        kind = "CROSS JOIN"
+    same = _Same(Condition(both, right.relation), on, using)
+    if on is not None:
+        tests.append(_test(same.of, on, kind))
+    if kind.any:
+        _check_unique(both, node, kind, right, same)
+    spark = _swapped(block, kind, right, tests) if kind.swapped else _following(block, kind, right, tests)
+    return Joined(spark, after_join(kind, before, right.relation, using))
+
+
+@dataclass(frozen=True, slots=True)
+class _Same:
+    """Which columns of the right table equal something of the left."""
+
+    of: Condition
+    on: exp.Expr | None
+    using: list[str]
+
+    def columns(self) -> dict[str, exp.Expr]:
+        """The right table's columns that are keys, with the left side's expression."""
+        found: dict[str, exp.Expr] = {name: exp.column(name, quoted=True) for name in self.using}
+        for part in self.of.conjuncts(self.on) if self.on is not None else ():
+            pair = self.of.pair(part)
+            if pair is not None and pair.kind is exp.EQ and isinstance(pair.right, exp.Column):
+                found.setdefault(pair.right.name, pair.left)
+        return found
+
+
+def _check_form(tr: Translator, node: exp.Join, kind: Kind) -> None:
+    """What ClickHouse's grammar wants."""
+    given = bool(node.args.get("on") is not None or node.args.get("using"))
+    if kind.spark == "CROSS JOIN" and given:
+        raise tr.refused(node, "invalid-join", "CROSS JOIN takes no ON or USING", "JOIN … ON does")
+    if kind.spark != "CROSS JOIN" and not given:
+        raise tr.refused(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
+
+
+def _test(of: Condition, on: exp.Expr, kind: Kind) -> str:
+    """ON as a Spark condition. Raises Refused for what ClickHouse takes for no condition of a join."""
+    tr = of.tr
+    value = tr.translate(on)
+    if isinstance(on.unnest(), (exp.Column, exp.Identifier)):
+        raise tr.refused(on, "invalid-join", "ON needs a comparison, this is a column", "compare it, as in a.x = b.y")
+    connect(tr, on, "ON", [value])
+    if kind.keyed and of.sides(on) and not of.has_keys(on):
+        filtered = kind.filters is not None and of.reads_only(on, kind.filters)
+        if not filtered:
+            message = f"{kind.words} needs an equality of both sides in ON"
+            raise tr.refused(on, "invalid-join", message, "a.x = b.y AND …, or filter with WHERE")
+    return "CAST(NULL AS BOOLEAN)" if is_null(value) else condition(value)
+
+
+def _check_unique(tr: Translator, node: exp.Join, kind: Kind, right: Table, same: _Same) -> None:
+    """ANY takes the row that ClickHouse meets first: only where there is no other it is known which."""
+    if right.unique is not None and right.unique <= same.columns().keys():
+        return
+    message = f"{kind.words} takes any of the right table's rows with the same key"
+    hint = "join a SELECT that gives one row for each key: (SELECT key, any(…) … GROUP BY key) AS name"
+    raise tr.refused(node, "unsupported-clause", message, hint)
+
+
+def _following(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
     on = f" ON {' AND '.join(tests)}" if tests else ""
-    return Joined(f"{kind} {right.sql}{on}", _after(kind, before, right.relation, using))
+    return f"{block.source} {kind.spark} {right.sql}{on}"
 
 
-def _kind(tr: Translator, node: exp.Join) -> str:
-    words = tuple(
-        word
-        for key in ("method", "side", "kind")
-        if (word := str(node.args.get(key) or "").upper()) and word not in ("OUTER", "ALL", "GLOBAL")
-    )
-    found = _KINDS.get(tuple(dict.fromkeys(words)))
-    if found is None:
-        shown = " ".join(words)
-        raise tr.refused(node, "unsupported-clause", f"{shown} JOIN is not supported")
-    return found
+def _swapped(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
+    """Spark has SEMI and ANTI for the left side only."""
+    left = f"({block.source})" if len(block.translator.scope.relations) > 1 else block.source
+    return f"{right.sql} {kind.spark} {left} ON {' AND '.join(tests)}"
 
 
 def _equal(tr: Translator, node: exp.Join, name: str, right: Relation) -> str:
@@ -79,42 +123,3 @@ def _equal(tr: Translator, node: exp.Join, name: str, right: Relation) -> str:
             tr.uses.column(relation.placeholder, name)
     a, b = comparable(tr, node, left.columns[name], right.columns[name])
     return f"({a} = {b})"
-
-
-def _after(kind: str, before: tuple[Relation, ...], right: Relation, using: list[str]) -> tuple[Relation, ...]:
-    if kind in ("LEFT SEMI JOIN", "LEFT ANTI JOIN"):
-        return before
-    left_misses, right_misses = kind in ("RIGHT JOIN", "FULL JOIN"), kind in ("LEFT JOIN", "FULL JOIN")
-    kept = tuple(_merged(each, right, using, kind) for each in before)
-    lefts = tuple(_zero_filled(each, using) for each in kept) if left_misses else kept
-    last = _zero_filled(right, []) if right_misses else right
-    return (*lefts, replace(last, hidden=last.hidden | frozenset(using)))
-
-
-def _merged(relation: Relation, right: Relation, using: list[str], kind: str) -> Relation:
-    """The USING columns of the left side: of both sides' type, from the side that never misses."""
-    columns = dict(relation.columns)
-    for name in using:
-        if name in columns:
-            columns[name] = _merged_column(columns[name], right.columns[name], kind)
-    return relation.with_columns(columns)
-
-
-def _merged_column(left: Typed, right: Typed, kind: str) -> Typed:
-    of = supertype((left.type, right.type)) or left.type
-    a, b = ((value.sql if value.type == of else as_spark(value, value_type(of))) for value in (left, right))
-    sql = {"RIGHT JOIN": b, "FULL JOIN": f"coalesce({a}, {b})"}.get(kind, a)
-    return typed(sql, of) if left.type != right.type else replace(left, sql=sql)
-
-
-def _zero_filled(relation: Relation, but: list[str]) -> Relation:
-    filled = {name: value if name in but else _zero_if_missing(value) for name, value in relation.columns.items()}
-    return relation.with_columns(filled)
-
-
-def _zero_if_missing(value: Typed) -> Typed:
-    if value.nullable or value.spark == "VOID":
-        return value
-    default = zero(value.type)
-    shown = default if value.spark == spark_type(value.type) else f"CAST({default} AS {value.spark})"
-    return replace(value, sql=f"coalesce({value.sql}, {shown})")

@@ -11,6 +11,7 @@ from sqlglot import exp
 from penstock.digits import whole_number
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.sql.let import let
 from penstock.sql.supertypes import supertype
 from penstock.sql.translator import Translator
 from penstock.sql.typed import NOTHING, NULL, Typed, as_spark, integer, is_null, text, typed
@@ -24,7 +25,7 @@ def literal(tr: Translator, node: exp.Expr) -> Typed:
         return text(node.name)
     whole = whole_number(node.name)
     try:
-        return integer(whole) if whole is not None else floating(float(node.name))
+        return integer(whole) if whole is not None and whole < 2**64 else floating(float(node.name))
     except ValueError:
         raise tr.refused(node, "invalid-literal", f"`{node.name}` is no number") from None
 
@@ -50,11 +51,26 @@ def null(tr: Translator, node: exp.Expr) -> Typed:
 
 def negative(tr: Translator, node: exp.Expr) -> Typed:
     value = tr.translate(node.this)
+    if isinstance(node.this, exp.Cast) and isinstance(node.this.this, exp.Literal) and not _has_signs(value.bare):
+        message = f"-1 is no {value.bare}: in `-1::T` the sign belongs to the number"
+        raise tr.refused(node, "wrong-argument-type", message, "cast to a signed type")
+    found = negated(value)
+    if found is None:
+        raise tr.refused(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
+    return found
+
+
+def _has_signs(of: Type) -> bool:
+    return not isinstance(of, t.Int) or of.signed
+
+
+def negated(value: Typed) -> Typed | None:
+    """The number with the other sign; the least of its type has none and stays as it is."""
     match value.constant, value.bare:
         case (bool(), _):
             pass
         case (int(number), _):
-            return integer(-number)
+            return integer(-number) if number <= 2**63 else floating(-float(number))
         case (float(number), _):
             return floating(-number)
         case (_, t.Float(_) | t.Decimal()):
@@ -62,8 +78,10 @@ def negative(tr: Translator, node: exp.Expr) -> Typed:
         case (_, t.Int(bits, signed)):
             plain = t.Int(bits if signed else min(64, bits * 2))
             of: Type = t.Nullable(plain) if value.nullable else plain
+            if signed and bits < 32:
+                return Typed(let(value.sql, lambda v: f"if({v} = {plain.low}, {v}, - {v})"), of, value_type(of))
             return Typed(f"(- {as_spark(value, value_type(of))})", of, value_type(of))
-    raise tr.refused(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
+    return None
 
 
 def array(tr: Translator, node: exp.Expr) -> Typed:

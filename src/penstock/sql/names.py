@@ -59,12 +59,19 @@ def named(tr: Translator, node: exp.Expr, name: str) -> Typed:
     return use(tr, node, relation, name)
 
 
-def use(tr: Translator, node: exp.Expr, relation: Relation, name: str) -> Typed:
-    """A column of a relation, noted as used."""
+READING = "reading"
+"""The key of a node's meta that says how a star's column is read: see `Relation.reading`."""
+
+
+def use(tr: Translator, node: exp.Expr, relation: Relation, name: str, how: str = "bare") -> Typed:
+    """A column of a relation, noted as used. Raises Refused where it has no one value."""
+    if name in relation.barred:
+        message = f"`{relation.name}.{name}` is of any of the rows that match"
+        raise tr.refused(node, "unsupported-clause", message, relation.barred[name])
     if relation.placeholder is not None:
         tr.uses.column(relation.placeholder, name)
     tr.trace.free.append(node)
-    return relation.columns[name]
+    return relation.reading(name, how)
 
 
 def _local(tr: Translator, names: list[str]) -> tuple[Typed, list[str]] | None:
@@ -86,7 +93,7 @@ def _qualified(tr: Translator, node: exp.Expr, names: list[str]) -> tuple[Typed,
     if names[1] not in relation.columns:
         message = f"unknown column `{names[1]}` of `{names[0]}`"
         raise tr.refused(node, "unknown-column", message, did_you_mean(names[1], relation.columns))
-    return use(tr, node, relation, names[1]), names[2:]
+    return use(tr, node, relation, names[1], node.meta.get(READING, "own")), names[2:]
 
 
 def element(tr: Translator, node: exp.Expr, value: Typed, step: str) -> Typed:

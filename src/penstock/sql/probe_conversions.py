@@ -46,6 +46,14 @@ def faults_of(value: Typed, to: Type, mode: Mode) -> Faults | None:
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
+def faults_of_parsing(value: Typed, strict: Typed, mode: Mode) -> Faults | None:
+    """Of parseDateTimeBestEffort and its kin, whose SQL is NULL for a text that is no time, or fails."""
+    if mode.failure == "zero":
+        return None
+    bad = f"{value.sql} IS NOT NULL AND {tolerant(strict.sql)} IS NULL"
+    return (("fails" if mode.failure == "error" else "default", bad),)
+
+
 def _element_faults(array: Typed, old: Type, new: Type, mode: Mode) -> Faults | None:
     """An array fails with one of its elements."""
     inner = faults_of(typed("` e`", old), new, mode)

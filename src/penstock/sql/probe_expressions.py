@@ -17,11 +17,11 @@ from penstock.model.types import bare
 from penstock.sql import arithmetic, comparisons
 from penstock.sql.calls import call
 from penstock.sql.conversions import CAST, Mode, convert
-from penstock.sql.functions import conversions
+from penstock.sql.functions import conversions, parsing
 from penstock.sql.functions.table import function_named
 from penstock.sql.handlers import HANDLERS
 from penstock.sql.may_raise import may_raise
-from penstock.sql.probe_conversions import faults_of, mode_of
+from penstock.sql.probe_conversions import faults_of, faults_of_parsing, mode_of
 from penstock.sql.probe_found import Found, null_of
 from penstock.sql.special_forms import SPECIAL_FORMS, cast
 from penstock.sql.tokens import CALL_MARK
@@ -30,7 +30,7 @@ from penstock.sql.translator import Handler, Translator
 from penstock.sql.tree import call_name, call_parts
 from penstock.sql.typed import Typed, condition, is_null
 
-_CONVERSIONS = frozenset(row.name for row in conversions.FUNCTIONS) - {
+_CONVERSIONS = frozenset(row.name for row in (*conversions.FUNCTIONS, *parsing.FUNCTIONS)) - {
     "toLowCardinality", "toNullable", "materialize", "identity",
 } | {"accurateCast", "accurateCastOrNull", "accurateCastOrDefault"}  # fmt: skip
 _BINARY: tuple[type[exp.Expr], ...] = (*arithmetic.OPERATORS, *comparisons.OPERATORS)
@@ -144,7 +144,9 @@ class Watch:
     def _converted(self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]) -> Typed:
         """What stands for a conversion: never raising where it is covered, itself where not."""
         strict, mode = converted
-        faults = () if is_null(value) else faults_of(value, strict.type, mode)
+        parses = (call_name(node) or "").startswith("parseDateTime")
+        found = faults_of_parsing(value, strict, mode) if parses else faults_of(value, strict.type, mode)
+        faults = () if is_null(value) else found
         hidden = faults != () and (self.blind or bool(tr.locals))
         if faults is None or hidden or may_raise(value.sql):
             self.found.unsure = True

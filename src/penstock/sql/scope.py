@@ -6,7 +6,7 @@ the passes. Invariant: a name resolves as in ClickHouse: lambda parameter, alias
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -17,15 +17,39 @@ from penstock.sql.typed import Typed
 @dataclass(frozen=True, slots=True)
 class Relation:
     """One table of a FROM. `columns` are by ClickHouse's name; `hidden` are not part of `*` (the
-    right side's columns of a USING). `placeholder` is set for a data source."""
+    right side's columns of a USING). `placeholder` is set for a data source. `own` is what `table.column` reads
+    where that is not what the bare name reads (USING), `whole` what `table.*` gives (an array that ARRAY JOIN
+    unfolds); `barred` says why a column has no one value. `also` is the name of the table behind its alias."""
 
     name: str
     columns: Mapping[str, Typed]
     placeholder: str | None = None
     hidden: frozenset[str] = frozenset()
+    own: Mapping[str, Typed] = field(default_factory=dict)
+    whole: Mapping[str, Typed] = field(default_factory=dict)
+    barred: Mapping[str, str] = field(default_factory=dict)
+    also: str = ""
 
     def with_columns(self, columns: Mapping[str, Typed]) -> Relation:
         return replace(self, columns=columns)
+
+    def mapped(self, change: Callable[[Typed], Typed]) -> Relation:
+        """Every column as it reads after a join."""
+        columns, own, whole = (
+            {name: change(value) for name, value in every.items()} for every in (self.columns, self.own, self.whole)
+        )
+        return replace(self, columns=columns, own=own, whole=whole)
+
+    def reading(self, name: str, how: str) -> Typed:
+        """A column as it is named: alone (`bare`), after the table (`own`), or by `table.*` (`whole`)."""
+        if how == "whole" and name in self.whole:
+            return self.whole[name]
+        return self.own[name] if how != "bare" and name in self.own else self.columns[name]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether this holds the elements of an ARRAY JOIN."""
+        return self.name.startswith("__array")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +61,9 @@ class Scope:
     windows: Mapping[str, exp.Window] = field(default_factory=dict)
 
     def relation(self, name: str) -> Relation | None:
-        return next((each for each in self.relations if each.name == name), None)
+        named = next((each for each in self.relations if each.name == name), None)
+        behind = [each for each in self.relations if each.also == name]
+        return named or (behind[0] if len(behind) == 1 else None)
 
     def find(self, column: str) -> Relation | None:
         """The left-most relation that has the column."""

@@ -11,8 +11,9 @@ from functools import lru_cache
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.aggregates.aggregate import Aggregate
-from penstock.sql.aggregates.table import aggregate_named, aggregate_names
+from penstock.sql.aggregates.aggregate import Aggregate, Parameter
+from penstock.sql.aggregates.combinators import called, whole
+from penstock.sql.aggregates.table import aggregate_names
 from penstock.sql.value_types import value_type, value_zero
 
 
@@ -42,12 +43,31 @@ def zero(of: Type) -> str:
 
 def state_row(of: t.AggregateFunction) -> Aggregate:
     """The row of a state's function. Raises UnknownState."""
-    row = aggregate_named(of.function.removesuffix("If"))
-    if row is None or not row.has_state or row.arity[0] > len(state_arguments(of)):
+    found = called(of.function)
+    types = state_arguments(of)
+    if found is None or found.form != "plain" or not found.row.has_state or found.row.arity[0] > len(types):
+        raise UnknownState(of)
+    row = whole(found)
+    if row is None or row.needs(types, state_parameters(of)) is not None:
         raise UnknownState(of)
     return row
 
 
 def state_arguments(of: t.AggregateFunction) -> tuple[Type, ...]:
     """The types of the values in a state: a condition of -If is not kept."""
-    return of.arguments[:-1] if of.function.endswith("If") else of.arguments
+    found = called(of.function)
+    return of.arguments[:-1] if found is not None and found.on_condition else of.arguments
+
+
+def state_parameters(of: t.AggregateFunction) -> tuple[Parameter, ...]:
+    """The parameters of a state's function as values."""
+    return tuple(map(parameter, of.parameters))
+
+
+def parameter(text: str) -> Parameter:
+    """A parameter as it is written: a number, or a text in quotes."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text.strip("'")
+    return int(number) if number.is_integer() and "." not in text and "e" not in text.lower() else number

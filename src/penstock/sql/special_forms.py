@@ -7,6 +7,7 @@ reports at the node it blames.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -17,7 +18,9 @@ from penstock.parse.types import parse_type
 from penstock.sql import arithmetic, comparisons
 from penstock.sql.aggregate_calls import finalize
 from penstock.sql.arguments import Form, arguments_of, text_of
+from penstock.sql.array_reduce import array_reduce, initialize_aggregation
 from penstock.sql.conversions import CAST, Mode, convert
+from penstock.sql.grouping import grouping
 from penstock.sql.lambdas import LAMBDA_FORMS
 from penstock.sql.literals import make_tuple
 from penstock.sql.names import element
@@ -42,6 +45,16 @@ def _comparison(symbol: str) -> Form:
         return comparisons.compare(tr, node, symbol, (left, right))
 
     return form
+
+
+def _null_safe(tr: Translator, node: exp.Anonymous) -> Typed:
+    left, right = tr.all(arguments_of(tr, node, 2, 2))
+    return comparisons.same_or_null(tr, node, (left, right))
+
+
+def _distinct(tr: Translator, node: exp.Anonymous) -> Typed:
+    same = _null_safe(tr, node)
+    return replace(same, sql=f"(NOT {same.sql})")
 
 
 def _connective(word: str) -> Form:
@@ -127,7 +140,13 @@ def _default_of(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = arguments_of(tr, node, 1, 1)
-    return text(str(tr.translate(argument).type))
+    before = tr.trace.aggregates
+    value = tr.translate(argument)
+    name = text(f"Interval{value.unit.capitalize()}" if value.unit else str(value.type))
+    if tr.trace.aggregates == before:
+        return name
+    # The type of an aggregate's result is one row, as the result is.
+    return replace(name, sql=f"coalesce(max({name.sql}), {name.sql})", constant=None)
 
 
 def _tuple(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -170,10 +189,12 @@ SPECIAL_FORMS: Mapping[str, Form] = {
     "like": _like("LIKE"), "ilike": _like("ILIKE"), "notLike": _like("NOT LIKE"),
     "in": membership_call, "notIn": membership_call,
     "if": _if, "multiIf": _multi_if,
+    "isNotDistinctFrom": _null_safe, "isDistinctFrom": _distinct,
     "accurateCast": _accurate(Mode("error", "refused")),
     "accurateCastOrNull": _accurate(Mode("null", "refused")),
     "accurateCastOrDefault": _accurate(Mode("zero", "refused"), 3),
     "defaultValueOfTypeName": _default_of, "toTypeName": _type_name, "finalizeAggregation": _finalize,
+    "grouping": grouping, "arrayReduce": array_reduce, "initializeAggregation": initialize_aggregation,
     "tuple": _tuple,
     "tupleElement": _tuple_element, "arrayJoin": _array_join,
     **TIME_FORMS,

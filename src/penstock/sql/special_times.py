@@ -15,7 +15,7 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql import arithmetic
 from penstock.sql.arguments import Form, arguments_of, text_of
-from penstock.sql.dates import start_of, wall_clock
+from penstock.sql.dates import MONTHS, day_of_start, offset_at_1970, start_of, wall_clock, zone_of
 from penstock.sql.functions.datetimes import in_zone
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.literals import UNITS
@@ -71,7 +71,10 @@ def _border(value: Typed, unit: str) -> str:
             return f"floor((unix_date(CAST({wall} AS DATE)) + 3) / 7)"
         case "DAY":
             return f"unix_date(CAST({wall} AS DATE))"
-    moment = f"CAST({wall} AS TIMESTAMP)" if value.spark == "DATE" else wall
+    moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
+    zone = zone_of(value.bare)
+    if unit == "HOUR" and zone:
+        return f"floor((unix_seconds({moment}) + {-offset_at_1970(zone)}) / 3600)"
     micros = {"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}
     return f"floor(unix_micros({moment}) / {micros[unit]})"
 
@@ -86,17 +89,40 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
     arguments = arguments_of(tr, node, 2, 3)
-    value = _in_zone(tr, node, arguments[1], arguments[2:])
-    found = _start(tr, node, value, _unit(tr, arguments[0]), 1)
+    value, unit = _in_zone(tr, node, arguments[1], arguments[2:]), _unit(tr, arguments[0])
+    if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
+        raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
+    if isinstance(value.bare, t.DateTime64) and (unit in MONTHS or unit == "WEEK"):
+        return typed(day_of_start(value, unit), null_if_any(t.Date(wide=True), [value]))
+    found = _start(tr, node, value, unit, 1)
+    if value.bare == t.Date(wide=True):
+        raise tr.refused(node, "wrong-argument-type", "date_trunc of a Date32 is not supported", "toDate")
     if isinstance(value.bare, t.DateTime64) and isinstance(found.bare, t.DateTime):
         return replace(found, type=null_if_any(t.DateTime64(0, value.bare.zone), [value]))
     return found
 
 
 def _start(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
-    if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)) or unit in ("MILLISECOND", "MICROSECOND"):
-        raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a time and a unit from SECOND on")
+    if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
+        raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a time, this is {value.type}")
+    if unit in _FINE:
+        return _fine_start(tr, node, value, unit, step)
+    if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
+        raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
     return start_of(value, unit, step)
+
+
+_FINE = {"MILLISECOND": 3, "MICROSECOND": 6}
+
+
+def _fine_start(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
+    """A part of a second: of a DateTime64 only."""
+    if not isinstance(value.bare, t.DateTime64):
+        raise tr.refused(node, "wrong-argument-type", f"{value.type} has no {unit.lower()}s", "toDateTime64")
+    micros = step * 10 ** (6 - _FINE[unit])
+    sql = value.sql if micros == 1 else f"timestamp_micros(floor(unix_micros({value.sql}) / {micros}) * {micros})"
+    of = t.DateTime64(max(value.bare.precision, _FINE[unit]), value.bare.zone)
+    return typed(sql, null_if_any(of, [value]))
 
 
 def _date_add(sign: int) -> Form:

@@ -9,25 +9,61 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.sql.aggregates.combinators import called
 from penstock.sql.comparisons import comparable
 from penstock.sql.constants import adapt
-from penstock.sql.translator import Translator
+from penstock.sql.translator import Columns, Translator
 from penstock.sql.tree import call_name, call_parts
 from penstock.sql.typed import Typed, is_null, null_if_any
-from penstock.sql.value_types import quoted
+from penstock.sql.value_types import quoted, text_literal, value_type
 
 _UINT8 = t.Int(8, signed=False)
 
 
 def scalar(tr: Translator, node: exp.Expr) -> Typed:
     """`(SELECT …)` as a value: of one column, NULL where there is no row."""
-    sql, columns = tr.subquery(_query(tr, node))
+    _no_lambda(tr, node)
+    query = _query(tr, node)
+    sql, columns = tr.subquery(query)
     if len(columns) != 1:
-        message = f"a subquery as a value gives one column, this gives {len(columns)}"
-        raise tr.refused(node, "wrong-column-count", message)
+        return _row(tr, node, query, (sql, columns))
     value = columns[0][1]
+    if isinstance(value.bare, (t.Array, t.Map)):
+        empty = "raise_error('a subquery as a value gave no row')"
+        return Typed(f"coalesce(({sql}), {empty})", value.type, value.spark)
+    if isinstance(value.bare, t.Tuple):
+        return Typed(f"({sql})", t.Nullable(value.bare), value.spark)
     of = null_if_any(value.type, [Typed("", t.Nullable(_UINT8), "INT")])
     return Typed(f"({sql})", of, value.spark)
+
+
+def _row(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, Columns]) -> Typed:
+    """Several columns are a tuple; where there may be no row ClickHouse's type depends on the rows."""
+    sql, columns = compiled
+    names = [name for name, _ in columns]
+    if not _has_one_row(query) or len(set(names)) != len(names):
+        message = f"a subquery as a value gives one column, this gives {len(columns)}"
+        raise tr.refused(node, "wrong-column-count", message, "(SELECT tuple(…) FROM …)")
+    of = t.Tuple(tuple((name, value.type) for name, value in columns))
+    spark = ", ".join(f"{quoted(name)}: {value.spark}" for name, value in columns)
+    fields = ", ".join(f"{text_literal(name)}, {quoted(name)}" for name in names)
+    return Typed(f"(SELECT named_struct({fields}) FROM ({sql}))", of, f"STRUCT<{spark}>")
+
+
+def _has_one_row(query: exp.Query) -> bool:
+    """Whether there are aggregates over all rows, and nothing that could drop their row."""
+    dropping = ("group", "having", "qualify", "limit", "offset", "distribute")
+    if not isinstance(query, exp.Select) or any(query.args.get(each) for each in dropping):
+        return False
+    nodes = (each for root in query.expressions for each in root.walk(prune=lambda node: isinstance(node, exp.Query)))
+    calls = (each for each in nodes if isinstance(each, exp.Anonymous) and not isinstance(each.parent, exp.Window))
+    return any(called(call_name(each) or "") is not None for each in calls)
+
+
+def _no_lambda(tr: Translator, node: exp.Expr) -> None:
+    if tr.locals:
+        message = "a SELECT inside of a lambda is not supported"
+        raise tr.refused(node, "unsupported-syntax", message, "join it instead")
 
 
 def _query(tr: Translator, node: exp.Expr) -> exp.Query:
@@ -45,7 +81,7 @@ def exists(tr: Translator, node: exp.Expr) -> Typed:
 def membership(tr: Translator, node: exp.Expr) -> Typed:
     """`x IN (…)`, of a list, a tuple, an array or a SELECT."""
     value = tr.translate(node.this)
-    query = node.args.get("query")
+    query = node.args.get("query") or _named_query(tr, node)
     if query is not None:
         return _in_query(tr, node, value, query)
     elements = node.expressions
@@ -53,6 +89,18 @@ def membership(tr: Translator, node: exp.Expr) -> Typed:
     if given is not None:
         elements = _elements(tr, given)
     return _in_list(tr, node, value, elements)
+
+
+def _named_query(tr: Translator, node: exp.Expr) -> exp.Expr | None:
+    """`x IN name` of a table, or of a SELECT that WITH names."""
+    given = node.args.get("field")
+    if given is None and len(node.expressions) == 1:
+        given = node.expressions[0].unnest()
+    if not isinstance(given, exp.Column) or given.table or given.name in (*tr.scope.aliases, *tr.locals):
+        return None
+    if tr.scope.find(given.name) is not None:
+        return None
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Table(this=given.this.copy())))
 
 
 def membership_call(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -96,19 +144,45 @@ def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Ex
 
 
 def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> Typed:
+    _no_lambda(tr, node)
     sql, columns = tr.subquery(_query(tr, query))
-    width = len(value.bare.fields) if isinstance(value.bare, t.Tuple) else 1
-    if len(columns) != width:
-        message = f"the SELECT after IN gives {len(columns)} columns, {width} are compared"
-        raise tr.refused(query, "wrong-column-count", message)
-    of = null_if_any(_UINT8, [value])
-    if width > 1:
-        fields = value.bare.fields if isinstance(value.bare, t.Tuple) else ()
-        lefts = ", ".join(f"{value.sql}.{quoted(name or f'_{place}')}" for place, (name, _) in enumerate(fields, 1))
-        return Typed(f"(({lefts}) IN ({sql}))", of, "BOOLEAN")
+    lefts = _fields(value)
+    if len(columns) != len(lefts) or is_null(value):
+        message = f"the SELECT after IN gives {len(columns)} columns, {len(lefts)} are compared"
+        raise tr.refused(query, "wrong-column-count", message, "let it give one column for each value")
+    if len(lefts) > 1:
+        return _in_rows(tr, node, lefts, (sql, columns))
     name, column = columns[0]
     left, right = comparable(tr, node, value, Typed(f"s.{quoted(name)}", column.type, column.spark))
     rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
         f" WHERE s.{quoted(name)} IS NOT NULL" if column.nullable else ""
     )
-    return Typed(f"({left} IN ({rows}))", of, "BOOLEAN")
+    found = f"({left} IN ({rows}))"
+    if value.nullable:  # Spark's IN is false for NULL wherever it becomes a join; ClickHouse's is NULL.
+        found = f"if({value.sql} IS NULL, CAST(NULL AS BOOLEAN), {found})"
+    return Typed(found, null_if_any(_UINT8, [value]), "BOOLEAN")
+
+
+def _fields(value: Typed) -> list[Typed]:
+    """The values that are compared: those of a tuple, or the one."""
+    if not isinstance(value.bare, t.Tuple) or len(value.bare.fields) < 2:
+        return [value]
+    return [
+        Typed(f"{value.sql}.{quoted(name or f'_{place}')}", of, value_type(of))
+        for place, (name, of) in enumerate(value.bare.fields, 1)
+    ]
+
+
+def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str, Columns]) -> Typed:
+    """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and makes nothing NULL."""
+    sql, columns = rows
+    pairs = [
+        comparable(tr, node, left, Typed(f"s.{quoted(name)}", column.type, column.spark))
+        for left, (name, column) in zip(lefts, columns, strict=True)
+    ]
+    shown = ", ".join(f"{right} AS v{place}" for place, (_, right) in enumerate(pairs))
+    given = [f"s.{quoted(name)} IS NOT NULL" for name, column in columns if column.nullable]
+    where = f" WHERE {' AND '.join(given)}" if given else ""
+    found = f"(({', '.join(left for left, _ in pairs)}) IN (SELECT {shown} FROM ({sql}) AS s{where}))"
+    missing = " OR ".join(f"{left.sql} IS NULL" for left in lefts if left.nullable)
+    return Typed(f"if({missing}, false, {found})" if missing else found, _UINT8, "BOOLEAN")

@@ -145,9 +145,13 @@ def _integer_arithmetic(operator: str, a: t.Int, b: t.Int) -> Type:
 def _decimal_arithmetic(operator: str, a: Type, b: Type) -> Type | None:
     if isinstance(a, t.Float) or isinstance(b, t.Float):
         return t.Float(64)
-    if operator not in ("+", "-", "*"):
+    if operator not in ("+", "-", "*", "/"):
+        return None
+    if operator == "/" and any(isinstance(of, t.Decimal) and of.precision > 18 for of in (a, b)):
         return None
     match (a, b):
+        case (t.Decimal(p, s), t.Decimal(q, _)) if operator == "/":
+            return _decimal(max(p, q), s)
         case (t.Decimal(p, s), t.Decimal(q, r)):
             return _decimal(max(p, q), s + r if operator == "*" else max(s, r))
         case (t.Decimal(), t.Int()):

@@ -10,33 +10,34 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.digits import whole_number
-from penstock.errors import did_you_mean
+from penstock.errors import InvalidQuery, did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
 from penstock.sql.environment import Environment, Output
-from penstock.sql.functions.function import UINT64
+from penstock.sql.functions.function import UINT8, UINT64
+from penstock.sql.merge_rules import Ruling, merge_rule
 from penstock.sql.parameters import is_made_up
 from penstock.sql.problems import refused
 from penstock.sql.query import FINAL
 from penstock.sql.scope import Relation
 from penstock.sql.spark_types import spark_type
+from penstock.sql.table_functions import Rows, function_rows
 from penstock.sql.translator import check_length
 from penstock.sql.tree import call_name, call_parts
 from penstock.sql.typed import Typed
-from penstock.sql.value_types import quoted
-
-MERGED = ("ReplacingMergeTree",)
-"""Engines whose rows FINAL merges."""
+from penstock.sql.unique_rows import unique_by
+from penstock.sql.value_types import quoted, value_type
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with its alias, as Spark SQL."""
+    """A table with its alias, as Spark SQL. `unique` are columns of which no two rows have the same values, where
+    some are known."""
 
     sql: str
     relation: Relation
     grouped: bool = False
+    unique: frozenset[str] | None = None
 
 
 def table(environment: Environment, node: exp.Expr, place: int) -> Table:
@@ -53,15 +54,21 @@ def _table(environment: Environment, node: exp.Expr, place: int) -> Table:
     if isinstance(node, exp.Final):
         return _final(environment, node)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
-        return _subquery(environment.compile(environment, node.this), node.alias or f"__t{place}")
+        return _selected(environment, node, place)
     if not isinstance(node, exp.Table):
         raise refused(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
     if node.args.get("sample"):
-        raise refused(environment.text, node, "unsupported-clause", "SAMPLE is not supported")
+        message = "SAMPLE is not supported: which rows it takes depends on ClickHouse's own parts"
+        raise refused(environment.text, node, "unsupported-clause", message, "a filter such as id % 10 = 0")
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
+        raise refused(environment.text, node, "unsupported-clause", "names of columns after a table are not supported")
     if node.args.get("version") or node.args.get("when"):
         raise refused(environment.text, node, "unsupported-clause", "a table of another time is not supported")
     if isinstance(node.this, exp.Anonymous):
         return _function(environment, node)
+    if node.db == "system" and node.name == "one":
+        return one(node.alias or "one")
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
         raise refused(
@@ -74,6 +81,21 @@ def hint_for(environment: Environment, name: str) -> str | None:
     """The nearest name that SQL may read here."""
     nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
     return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
+
+
+def _selected(environment: Environment, node: exp.Subquery, place: int) -> Table:
+    """A SELECT in brackets."""
+    output = environment.compile(environment, node.this)
+    names = [name for name, _ in output.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        message = f"this SELECT gives the column `{twice}` twice"
+        raise refused(environment.text, node, "duplicate-column", message, "give one of them an alias")
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
+        raise refused(environment.text, node, "unsupported-clause", "names of columns after a table are not supported")
+    found = _subquery(output, node.alias or f"__t{place}")
+    return replace(found, unique=unique_by(node.this))
 
 
 def _subquery(output: Output, alias: str) -> Table:
@@ -89,7 +111,8 @@ def _named(environment: Environment, node: exp.Table, alias: str) -> Table:
     cte = environment.ctes.get(name)
     if cte is not None:
         inner = replace(cte.environment, triggers=environment.triggers)
-        return _subquery(inner.compile(inner, cte.query), alias)
+        rows = _subquery(inner.compile(inner, cte.query), alias)
+        return replace(rows, relation=replace(rows.relation, also=name), unique=unique_by(cte.query))
     environment.names(name)
     found = node_named(environment, name)
     if found is not None:
@@ -130,20 +153,43 @@ def _stored(source: DataSource, alias: str, placeholder: str) -> Table:
         column.name: Typed(f"{quoted(alias)}.{quoted(column.name)}", column.type, spark_type(column.type))
         for column in source.columns
     }
-    return Table(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder))
+    return Table(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder, also=source.name))
 
 
 def _final(environment: Environment, node: exp.Final) -> Table:
     """A data source whose engine merges, as it is merged. Raises Refused."""
     of = node.this
     source = environment.project.datasource(of.name) if isinstance(of, exp.Table) else None
-    if source is None or source.engine.name not in MERGED:
-        message = "FINAL is not supported on this engine"
+    if source is None:
+        message = "FINAL is for a data source whose engine merges rows"
         raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
+    ruling = _ruling(environment, node, source)
+    if ruling.rule is None:
+        raise refused(environment.text, node, "unsupported-clause", ruling.why, ruling.hint)
+    _check_prewhere(environment, node)
+    if environment.triggers:
+        message = "a materialized node cannot read the rows that trigger it with FINAL"
+        raise refused(environment.text, node, "unsupported-view", message, "leave FINAL out: it sees what is inserted")
     environment.names(source.name)
     placeholder = f"{FINAL}{source.name}__"
     environment.uses.table(placeholder, source.name)
     return _stored(source, of.alias or of.name, placeholder)
+
+
+def _check_prewhere(environment: Environment, node: exp.Final) -> None:
+    """ClickHouse filters by PREWHERE what it merges, and by WHERE what is merged."""
+    around = node.find_ancestor(exp.Select)
+    if around is not None and around.args.get("prewhere"):
+        message = "PREWHERE with FINAL filters rows before they are merged: it is not supported"
+        raise refused(environment.text, node, "unsupported-clause", message, "WHERE filters merged rows")
+
+
+def _ruling(environment: Environment, node: exp.Final, source: DataSource) -> Ruling:
+    try:
+        return merge_rule(source)
+    except InvalidQuery as error:
+        message = f"FINAL is not possible on `{source.name}`: its keys do not compile"
+        raise refused(environment.text, node, "unsupported-clause", message, error.hint) from error
 
 
 def placeholder_of(environment: Environment, source: DataSource) -> str:
@@ -154,16 +200,19 @@ def placeholder_of(environment: Environment, source: DataSource) -> str:
 
 
 def _function(environment: Environment, node: exp.Table) -> Table:
-    """numbers(n) and numbers(start, n)."""
-    call = node.this
-    _, arguments = call_parts(call)
-    found = [whole_number(each.name) if isinstance(each, exp.Literal) else None for each in arguments]
-    values = [each for each in found if each is not None]
-    if call_name(call) != "numbers" or len(values) != len(arguments) or not 1 <= len(values) <= 2:
-        message = f"the table function `{call_name(call)}` is not supported"
-        raise refused(environment.text, node, "unknown-table", message, "numbers(n) is, with a literal")
-    start, count = values if len(values) == 2 else (0, values[0])
-    alias = node.alias or "numbers"
-    column = Typed(f"{quoted(alias)}.`number`", UINT64, "BIGINT")
-    sql = f"(SELECT id AS `number` FROM range({start}, {start + count})) AS {quoted(alias)}"
-    return Table(sql, Relation(alias, {"number": column}))
+    """A table function: numbers(n), view(SELECT …) …"""
+    _, arguments = call_parts(node.this)
+    if call_name(node.this) == "view" and len(arguments) == 1 and isinstance(arguments[0], exp.Query):
+        return _subquery(environment.compile(environment, arguments[0]), node.alias or "view")
+    return _of_rows(function_rows(environment, node.this), node.alias or call_name(node.this) or "")
+
+
+def _of_rows(rows: Rows, alias: str) -> Table:
+    value = Typed(f"{quoted(alias)}.{quoted(rows.column)}", rows.type, value_type(rows.type))
+    column = replace(value, spark="BIGINT") if rows.type == UINT64 else value
+    return Table(f"({rows.sql}) AS {quoted(alias)}", Relation(alias, {rows.column: column}))
+
+
+def one(alias: str) -> Table:
+    """system.one: one row, which a SELECT without FROM reads as well."""
+    return _of_rows(Rows("SELECT 0 AS `dummy`", "dummy", UINT8), alias)

@@ -45,8 +45,8 @@ def check_length(text: Text, node: exp.Expr, sql: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """`keys` are the SQL texts of the grouping keys; `locals` the parameters of lambdas around;
-    `resolving` the aliases whose expression is being translated."""
+    """`keys` are the SQL texts of the grouping keys; `absent` what they are where a grouping set may lack them;
+    `locals` the parameters of lambdas around; `resolving` the aliases whose expression is being translated."""
 
     text: Text
     scope: Scope
@@ -58,6 +58,7 @@ class Translator:
     keys: frozenset[str] = frozenset()
     locals: Mapping[str, Typed] = field(default_factory=dict)
     resolving: frozenset[str] = frozenset()
+    absent: Mapping[str, Typed] = field(default_factory=dict)
 
     def translate(self, node: exp.Expr | None) -> Typed:
         """The node as Spark SQL. Raises Refused; None, or whatever is no node, stands
@@ -68,6 +69,10 @@ class Translator:
         if handler is None:
             shown = node.sql(dialect="clickhouse").replace("@", "")
             raise self.refused(node, "unsupported-syntax", f"`{shown}` is not supported")
+        if self.absent and self.place != "aggregate":
+            key = self.absent.get(replace(self, absent={}, trace=Trace()).translate(node).sql)
+            if key is not None:
+                return key
         mark = len(self.trace.free)
         try:
             value = handler(self, node)
@@ -105,6 +110,7 @@ class Translator:
             self.keys,
             self.locals,
             resolving,
+            self.absent,
         )
 
     def with_scope(self, scope: Scope) -> Translator:

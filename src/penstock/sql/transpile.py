@@ -14,11 +14,13 @@ from sqlglot import exp
 from penstock.model.datasource import Text
 from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
-from penstock.sql.block import Block, output_of
+from penstock.sql.block import Block
 from penstock.sql.environment import Environment, Output
+from penstock.sql.finishing import finished
 from penstock.sql.forward import compile_forward
 from penstock.sql.handlers import HANDLERS
 from penstock.sql.passes.ending import limit, limit_by, order
+from penstock.sql.passes.filling import fill
 from penstock.sql.passes.projection import check_grouping, group, having, items, qualify, where
 from penstock.sql.passes.refuse import refuse
 from penstock.sql.passes.select_list import aliases, stars
@@ -29,12 +31,14 @@ from penstock.sql.query import Query, Read, View
 from penstock.sql.scope import Scope, Uses
 from penstock.sql.single import compile_expression
 from penstock.sql.spark_dialect import compile_spark
+from penstock.sql.templates import with_rendered
 from penstock.sql.texts import split_format
 from penstock.sql.translator import Columns, Translator, too_deep
 from penstock.sql.tree import parse_query
-from penstock.sql.unions import union
+from penstock.sql.unions import no_ending, union
 from penstock.sql.views import Target, view_of
 from penstock.sql.widening import cast_sql
+from penstock.template.frame import CALL, CHECK, DEPLOY, Given
 
 __all__ = [
     "PASSES",
@@ -51,9 +55,9 @@ __all__ = [
 PASSES: tuple[Callable[[Block], Block], ...] = (
     refuse,
     with_names,
+    aliases,
     sources,
     stars,
-    aliases,
     where,
     group,
     items,
@@ -63,21 +67,26 @@ PASSES: tuple[Callable[[Block], Block], ...] = (
     order,
     limit_by,
     limit,
+    fill,
 )
 """What is done to each SELECT, in this order; a SELECT inside is compiled when it is met."""
 
 
-def compile_pipe(project: Project, pipe: Pipe) -> Query:
-    """The SQL of what a pipe gives. Raises InvalidQuery."""
-    environment = _environment(project, pipe.result.sql, pipe.dialect).of_node(pipe, pipe.result)
+def compile_pipe(project: Project, pipe: Pipe, given: Given = CHECK) -> Query:
+    """The SQL of what a pipe gives; `given` is what its templates, and those of what it reads, are rendered
+    with. Raises InvalidQuery; for a call also InvalidRequest."""
+    environment = _environment(project, pipe.result.sql, pipe.dialect, given).of_node(pipe, pipe.result)
     output = _compiled(environment, f"the pipe `{pipe.name}` cannot be compiled")
     return _query(project, environment.uses, output)
 
 
 def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
     """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
-    environment = replace(_environment(project, node.sql, pipe.dialect).of_node(pipe, node), triggers=True)
+    environment = replace(_environment(project, node.sql, pipe.dialect, DEPLOY).of_node(pipe, node), triggers=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
+    with environment.report.collecting():
+        environment = with_rendered(environment)
+    environment.report.finish(message)
     output = _compiled(environment, message)
     view = Target("", output)
     with environment.report.collecting():
@@ -87,22 +96,22 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
     return View(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
 
 
-def compile_sql(project: Project, text: Text, dialect: Dialect) -> Query:
+def compile_sql(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> Query:
     """One SELECT of a user. Raises InvalidQuery."""
-    environment = _environment(project, text, dialect)
+    environment = _environment(project, text, dialect, given)
     return _query(project, environment.uses, _compiled(environment, "the SQL cannot be compiled"))
 
 
-def names_read(project: Project, text: Text, dialect: Dialect) -> frozenset[str]:
+def names_read(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> frozenset[str]:
     """The data sources and pipes that a user's SELECT names, at any depth; what a pipe of them reads below is
     not among them. Raises InvalidQuery."""
-    environment = _environment(project, text, dialect)
+    environment = _environment(project, text, dialect, given)
     _compiled(environment, "the SQL cannot be compiled")
     return frozenset(environment.uses.named)
 
 
-def _environment(project: Project, text: Text, dialect: Dialect) -> Environment:
-    return Environment(project, text, Uses(), Report(), compile_query, compile_text, dialect)
+def _environment(project: Project, text: Text, dialect: Dialect, given: Given) -> Environment:
+    return Environment(project, text, Uses(), Report(), compile_query, compile_text, dialect, given=given)
 
 
 def _compiled(environment: Environment, message: str) -> Output:
@@ -115,6 +124,7 @@ def _compiled(environment: Environment, message: str) -> Output:
 
 def compile_text(environment: Environment) -> Output:
     """The environment's text, in its dialect. Raises Refused for what ends the compilation."""
+    environment = with_rendered(environment)
     try:
         if environment.dialect == "spark":
             return compile_spark(environment)
@@ -126,6 +136,7 @@ def compile_text(environment: Environment) -> Output:
 def compile_query(environment: Environment, tree: exp.Query) -> Output:
     """A SELECT or a UNION of SELECTs. Raises Refused for what ends the compilation."""
     if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
+        no_ending(environment, tree)
         return compile_query(environment, tree.this)
     if isinstance(tree, exp.SetOperation):
         return union(environment, tree)
@@ -135,7 +146,7 @@ def compile_query(environment: Environment, tree: exp.Query) -> Output:
     for each in PASSES:
         block = each(block)
         block = replace(block, translator=replace(block.translator, subquery=_subquery(block.environment)))
-    return output_of(block)
+    return finished(block)
 
 
 def _not_select(environment: Environment, tree: exp.Expr) -> Refused:

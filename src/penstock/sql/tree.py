@@ -26,11 +26,13 @@ _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 def parse_query(text: Text) -> exp.Query:
     """The one SELECT of a text. Raises Refused."""
     found = _parse(text)
-    while isinstance(found, exp.Subquery) and found.alias == "" and isinstance(found.this, exp.Query):
-        found = found.this
-    if not isinstance(found, exp.Query):
-        raise refused(text, found, "not-a-query", "only SELECT is allowed here")
-    return found
+    inner = found
+    while isinstance(inner, exp.Subquery) and inner.alias == "" and isinstance(inner.this, exp.Query):
+        inner = inner.this
+    if not isinstance(inner, exp.Query):
+        raise refused(text, inner, "not-a-query", "only SELECT is allowed here")
+    ends = found.args.get("order") or found.args.get("limit")
+    return found if ends and isinstance(found, exp.Query) else inner
 
 
 def parse_select_list(text: Text) -> exp.Select:

@@ -1,48 +1,93 @@
-"""UNION ALL and UNION DISTINCT: columns by place, each of the supertype of its place.
+"""UNION, INTERSECT and EXCEPT: columns by place, each of the supertype of its place.
 
-In: a set operation. Out: `Output`. Called by transpile. Invariant: names are those of the first SELECT.
+In: a set operation. Out: `Output`. Called by transpile. Invariant: names are those of the first SELECT; what the
+first SELECT's WITH names, every part may read.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.model import types as t
+from penstock.model.types import Type
 from penstock.sql.environment import Environment, Output
 from penstock.sql.literals import widen_all
 from penstock.sql.problems import refused
 from penstock.sql.supertypes import supertype
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted, value_type
+from penstock.sql.with_clause import named_in
+
+_WORDS: dict[type[exp.SetOperation], str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
+_ENDINGS = ("order", "limit", "offset", "distribute")
 
 
 def union(environment: Environment, tree: exp.SetOperation) -> Output:
     """Raises Refused where the parts do not fit together."""
-    if not isinstance(tree, exp.Union):
-        raise refused(environment.text, tree, "unsupported-clause", f"{tree.key.upper()} is not supported")
+    word = _WORDS[type(tree)]
+    no_ending(environment, tree)
+    environment = named_in(environment, tree.args.get("with_"))
     first, second = tree.this, tree.expression
     if not isinstance(first, exp.Query) or not isinstance(second, exp.Query):
-        raise refused(environment.text, tree, "invalid-sql", "UNION needs a SELECT on both sides")
+        raise refused(environment.text, tree, "invalid-sql", f"{word} needs a SELECT on both sides")
     left = environment.compile(environment, first)
     right = environment.compile(environment.not_triggering(), second)
     if len(left.columns) != len(right.columns):
-        message = f"UNION of {len(left.columns)} and {len(right.columns)} columns"
+        message = f"{word} of {len(left.columns)} and {len(right.columns)} columns"
         raise refused(environment.text, second, "wrong-column-count", message)
     columns = tuple(
-        (name, _common(environment, second, (value, other)))
+        (name, _common(environment, tree, (value, other)))
         for (name, value), (_, other) in zip(left.columns, right.columns, strict=True)
     )
-    word = "UNION" if tree.args.get("distinct") else "UNION ALL"
-    parts = (_as(left, columns), _as(right, columns))
-    return Output(f"{parts[0]} {word} {parts[1]}", columns, left.grouped or right.grouped)
+    if word != "UNION" or tree.args.get("distinct"):
+        _check_comparable(environment, tree, columns)
+    # Alone, INTERSECT and EXCEPT count the rows, as with ALL.
+    shown = word if tree.args.get("distinct") else f"{word} ALL"
+    return Output(f"{_as(left, columns)} {shown} {_as(right, columns)}", columns, left.grouped or right.grouped)
 
 
-def _common(environment: Environment, second: exp.Query, pair: tuple[Typed, Typed]) -> Typed:
+def no_ending(environment: Environment, tree: exp.Query) -> None:
+    """ClickHouse takes no ORDER BY or LIMIT after brackets or after the last of several SELECTs in brackets."""
+    for key in _ENDINGS:
+        ending = tree.args.get(key)
+        if isinstance(ending, exp.Expr):
+            message = "ORDER BY and LIMIT are not allowed after a SELECT in brackets"
+            hint = "SELECT * FROM (… UNION ALL …) ORDER BY …"
+            raise refused(environment.text, ending, "unsupported-clause", message, hint)
+
+
+def _check_comparable(environment: Environment, tree: exp.SetOperation, columns: tuple[tuple[str, Typed], ...]) -> None:
+    for name, value in columns:
+        if _has_map(value.type):
+            message = f"{_WORDS[type(tree)]} cannot compare the rows by `{name}`: it is {value.type}"
+            raise refused(environment.text, tree.expression, "wrong-argument-type", message, "toString(…) of it can be")
+
+
+def _has_map(of: Type) -> bool:
+    match of:
+        case t.Map() | t.AggregateFunction() | t.Json():
+            return True
+        case t.Array(inner) | t.Nullable(inner):
+            return _has_map(inner)
+        case t.Tuple(fields):
+            return any(_has_map(inner) for _, inner in fields)
+        case _:
+            return False
+
+
+def _common(environment: Environment, tree: exp.SetOperation, pair: tuple[Typed, Typed]) -> Typed:
     of = supertype([value.type for value in pair])
-    if of is None:
-        message = f"UNION of {pair[0].type} and {pair[1].type}: there is no common type"
-        raise refused(environment.text, second, "no-common-type", message, "cast one of them")
+    if of is None or _differs(*(value.bare for value in pair)):
+        message = f"{_WORDS[type(tree)]} of {pair[0].type} and {pair[1].type}: there is no common type"
+        raise refused(environment.text, tree.expression, "no-common-type", message, "cast one of them")
     sparks = {value.spark for value in pair}
     return Typed("", of, pair[0].spark if len(sparks) == 1 else value_type(of))
+
+
+def _differs(left: Type, right: Type) -> bool:
+    """ClickHouse has a common type of its own here: Bool keeps its name, a Decimal its digits."""
+    kinds = (t.Bool, t.Decimal)
+    return any(isinstance(a, kinds) and isinstance(b, t.Int) for a, b in ((left, right), (right, left)))
 
 
 def _as(output: Output, columns: tuple[tuple[str, Typed], ...]) -> str:

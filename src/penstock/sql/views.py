@@ -18,7 +18,6 @@ from penstock.model.pipe import Materialized, Node
 from penstock.sql.column_names import column_name
 from penstock.sql.environment import Environment, Output
 from penstock.sql.problems import refused
-from penstock.sql.query import FINAL
 from penstock.sql.single import column_value, row_translator
 from penstock.sql.spark_dialect import parse_spark
 from penstock.sql.spark_types import spark_type, zero
@@ -60,9 +59,6 @@ def _check_shape(environment: Environment) -> None:
         if _may_be_union(environment) and isinstance(tree := _tree(environment), exp.SetOperation):
             message = "a materialized node cannot be a UNION"
             raise refused(environment.text, tree, "unsupported-view", message, "write one node for each part")
-        if any(name.startswith(FINAL) for name in environment.uses.datasources):
-            message = "a materialized node cannot read a table with FINAL"
-            raise refused(environment.text, tree, "unsupported-view", message, "leave FINAL out")
         if not any(name.startswith("__new_") for name in environment.uses.datasources):
             message, hint = "a materialized node must read a data source", "its left-most table triggers it"
             raise refused(environment.text, _tree(environment), "unsupported-view", message, hint)

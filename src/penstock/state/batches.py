@@ -36,6 +36,23 @@ class Batch:
     damage: str | None = None
 
 
+TRIMMED = ""
+"""The segment of a batch whose file was removed: every table that needed it has its rows."""
+
+
+class Trimmed(Conflict):
+    """Raw rows that are asked for are not kept any more."""
+
+    code = "trimmed-batches"
+
+    def __init__(self, stream: str, number: int):
+        super().__init__(
+            f"batch {number} of `{stream}` was trimmed from the inbox: its rows are in the tables that there were",
+            hint="give the new table the rows of the old one (FORWARD_QUERY), or keep raw rows for longer "
+            "(`[maintenance] inbox_seconds`)",
+        )
+
+
 _COLUMNS = tuple(batches.c[name] for name in ("stream", "number", "segment", "rows", "bytes", "received_at", "digest"))
 _CONDEMNED = sa.and_(damaged_segments.c.stream == batches.c.stream, damaged_segments.c.number == batches.c.number)
 _ALL = (*_COLUMNS, damaged_segments.c.problem)
@@ -106,7 +123,7 @@ class Batches:
         self, stream: str, number: int, most_rows: int, most_bytes: int, upto: int | None = None
     ) -> tuple[Batch, ...]:
         """The batches after `number` (and up to `upto`) that together are within the limits; at
-        least one if there is any."""
+        least one if there is any. Raises Trimmed where the next one is not kept any more."""
         query = _WHOLE.where(batches.c.stream == stream, batches.c.number > number)
         if upto is not None:
             query = query.where(batches.c.number <= upto)
@@ -116,12 +133,38 @@ class Batches:
             found = connection.execution_options(stream_results=True).execute(query.order_by(batches.c.number))
             for row in found:
                 batch = Batch(*row)
+                if batch.number != number + len(taken) + 1 or batch.segment == TRIMMED:
+                    found.close()
+                    raise Trimmed(stream, number + len(taken) + 1)
                 rows, size = rows + batch.rows, size + batch.bytes
                 if taken and (rows > most_rows or size > most_bytes):
                     found.close()
                     break
                 taken.append(batch)
         return tuple(taken)
+
+    def trim(self, stream: str, upto: int, received_before: datetime, most: int) -> tuple[Batch, ...]:
+        """Forget the oldest batches up to a number, those that were received before a moment; their files are
+        the caller's to remove. One with an idempotency key, or that was condemned, stays in the log, without
+        its file; so does the last batch, from which the numbers go on."""
+        those = sa.and_(batches.c.stream == stream, batches.c.number <= upto, batches.c.segment != TRIMMED)
+        young = sa.select(sa.func.min(batches.c.number)).where(those, batches.c.received_at >= received_before)
+        with self._database.read() as connection:  # most looks find nothing, and disturb nobody
+            first = connection.execute(young).scalar_one()
+            end = min(first if first is not None else upto + 1, _head(connection, stream))
+            query = _WHOLE.where(those, batches.c.number < end).order_by(batches.c.number).limit(most)
+            found = tuple(Batch(*row) for row in connection.execute(query))
+        if not found:
+            return ()
+        with self._database.write() as connection:
+            alone(connection, stream)
+            inside = sa.and_(batches.c.stream == stream, batches.c.number.in_([each.number for each in found]))
+            connection.execute(sa.update(batches).where(inside).values(segment=TRIMMED))
+            named = sa.select(batch_keys.c.number).where(batch_keys.c.stream == stream)
+            condemned = sa.select(damaged_segments.c.number).where(damaged_segments.c.stream == stream)
+            spare = sa.and_(inside, batches.c.number.not_in(named), batches.c.number.not_in(condemned))
+            connection.execute(sa.delete(batches).where(spare))
+        return found
 
     def head(self, stream: str) -> int:
         """The stream's last number; 0 if it has no batch."""

@@ -10,6 +10,7 @@ from cattrs.preconf.orjson import OrjsonConverter, make_converter
 from cattrs.strategies import configure_tagged_union
 
 from penstock.model.manifest import Flow, Manifest
+from penstock.model.merging import Merge, Replacing
 from penstock.model.types import Type
 from penstock.parse.types import parse_type
 
@@ -23,8 +24,19 @@ def type_converter() -> OrjsonConverter:
     return converter
 
 
+_MAYBE_MERGE = Merge | None
 _converter = type_converter()
 configure_tagged_union(Flow, _converter, tag_name="kind")
+# The rule of a text that says no kind is of a version that knew one only.
+configure_tagged_union(Merge, _converter, tag_name="kind", default=Replacing)
+_converter.register_unstructure_hook_func(
+    lambda hint: hint == _MAYBE_MERGE,
+    lambda rule: None if rule is None else _converter.unstructure(rule, unstructure_as=Merge),
+)
+_converter.register_structure_hook_func(
+    lambda hint: hint == _MAYBE_MERGE,
+    lambda rule, _: None if rule is None else _converter.structure(rule, Merge),  # type: ignore[arg-type]
+)
 
 
 def manifest_to_json(manifest: Manifest) -> str:

@@ -60,3 +60,12 @@ class Operations:
         query = sa.select(*columns).order_by(operations.c.id.desc()).limit(limit)
         with self._database.read() as connection:
             return tuple(Operation(*row) for row in connection.execute(query))
+
+    def trim(self, before: datetime) -> int:
+        """Remove what is older. Returns how many entries that were."""
+        old = operations.c.timestamp < before
+        with self._database.read() as connection:
+            if connection.execute(sa.select(operations.c.id).where(old).limit(1)).one_or_none() is None:
+                return 0
+        with self._database.write() as connection:
+            return int(connection.execute(sa.delete(operations).where(old)).rowcount)

@@ -44,5 +44,9 @@ def test_dialect() -> None:
 
 def test_pipe_without_a_node_that_runs_is_none() -> None:
     problems: list[Problem] = []
-    assert parse_pipe("NODE a\nSQL >\n    %\n    SELECT 1", "x.pipe", "x", "clickhouse", problems) is None
-    assert [problem.code for problem in problems] == ["unsupported-template"]
+    assert parse_pipe("NODE a\nSQL >\n    %\n    SELECT {{ x", "x.pipe", "x", "clickhouse", problems) is None
+    assert [problem.code for problem in problems] == ["template-syntax"]
+
+
+def test_a_template_is_kept_as_it_is() -> None:
+    assert read("NODE a\nSQL >\n    %\n    SELECT {{ x }}").result.sql.text == "%\nSELECT {{ x }}"

@@ -54,3 +54,14 @@ def test_places() -> None:
     assert str(places.key(("c", "d.e", "f"))) == "x.toml:3:3"
     assert str(places.value(("c", "d.e", "g"))) == "x.toml:2:2"
     assert str(places.key(("z",))) == "x.toml:1:1"
+
+
+def test_maintenance() -> None:
+    found = read("[maintenance]\ninterval_seconds = 5\nsnapshot_seconds = 0\n").maintenance
+    assert (found.interval_seconds, found.snapshot_seconds, found.compact_files) == (5, 0, 32)
+    problems: list[Problem] = []
+    parse_settings("[maintenance]\norphan_seconds = 60\ncompact_file = 3\n", "penstock.toml", problems)
+    assert [(each.code, str(each.location)) for each in problems] == [
+        ("invalid-setting", "penstock.toml:2:18"),
+        ("unknown-setting", "penstock.toml:3:1"),
+    ]

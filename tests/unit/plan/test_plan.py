@@ -358,9 +358,9 @@ def test_errors_leave_no_steps() -> None:
 def test_all_problems_are_collected() -> None:
     live = first()
     files = {
-        "events.datasource": EVENTS.replace("`n` UInt16", "`n` UInt8").replace("ENGINE M", "ENGINE SummingM"),
+        "events.datasource": EVENTS.replace("`n` UInt16", "`n` UInt8") + "ENGINE_TTL user\n",
         "users.datasource": USERS,
         "users_mv.pipe": VIEW.replace("SELECT user", "SELECT usr"),
     }
     plan = make_plan(live, project(files), PlanOptions("d2"))
-    assert {"needs-forward-query", "unsupported-engine", "unknown-column"} <= {problem.code for problem in plan.errors}
+    assert {"needs-forward-query", "unsupported-ttl", "unknown-column"} <= {problem.code for problem in plan.errors}

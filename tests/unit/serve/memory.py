@@ -26,7 +26,9 @@ from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
 from penstock.parse.load import load_files
+from penstock.serve.parameters import texts
 from penstock.state.tokens import Tokens
+from penstock.template.frame import Parameter
 
 TYPES: Mapping[type, Type] = {int: Int(64), float: Float(64), str: String(), type(None): Nullable(String())}
 
@@ -92,7 +94,7 @@ class MemoryPipeline:
             raise Timeout("the rows are kept but not queryable yet")
         return receipt
 
-    def sql(self, text: str, deployment: str, may: Callable[[str], bool]) -> Result:
+    def sql(self, text: str, deployment: str, may: Callable[[str], bool], given: Mapping[str, object]) -> Result:
         self.asked.append((text, deployment))
         for name in re.findall(r"FROM (\w+)", text):
             if not may(name):
@@ -106,11 +108,11 @@ class MemoryPipeline:
         types = [TYPES.get(type(value), String()) for value in (rows[0] if rows else [""] * len(names))]
         return Result(tuple(zip(names, types, strict=True)), rows)
 
-    def endpoint(self, name: str, parameters: Mapping[str, str], deployment: str) -> Result:
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], deployment: str) -> Result:
         if name != "top":
             raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, ["top"]))
         columns = (("deployment", String()), ("parameters", String()))
-        return Result(columns, [(deployment, json.dumps(dict(parameters)))])
+        return Result(columns, [(deployment, json.dumps(texts(parameters)))])
 
     def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
         loaded = load_files(files)
@@ -187,6 +189,7 @@ class MemoryPipeline:
             for each in self._deployments
         ]
         wrong: dict[str, object] = {"failures": [], "damaged": [], "drift": []}
+        wrong["maintenance"] = {"done": {"compaction": 2}, "failed": {}, "failing": []}
         return {"streams": {"flights": len(self.rows["flights"])}, "deployments": running, **wrong}
 
     def close(self) -> None:

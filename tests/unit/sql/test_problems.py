@@ -21,11 +21,21 @@ CASES = {
         "1:35: the aggregate `count` is not allowed in WHERE (use HAVING)"
     ],
     "SELECT sum(count()) FROM flights": ["1:12: the aggregate `count` is not allowed inside another aggregate"],
-    "SELECT carrier FROM flights FINAL": ["1:21: FINAL is not supported on this engine (leave FINAL out)"],
-    "SELECT carrier, count() FROM flights GROUP BY carrier WITH TOTALS": ["1:47: WITH TOTALS is not supported"],
-    "SELECT day FROM flights ORDER BY day WITH FILL": ["1:34: WITH FILL is not supported"],
-    "SELECT a.day FROM flights a ASOF JOIN flights b ON a.day = b.day": ["1:39: ASOF JOIN is not supported"],
-    "SELECT 1 FROM flights SAMPLE 0.1": ["1:15: SAMPLE is not supported"],
+    "SELECT carrier FROM flights FINAL": ["1:21: FINAL is not supported by the engine MergeTree (leave FINAL out)"],
+    "SELECT carrier, count() FROM flights GROUP BY carrier WITH TOTALS": [
+        "1:47: WITH TOTALS is not supported (UNION ALL a SELECT without GROUP BY, or WITH ROLLUP)"
+    ],
+    "SELECT carrier FROM flights ORDER BY carrier WITH FILL": [
+        "1:38: WITH FILL needs an integer, Float64, Date or DateTime, this is LowCardinality(String)"
+    ],
+    "SELECT a.day FROM flights a ASOF JOIN flights b ON a.day = b.day": [
+        "1:39: ASOF JOIN is not supported (JOIN … ON a.key = b.key WHERE a.time >= b.time, then argMax(…, b.time) for "
+        "each row)"
+    ],
+    "SELECT 1 FROM flights SAMPLE 0.1": [
+        "1:15: SAMPLE is not supported: which rows it takes depends on ClickHouse's own parts "
+        "(a filter such as id % 10 = 0)"
+    ],
     "SELECT day + flight FROM flights": [
         "1:8: `+` is not defined for UInt8 and String (cast one of them)"
     ],
@@ -48,7 +58,7 @@ CASES = {
     "SELECT day FROM flights ORDER BY 4": ["1:34: position 4 is not in the select list of 1 columns"],
     "SELECT row_number() FROM flights": ["1:8: `row_number` needs OVER (…)"],
     "SELECT day FROM flights WHERE (SELECT 1, 2) = 1": [
-        "1:39: a subquery as a value gives one column, this gives 2"
+        "1:39: a subquery as a value gives one column, this gives 2 ((SELECT tuple(…) FROM …))"
     ],
     "INSERT INTO flights VALUES (1)": ["1:13: only SELECT is allowed here"],
     "SELECT 1; SELECT 2": ["1:18: expected one statement"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
@@ -16,6 +16,8 @@ from penstock.sql.value_types import value_type
 
 Kind = Literal["any", "number"]
 Types = tuple[Type, ...]
+Parameter: TypeAlias = Union[float, str]
+"""A number or a text in the first parentheses of `quantile(0.9)(x)`; a whole number is an int."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Input:
 
     args: tuple[str, ...]
     types: Types
-    parameters: tuple[float, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     over: str = ""
 
     @property
@@ -40,15 +42,24 @@ class State:
 
     sql: str
     types: Types
-    parameters: tuple[float, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     over: str = ""
+
+
+def anything(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    """Whatever the kind and the number of arguments allow."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """`plain` is a cheaper form of finish(state(…)) and `merged` of finish(merge(…)), where there is one.
-    `result_spark` is the Spark type that these give. `exact` is False where ClickHouse's own result is
-    approximate and ours may differ from it."""
+    `result_spark` is the Spark type that these give. `gather` is the state of rows in a Spark array: of the
+    values, or of structs `col1`, `col2` … of several arguments, none of them NULL. `needs` says what arguments
+    and parameters must be, where they are not. `exact` is False where ClickHouse's own result is approximate
+    and ours may differ from it, by `error`; `ordered` where the answer depends on the order of the rows.
+    `null_over_none` is whether the state of no rows is NULL, so that Nullable arguments alone make -OrNull.
+    `collected` is the row that does the same over rows that are in an array already."""
 
     name: str
     arity: tuple[int, int]
@@ -66,6 +77,12 @@ class Aggregate:
     parameters: tuple[int, int] = (0, 0)
     exact: bool = True
     has_state: bool = True
+    gather: Callable[[State], str] | None = None
+    needs: Callable[[Types, tuple[Parameter, ...]], str | None] = anything
+    error: str = ""
+    ordered: bool = False
+    null_over_none: bool = False
+    collected: Aggregate | None = None
 
 
 def value_inputs(types: Types) -> tuple[str, ...]:
@@ -82,3 +99,16 @@ def nullable_like(of: Type, types: Types) -> Type:
     """`of`, Nullable where any argument is."""
     wraps = any(map(nullable, types)) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable))
     return t.Nullable(of) if wraps else of
+
+
+def holds_map(of: Type) -> bool:
+    """Whether a type is a Map or has one inside: Spark neither compares nor hashes maps."""
+    match bare(of):
+        case t.Map():
+            return True
+        case t.Array(inner):
+            return holds_map(inner)
+        case t.Tuple(fields):
+            return any(holds_map(inner) for _, inner in fields)
+        case _:
+            return False

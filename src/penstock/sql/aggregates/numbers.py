@@ -1,4 +1,4 @@
-"""Aggregates that count, add and average: count, sum, avg, min, max, any, deviations.
+"""Aggregates that count, add and pick: count, sum, avg, min, max, any.
 
 In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: over no rows they give
 what ClickHouse gives: 0, the zero value or NaN; NULL where the argument is Nullable.
@@ -6,23 +6,23 @@ what ClickHouse gives: 0, the zero value or NaN; NULL where the argument is Null
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     Input,
+    Parameter,
     State,
     Types,
-    double_inputs,
+    anything,
+    holds_map,
     nullable_like,
     value_inputs,
 )
+from penstock.sql.aggregates.arrays import NAN, folded, folded_or_null
 from penstock.sql.value_types import value_type, value_zero
 
 UINT64 = t.Int(64, signed=False)
-NAN = "double('NaN')"
 
 
 def or_default(sql: str, types: Types, default: str) -> str:
@@ -47,6 +47,7 @@ COUNT = Aggregate(
     empty=lambda types: "0L",
     inputs=lambda types: tuple("STRING" if bare(of) == t.Tuple(()) else value_type(of) for of in types),
     plain=_count,
+    gather=lambda rows: f"CAST(size({rows.sql}) AS BIGINT)",
 )
 
 
@@ -98,6 +99,11 @@ def _sum_result(types: Types) -> str:
     return "DECIMAL(20,0)" if storage == "DECIMAL(38,0)" else storage
 
 
+def _sum_gather(rows: State) -> str:
+    storage = sum_storage(rows.types)
+    return folded_or_null(rows.sql, f"CAST(0 AS {storage})", f"CAST(` a` + ` x` AS {storage})")
+
+
 SUM = Aggregate(
     name="sum",
     arity=(1, 1),
@@ -110,6 +116,8 @@ SUM = Aggregate(
     empty=lambda types: f"CAST({'NULL' if nullable(types[0]) else 0} AS {sum_storage(types)})",
     inputs=_sum_inputs,
     takes="number",
+    gather=_sum_gather,
+    null_over_none=True,
 )
 
 
@@ -134,10 +142,26 @@ def _avg_merge(state: State) -> str:
     return f"named_struct('sum', {total}, 'count', coalesce(sum({state.sql}.`count`){state.over}, 0L))"
 
 
+def _avg_gather(rows: State) -> str:
+    of = _avg_sum(rows.types)
+    total = folded("` v`", f"CAST(0 AS {of})", f"CAST(` a` + ` x` AS {of})")
+    return f"transform(array({rows.sql}), ` v` -> named_struct('sum', {total}, 'count', CAST(size(` v`) AS BIGINT)))[0]"
+
+
 def _ratio(total: str, count: str, types: Types) -> str:
     none = "CAST(NULL AS DOUBLE)" if nullable(types[0]) else NAN
-    whole = total if _avg_sum(types) == "DOUBLE" else f"CAST({total} AS DOUBLE)"
+    whole = total if _avg_sum(types) == "DOUBLE" else f"CAST({_wrapped_sum(total, types)} AS DOUBLE)"
     return f"if(coalesce({count}, 0L) = 0L, {none}, {whole} / {count})"
+
+
+def _wrapped_sum(total: str, types: Types) -> str:
+    """A sum of UInt64 wraps around, as in ClickHouse."""
+    return f"{total} % {2**64}" if bare(types[0]) == UINT64 else total
+
+
+def _signed(total: str, types: Types) -> str:
+    """A sum of Int64 that is kept with all its digits wraps around when it is read."""
+    return f"pmod({total} + {2**63}, {2**64}) - {2**63}" if bare(types[0]) == t.Int(64) else total
 
 
 def _avg_plain(call: Input) -> str:
@@ -149,7 +173,7 @@ def _avg_plain(call: Input) -> str:
 
 def _avg_merged(state: State) -> str:
     count = f"sum({state.sql}.`count`){state.over}"
-    return _ratio(f"sum({state.sql}.`sum`){state.over}", count, state.types)
+    return _ratio(_signed(f"sum({state.sql}.`sum`){state.over}", state.types), count, state.types)
 
 
 AVG = Aggregate(
@@ -160,20 +184,36 @@ AVG = Aggregate(
     storage=lambda types: f"STRUCT<`sum`: {_avg_sum(types)}, `count`: BIGINT>",
     state=_avg_state,
     merge=_avg_merge,
-    finish=lambda state: _ratio(f"({state.sql}).`sum`", f"({state.sql}).`count`", state.types),
+    finish=lambda state: _ratio(_signed(f"({state.sql}).`sum`", state.types), f"({state.sql}).`count`", state.types),
     empty=lambda types: f"named_struct('sum', CAST(0 AS {_avg_sum(types)}), 'count', 0L)",
     inputs=lambda types: (_avg_sum(types) if _avg_sum(types) == "DOUBLE" else value_type(bare(types[0])),),
     plain=_avg_plain,
     merged=_avg_merged,
     takes="number",
+    gather=_avg_gather,
+    null_over_none=True,
 )
 
 
-def _pick(name: str, spark: str) -> Aggregate:
+def _comparable(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    return "a value that can be compared" if holds_map(types[0]) else None
+
+
+def _pick(name: str, spark: str, gather: str) -> Aggregate:
     """An aggregate whose state is one of the values."""
 
-    def choose(sql: str, over: str) -> str:
+    def choose(sql: str, over: str, types: Types) -> str:
+        if name == "max" and isinstance(bare(types[0]), t.Float):
+            # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
+            numbers = f"if(isnan({sql}), NULL, {sql})"
+            return f"coalesce(max({numbers}){over}, max({sql}){over})"
         return spark.format(sql) + over
+
+    def chosen(rows: State) -> str:
+        if name == "max" and isinstance(bare(rows.types[0]), t.Float):
+            numbers = "array_max(filter(` v`, ` x` -> NOT isnan(` x`)))"
+            return f"transform(array({rows.sql}), ` v` -> coalesce({numbers}, array_max(` v`)))[0]"
+        return gather.format(rows.sql)
 
     return Aggregate(
         name=name,
@@ -181,55 +221,21 @@ def _pick(name: str, spark: str) -> Aggregate:
         result=lambda types: types[0],
         result_spark=lambda types: value_type(types[0]),
         storage=lambda types: value_type(types[0]),
-        state=lambda call: choose(call.args[0], call.over),
-        merge=lambda state: choose(state.sql, state.over),
+        state=lambda call: choose(call.args[0], call.over, call.types),
+        merge=lambda state: choose(state.sql, state.over, state.types),
         finish=lambda state: or_default(state.sql, state.types, value_zero(bare(state.types[0]))),
         empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
         inputs=value_inputs,
+        gather=chosen,
+        needs=anything if name.startswith("any") else _comparable,
+        ordered=name.startswith("any"),
+        null_over_none=True,
     )
 
 
 PICKS = (
-    _pick("min", "min({0})"),
-    _pick("max", "max({0})"),
-    _pick("any", "first({0}, true)"),
-    _pick("anyLast", "last({0}, true)"),
-)
-
-
-def _statistic(name: str, spark: str, arity: int = 1) -> Aggregate:
-    """A statistic that is not kept as a state."""
-
-    def compute(call: Input) -> str:
-        return or_default(f"{spark}({', '.join(call.args)}){call.over}", call.types, NAN)
-
-    def no_state(_: object) -> str:
-        raise AssertionError(f"{name} has no state")
-
-    no_storage: Callable[[Types], str] = no_state
-    return Aggregate(
-        name=name,
-        arity=(arity, arity),
-        result=lambda types: nullable_like(t.Float(64), types),
-        result_spark=lambda types: "DOUBLE",
-        storage=no_storage,
-        state=no_state,
-        merge=no_state,
-        finish=no_state,
-        empty=no_storage,
-        inputs=double_inputs,
-        plain=compute,
-        takes="number",
-        has_state=False,
-    )
-
-
-STATISTICS = (
-    _statistic("stddevPop", "stddev_pop"),
-    _statistic("stddevSamp", "stddev_samp"),
-    _statistic("varPop", "var_pop"),
-    _statistic("varSamp", "var_samp"),
-    _statistic("covarPop", "covar_pop", 2),
-    _statistic("covarSamp", "covar_samp", 2),
-    _statistic("corr", "corr", 2),
+    _pick("min", "min({0})", "array_min({0})"),
+    _pick("max", "max({0})", "array_max({0})"),
+    _pick("any", "first({0}, true)", "get({0}, 0)"),
+    _pick("anyLast", "last({0}, true)", "try_element_at({0}, -1)"),
 )

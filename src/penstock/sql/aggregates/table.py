@@ -9,22 +9,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.sql.aggregates.aggregate import Aggregate
-from penstock.sql.aggregates.numbers import AVG, COUNT, PICKS, STATISTICS, SUM
-from penstock.sql.aggregates.sets import BEST, LISTS, QUANTILES, SKETCHES, UNIQ_EXACT
+from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP, SUM_COUNT, SUM_WITH_OVERFLOW
+from penstock.sql.aggregates.events import EVENTS
+from penstock.sql.aggregates.extremes import BEST
+from penstock.sql.aggregates.maps import MAPS
+from penstock.sql.aggregates.moments import MOMENTS, STABLE
+from penstock.sql.aggregates.numbers import AVG, COUNT, PICKS, SUM
+from penstock.sql.aggregates.quantiles import MEDIANS, QUANTILES
+from penstock.sql.aggregates.sets import LISTS, SKETCHES, UNIQ_EXACT
+from penstock.sql.aggregates.texts import TEXTS
+from penstock.sql.aggregates.tops import TOPS
+from penstock.sql.aggregates.weighted import AVG_WEIGHTED
 
 _ROWS: tuple[Aggregate, ...] = (
     COUNT,
     SUM,
     AVG,
     *PICKS,
-    *STATISTICS,
+    *MOMENTS,
+    AVG_WEIGHTED,
+    *STABLE,
     *SKETCHES,
     UNIQ_EXACT,
     *LISTS,
     *BEST,
     *QUANTILES,
+    SUM_WITH_OVERFLOW,
+    SUM_COUNT,
+    *BITS,
+    GROUP_BITMAP,
+    *TOPS,
+    *TEXTS,
+    *EVENTS,
+    *MAPS,
 )
-_ALIASES = {
+ALIASES = {
+    **MEDIANS,
     "countDistinct": "uniqExact",
     "groupArrayDistinct": "groupUniqArray",
     "array_agg": "groupArray",
@@ -37,11 +57,19 @@ _ALIASES = {
     "var_samp": "varSamp",
     "covar_pop": "covarPop",
     "covar_samp": "covarSamp",
+    "group_concat": "groupConcat",
+    "anyRespectNulls": "any_respect_nulls",
+    "any_value_respect_nulls": "any_respect_nulls",
+    "first_value_respect_nulls": "any_respect_nulls",
+    "firstValueRespectNulls": "any_respect_nulls",
+    "anyLastRespectNulls": "anyLast_respect_nulls",
+    "last_value_respect_nulls": "anyLast_respect_nulls",
+    "lastValueRespectNulls": "anyLast_respect_nulls",
 }
 _ANY_CASE = ("count", "sum", "avg", "min", "max", "any", "corr")
 
 AGGREGATES: Mapping[str, Aggregate] = {row.name: row for row in _ROWS}
-_BY_NAME: Mapping[str, Aggregate] = {**AGGREGATES, **{alias: AGGREGATES[name] for alias, name in _ALIASES.items()}}
+_BY_NAME: Mapping[str, Aggregate] = {**AGGREGATES, **{alias: AGGREGATES[name] for alias, name in ALIASES.items()}}
 
 
 def aggregate_named(name: str) -> Aggregate | None:
@@ -52,3 +80,13 @@ def aggregate_named(name: str) -> Aggregate | None:
 def aggregate_names() -> tuple[str, ...]:
     """Every name there is, for hints and docs."""
     return tuple(sorted(_BY_NAME))
+
+
+_OWN_STATES = ("countDistinct", "groupArrayDistinct")
+"""ClickHouse has these as count and groupArray with -Distinct, whose states are another type."""
+
+
+def state_name(name: str) -> str:
+    """The function of a name as the types of its states have it: `median` is `quantile`."""
+    row = aggregate_named(name)
+    return name if row is None or name in _OWN_STATES else row.name

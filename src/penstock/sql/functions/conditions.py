@@ -7,10 +7,12 @@ brought to their supertype first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function, simple
+from penstock.sql.let import let
 from penstock.sql.supertypes import supertype
 from penstock.sql.typed import Typed, as_spark, is_null, typed
 from penstock.sql.value_types import value_type, value_zero
@@ -64,9 +66,23 @@ def _extreme(name: str) -> Function:
         of = common_type(values)
         if len(values) == 1:
             return values[0]
+        if isinstance(t.bare(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
+            raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
+        if isinstance(t.bare(of), t.Float):
+            return typed(reduce(partial(_float_extreme, name), [_as(value, of) for value in values]), of)
         return typed(f"{name}({', '.join(_as(value, of) for value in values)})", of)
 
     return Function(name, (1, MANY), ("any",), build, strict=False)
+
+
+def _float_extreme(name: str, left: str, right: str) -> str:
+    """NaN is neither greater nor less: then it is the right one; a NULL is passed over."""
+    odd, sign = ("{0}", ">") if name == "greatest" else ("{1}", "<")
+
+    def chosen(a: str, b: str) -> str:
+        return f"coalesce(if({a} {sign} {b} AND NOT isnan({odd.format(a, b)}), {a}, {b}), {a})"
+
+    return let(left, lambda a: let(right, lambda b: chosen(a, b)))
 
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -91,5 +107,5 @@ FUNCTIONS: tuple[Function, ...] = (
     simple("isFinite", "float", "(abs({0}) < double('Infinity') AND NOT isnan({0}))", UINT8, "BOOLEAN"),
     simple("isInfinite", "float", "(abs({0}) = double('Infinity'))", UINT8, "BOOLEAN"),
 )
-ALIASES = {"max2": "greatest", "min2": "least"}
-ANY_CASE = ("coalesce", "ifNull", "nullIf", "greatest", "least", "max2", "min2", "isNull")
+ALIASES: dict[str, str] = {}
+ANY_CASE = ("coalesce", "ifNull", "nullIf", "greatest", "least", "isNull")

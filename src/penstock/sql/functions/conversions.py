@@ -12,6 +12,7 @@ from dataclasses import replace
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions import CAST, Mode, convert
+from penstock.sql.dates import FIRST_SECOND
 from penstock.sql.functions.function import BadArguments, Function, simple
 from penstock.sql.typed import Typed, null_if_any
 
@@ -100,7 +101,10 @@ def _to_datetime64(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
         precision = values[1].constant if len(values) > 1 else 3
         if not isinstance(precision, int) or not 0 <= precision <= 6:
             raise BadArguments("the precision must be a literal from 0 to 6")
-        return _converted(values[0], t.DateTime64(precision, _zone(values, 2)), mode)
+        found = _converted(values[0], t.DateTime64(precision, _zone(values, 2)), mode)
+        if mode.failure == "null" and isinstance(values[0].bare, t.String):
+            return replace(found, sql=f"if({values[0].sql} = '', {FIRST_SECOND}, {found.sql})")
+        return found
 
     return build
 
@@ -133,16 +137,6 @@ FUNCTIONS: tuple[Function, ...] = (
     *(
         Function(f"toDecimal{size}{end}", (2, 2), ("any",), _to_decimal(precision, mode))
         for size, precision in ((32, 9), (64, 18), (128, 38))
-        for end, mode in _MODES.items()
-    ),
-    *(
-        Function(f"parseDateTimeBestEffort{end}", (1, 2), ("string", "constant"), _to_datetime(mode), exact=False)
-        for end, mode in _MODES.items()
-        if end
-    ),
-    Function("parseDateTimeBestEffort", (1, 2), ("string", "constant"), _to_datetime(CAST), exact=False),
-    *(
-        Function(f"parseDateTime64BestEffort{end}", (1, 3), ("string", "constant"), _to_datetime64(mode), exact=False)
         for end, mode in _MODES.items()
     ),
     Function("toDate", (1, 2), ("any", "constant"), _to_date),

@@ -6,7 +6,6 @@ are those of the type's zone; a zone argument comes before the type's own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,12 +13,12 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversion_times import cut
 from penstock.sql.conversions import CAST, convert
-from penstock.sql.dates import shift, start_of, wall_clock
-from penstock.sql.functions.function import INT64, STRING, UINT8, UINT16, UINT32, BadArguments, Function, simple
-from penstock.sql.functions.strings import constant_text
+from penstock.sql.dates import FIRST_DAY, at_least, shift, start_of, wall_clock
+from penstock.sql.functions.function import INT64, UINT8, UINT16, UINT32, BadArguments, Function
+from penstock.sql.functions.text_arguments import constant_text
 from penstock.sql.typed import Typed, as_spark, null_if_any, typed
-from penstock.sql.value_types import text_literal
 
+_FINE_UNITS = ("Millisecond", "Microsecond")
 _UNITS = ("Second", "Minute", "Hour", "Day", "Week", "Month", "Quarter", "Year")
 
 
@@ -40,6 +39,8 @@ def in_zone(value: Typed, values: Sequence[Typed], place: int) -> Typed:
 
 def _part(name: str, template: str, of: t.Int) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
+        if isinstance(values[0].bare, t.Date) and name in ("toHour", "toMinute", "toSecond"):
+            raise BadArguments(f"`{name}` of a {values[0].bare} is not defined")
         sql = template.format(wall_clock(in_zone(values[0], values, 1)))
         return typed(f"CAST({sql} AS {'BIGINT' if of.bits == 32 else 'INT'})", null_if_any(of, list(values[:1])))
 
@@ -48,25 +49,48 @@ def _part(name: str, template: str, of: t.Int) -> Function:
 
 def _start(name: str, unit: str, step: int = 1) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
+        if isinstance(values[0].bare, t.Date) and unit in ("MINUTE", "HOUR"):
+            raise BadArguments(f"`{name}` of a {values[0].bare} is not defined", "toStartOfDay")
         return start_of(in_zone(values[0], values, 1), unit, step)
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
 
+def _fine_start(name: str, digits: int) -> Function:
+    """The start of a second, or of a part of one, of a DateTime64."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        value = in_zone(values[0], values, 1)
+        if not isinstance(value.bare, t.DateTime64):
+            raise BadArguments(f"`{name}` needs a DateTime64, this is {value.type}")
+        of = t.DateTime64(max(value.bare.precision, digits), value.bare.zone)
+        return typed(cut(value.sql, digits), null_if_any(of, [value]))
+
+    return Function(name, (1, 2), ("time", "constant"), build)
+
+
 def _start_of_week(values: Sequence[Typed]) -> Typed:
-    """Mode 0, the default, starts weeks on Sunday; 1 on Monday."""
-    mode = values[1].constant if len(values) > 1 else 0
-    if mode not in (0, 1):
-        raise BadArguments("the mode of a week must be the literal 0 or 1")
+    """Even modes, as the default 0, start weeks on Sunday, odd ones on Monday."""
     value = in_zone(values[0], values, 2)
-    if mode == 1:
+    if week_mode(values) % 2 == 1:
         return start_of(value, "WEEK")
     wall = f"CAST({wall_clock(value)} AS DATE)"
-    return typed(f"date_sub({wall}, dayofweek({wall}) - 1)", null_if_any(t.Date(), [value]))
+    sql = at_least(f"date_sub({wall}, dayofweek({wall}) - 1)", FIRST_DAY, nullable=value.nullable)
+    return typed(sql, null_if_any(t.Date(), [value]))
+
+
+def week_mode(values: Sequence[Typed]) -> int:
+    """The second argument, 0 to 9, of functions about weeks."""
+    mode = values[1].constant if len(values) > 1 else 0
+    if not isinstance(mode, int) or not 0 <= mode <= 9:
+        raise BadArguments("the mode of a week must be a literal from 0 to 9")
+    return mode
 
 
 def _moved(unit: str, sign: int) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
+        if unit in _FINE_UNITS and isinstance(values[0].bare, t.Date):
+            raise BadArguments(f"a {values[0].bare} has no {unit.lower()}s", "convert it by toDateTime64 first")
         return shift(values[0], values[1], unit.upper(), sign)
 
     return Function(f"{'add' if sign > 0 else 'subtract'}{unit}s", (2, 2), ("time", "integer"), build)
@@ -92,33 +116,6 @@ def _now64(values: Sequence[Typed]) -> Typed:
     return typed(cut("current_timestamp()", precision), t.DateTime64(precision))
 
 
-_FORMATS = {
-    "%Y": "yyyy", "%m": "MM", "%d": "dd", "%H": "HH", "%M": None, "%i": "mm", "%S": "ss", "%s": "ss",
-    "%F": "yyyy-MM-dd",
-    "%T": "HH:mm:ss", "%R": "HH:mm", "%y": "yy", "%D": "MM/dd/yy", "%j": "DDD", "%I": "hh", "%p": "a", "%b": "MMM",
-    "%a": "EEE", "%W": "EEEE", "%e": None, "%%": "%",
-}  # fmt: skip
-
-
-def _format(values: Sequence[Typed]) -> Typed:
-    """%-codes to Spark's pattern letters; those that Spark has no letters for are refused."""
-    pattern = constant_text(values[1], "the format")
-    parts = [_letters(piece) for piece in re.findall(r"%.|[^%]+|%", pattern)]
-    value = in_zone(values[0], values, 2)
-    moment = f"CAST({wall_clock(value)} AS TIMESTAMP)" if value.spark == "DATE" else wall_clock(value)
-    return typed(f"date_format({moment}, {text_literal(''.join(parts))})", null_if_any(STRING, [value]))
-
-
-def _letters(piece: str) -> str:
-    """A %-code, or the text between two of them, in Spark's pattern."""
-    if not piece.startswith("%"):
-        return "'" + piece.replace("'", "''") + "'"
-    letters = "MMMM" if piece == "%M" else _FORMATS.get(piece)
-    if letters is None:
-        raise BadArguments(f"the format code `{piece}` is not supported")
-    return letters
-
-
 def _to_zone(values: Sequence[Typed]) -> Typed:
     value = values[0]
     if isinstance(value.bare, t.Date):
@@ -133,7 +130,9 @@ def _unix_time(values: Sequence[Typed]) -> Typed:
         value = convert(values[0], t.DateTime(zone), CAST)
     if value is None or not isinstance(value.bare, (t.DateTime, t.DateTime64, t.Date)):
         raise BadArguments(f"`toUnixTimestamp` needs a time, this is {values[0].type}")
-    moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
+    moment = value.sql
+    if isinstance(value.bare, t.Date):
+        moment = f"CAST({value.sql} AS TIMESTAMP)"
     return typed(f"unix_seconds({moment})", null_if_any(UINT32, [values[0]]))
 
 
@@ -146,12 +145,13 @@ def _from_unix(unit: str, precision: int, per_second: int) -> Function:
     return Function(f"fromUnixTimestamp64{unit}", (1, 2), ("integer", "constant"), build)
 
 
-def _from_seconds(values: Sequence[Typed]) -> Typed:
-    return typed(f"timestamp_seconds({as_spark(values[0], 'BIGINT')})", null_if_any(t.DateTime(), [values[0]]))
-
-
 def _unix64(unit: str, spark: str) -> Function:
-    return simple(f"toUnixTimestamp64{unit}", "time", spark + "({0})", INT64)
+    def build(values: Sequence[Typed]) -> Typed:
+        if not isinstance(values[0].bare, t.DateTime64):
+            raise BadArguments(f"`toUnixTimestamp64{unit}` needs a DateTime64, not {values[0].type}", "toDateTime64")
+        return typed(f"{spark}({values[0].sql})", null_if_any(INT64, list(values)))
+
+    return Function(f"toUnixTimestamp64{unit}", (1, 1), ("time",), build)
 
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -164,7 +164,6 @@ FUNCTIONS: tuple[Function, ...] = (
     _part("toMonth", "month({0})", UINT8),
     _part("toDayOfMonth", "dayofmonth({0})", UINT8),
     _part("toDayOfYear", "dayofyear({0})", UINT16),
-    _part("toDayOfWeek", "(weekday({0}) + 1)", UINT8),
     _part("toHour", "hour({0})", UINT8),
     _part("toMinute", "minute({0})", UINT8),
     _part("toSecond", "second({0})", UINT8),
@@ -172,7 +171,9 @@ FUNCTIONS: tuple[Function, ...] = (
     _part("toISOYear", "extract(YEAROFWEEK FROM {0})", UINT16),
     _part("toYYYYMM", "(year({0}) * 100 + month({0}))", UINT32),
     _part("toYYYYMMDD", "(year({0}) * 10000 + month({0}) * 100 + dayofmonth({0}))", UINT32),
-    _start("toStartOfSecond", "SECOND"),
+    _fine_start("toStartOfSecond", 0),
+    _fine_start("toStartOfMillisecond", 3),
+    _fine_start("toStartOfMicrosecond", 6),
     _start("toStartOfMinute", "MINUTE"),
     _start("toStartOfFiveMinutes", "MINUTE", 5),
     _start("toStartOfTenMinutes", "MINUTE", 10),
@@ -184,25 +185,22 @@ FUNCTIONS: tuple[Function, ...] = (
     _start("toStartOfYear", "YEAR"),
     _start("toMonday", "WEEK"),
     Function("toStartOfWeek", (1, 3), ("time", "constant"), _start_of_week),
-    *(_moved(unit, sign) for unit in _UNITS for sign in (1, -1)),
-    *map(_interval, (*_UNITS, "Millisecond", "Microsecond")),
-    Function("formatDateTime", (2, 3), ("time", "constant"), _format),
+    *(_moved(unit, sign) for unit in (*_UNITS, *_FINE_UNITS) for sign in (1, -1)),
+    *map(_interval, (*_UNITS, *_FINE_UNITS)),
     Function("toTimeZone", (2, 2), ("time", "constant"), _to_zone),
     Function("toUnixTimestamp", (1, 2), ("any", "constant"), _unix_time),
-    Function("fromUnixTimestamp", (1, 1), ("integer",), _from_seconds),
     _unix64("Second", "unix_seconds"),
     _unix64("Milli", "unix_millis"),
     _unix64("Micro", "unix_micros"),
     _from_unix("Second", 0, 1),
     _from_unix("Milli", 3, 1000),
     _from_unix("Micro", 6, 1_000_000),
-    simple("toLastDayOfMonth", "time", "last_day({0})", t.Date()),
 )
 ALIASES = {
     "YEAR": "toYear", "QUARTER": "toQuarter", "MONTH": "toMonth", "DAY": "toDayOfMonth", "DAYOFMONTH": "toDayOfMonth",
-    "DAYOFYEAR": "toDayOfYear", "DAYOFWEEK": "toDayOfWeek", "HOUR": "toHour", "MINUTE": "toMinute",
+    "DAYOFYEAR": "toDayOfYear", "HOUR": "toHour", "MINUTE": "toMinute",
     "SECOND": "toSecond",
-    "curdate": "today", "current_date": "today", "DATE_FORMAT": "formatDateTime", "LAST_DAY": "toLastDayOfMonth",
+    "curdate": "today", "current_date": "today",
 }  # fmt: skip
 ANY_CASE = (
     "now",
@@ -213,12 +211,9 @@ ANY_CASE = (
     "DAY",
     "DAYOFMONTH",
     "DAYOFYEAR",
-    "DAYOFWEEK",
     "HOUR",
     "MINUTE",
     "SECOND",
     "curdate",
     "current_date",
-    "DATE_FORMAT",
-    "LAST_DAY",
 )

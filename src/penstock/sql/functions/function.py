@@ -14,7 +14,9 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.typed import NOTHING, Typed, null_if_any, typed
 
-Kind = Literal["any", "number", "integer", "float", "string", "time", "date", "array", "map", "constant"]
+Kind = Literal[
+    "any", "number", "integer", "float", "string", "time", "date", "array", "map", "constant", "text", "bytes"
+]  # fmt: skip
 Build: TypeAlias = Callable[[Sequence[Typed]], Typed]
 
 UINT8, UINT16, UINT32, UINT64 = (t.Int(bits, signed=False) for bits in (8, 16, 32, 64))
@@ -72,6 +74,8 @@ _KINDS: dict[Kind, tuple[type[Type], ...]] = {
     "string": (t.String, t.FixedString, t.Enum, t.UUID, t.Json, t.IPv4, t.IPv6),
     "time": (t.Date, t.DateTime, t.DateTime64),
     "date": (t.Date, t.DateTime, t.DateTime64),
+    "text": (t.String,),
+    "bytes": (t.String, t.FixedString),
     "array": (t.Array,),
     "map": (t.Map,),
 }
@@ -84,3 +88,8 @@ def is_kind(value: Typed, kind: Kind) -> bool:
     if kind == "constant":
         return value.constant is not None
     return isinstance(value.bare, _KINDS[kind])
+
+
+def shown_kind(kind: Kind) -> str:
+    """A kind in a message: what are texts to ClickHouse are strings to its users."""
+    return "string" if kind in ("text", "bytes") else kind

@@ -14,7 +14,7 @@ from penstock.parse.lexer import InvalidSyntax
 from penstock.parse.types import parse_type
 from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
-from penstock.sql.functions.strings import constant_text
+from penstock.sql.functions.text_arguments import constant_text
 from penstock.sql.let import let
 from penstock.sql.typed import Typed, null_if_any, typed
 from penstock.sql.value_types import text_literal, value_type

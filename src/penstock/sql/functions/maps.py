@@ -1,7 +1,7 @@
-"""Maps: made of pairs, asked for keys and values.
+"""Maps: made of pairs, asked for keys and values, added, joined and sorted.
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a map has one type
-of keys and one of values.
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a map has one type of keys
+and one of values; a key that comes twice, which ClickHouse keeps, is an error.
 """
 
 from __future__ import annotations
@@ -9,17 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.functions.elements import check_equality, check_order, element_type
 from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function
+from penstock.sql.functions.map_places import map_contains, map_type
 from penstock.sql.supertypes import supertype
-from penstock.sql.typed import Typed, as_spark, typed
+from penstock.sql.typed import NOTHING, Typed, as_spark, typed
 from penstock.sql.value_types import value_type
+
+_TWO_64 = 2**64
 
 
 def _make_map(values: Sequence[Typed]) -> Typed:
+    if not values:
+        raise BadArguments("`map` without a pair has no type", "CAST(map(), 'Map(String, String)')")
     keys, items = values[::2], values[1::2]
     key, item = supertype([value.type for value in keys]), supertype([value.type for value in items])
     if len(keys) != len(items) or key is None or item is None:
         raise BadArguments("`map` needs pairs of a key and a value, of one type each")
+    _check_keys(key, keys)
     shown = (
         part
         for a, b in zip(keys, items, strict=True)
@@ -28,27 +36,145 @@ def _make_map(values: Sequence[Typed]) -> Typed:
     return typed(f"map({', '.join(shown)})", t.Map(key, item))
 
 
+def _check_keys(of: Type, keys: Sequence[Typed]) -> None:
+    if t.nullable(of):
+        raise BadArguments(f"a Map cannot have a key of type {of}", "assumeNotNull")
+    constants = [key.constant for key in keys if key.constant is not None]
+    if len(set(constants)) < len(constants):
+        raise BadArguments("a key that comes twice in a `map` is not supported", "an Array of tuples keeps both")
+
+
+def _of_arrays(values: Sequence[Typed]) -> Typed:
+    key, item = element_type(values[0]), element_type(values[1])
+    if t.nullable(key) or NOTHING in (t.bare(key), t.bare(item)):
+        raise BadArguments(f"a Map cannot have a key of type {key}", "assumeNotNull")
+    a, b = (value.sql for value in values)
+    wrong = "raise_error('the arrays of mapFromArrays have different sizes')"
+    return typed(f"if(size({a}) <> size({b}), {wrong}, map_from_arrays({a}, {b}))", t.Map(key, item))
+
+
 def _of_map(name: str, spark: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        of = values[0].bare
-        if not isinstance(of, t.Map):
-            raise BadArguments(f"`{name}` needs a Map")
+        of = map_type(values[0])
         return typed(f"{spark}({values[0].sql})", t.Array(of.key if name == "mapKeys" else of.value))
 
     return Function(name, (1, 1), ("map",), build)
 
 
-def _map_contains(values: Sequence[Typed]) -> Typed:
-    of = values[0].bare
-    key = as_spark(values[1], value_type(of.key)) if isinstance(of, t.Map) else "NULL"
-    return Typed(f"map_contains_key({values[0].sql}, {key})", UINT8, "BOOLEAN")
+def _contains_value(values: Sequence[Typed]) -> Typed:
+    of = map_type(values[0])
+    common = supertype((of.value, values[1].type))
+    if common is None or isinstance(t.bare(common), t.Float):
+        raise BadArguments(f"a value of {of} is not compared with a {values[1].type}")
+    check_equality(of.value)
+    spark = value_type(common)
+    items = f"CAST(map_values({values[0].sql}) AS ARRAY<{spark}>)"
+    return Typed(f"exists({items}, ` x` -> ` x` <=> {as_spark(values[1], spark)})", UINT8, "BOOLEAN")
 
+
+def _liked(name: str, part: str) -> Function:
+    """Of texts that are like a pattern: the pairs, or whether there are some."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = map_type(values[0])
+        if t.bare(of.key if part == "k" else of.value) != t.String() or not isinstance(values[1].constant, str):
+            raise BadArguments(f"`{name}` takes a Map of texts and a literal pattern")
+        test = f"coalesce(` {part}` LIKE {values[1].sql}, false)"
+        if name.startswith("mapExtract"):
+            return typed(f"map_filter({values[0].sql}, (` k`, ` v`) -> {test})", of)
+        items = "map_keys" if part == "k" else "map_values"
+        return Typed(f"exists({items}({values[0].sql}), ` {part}` -> {test})", UINT8, "BOOLEAN")
+
+    return Function(name, (2, 2), ("map", "text"), build)
+
+
+def _same_maps(name: str, values: Sequence[Typed]) -> t.Map:
+    of = map_type(values[0])
+    if any(map_type(value) != of for value in values):
+        raise BadArguments(f"the maps of `{name}` must be of one type", "CAST them to one Map(…)")
+    return of
+
+
+def _concat(values: Sequence[Typed]) -> Typed:
+    of = _same_maps("mapConcat", values)
+    return typed(f"map_concat({', '.join(value.sql for value in values)})", of)
+
+
+def _update(values: Sequence[Typed]) -> Typed:
+    """What the second map has goes over what the first has, at the end."""
+    of, (a, b) = _same_maps("mapUpdate", values), (value.sql for value in values)
+    return typed(f"map_concat(map_filter({a}, (` k`, ` v`) -> NOT map_contains_key({b}, ` k`)), {b})", of)
+
+
+def _promoted(name: str, values: Sequence[Typed]) -> t.Map:
+    types = [map_type(value) for value in values]
+    sums = {_sum_type(name, of.value) for of in types}
+    if len({of.key for of in types}) > 1 or len(sums) > 1:
+        raise BadArguments(f"the maps of `{name}` must have keys and values of one type each", "CAST them")
+    check_order(types[0].key)
+    return t.Map(types[0].key, sums.pop())
+
+
+def _sum_type(name: str, of: Type) -> Type:
+    match of:
+        case t.Int(_, signed):
+            return t.Int(64, signed)
+        case t.Float():
+            return t.Float(64)
+        case _:
+            raise BadArguments(f"`{name}` of values of {of} is not supported", "integers and floats")
+
+
+def _added(name: str, sign: str) -> Function:
+    """Key by key, in the order of the keys; whole numbers without a sign wrap around below 0."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = _promoted(name, values)
+        spark = value_type(of.value)
+        wide = spark if spark != "DECIMAL(20,0)" else "DECIMAL(38,0)"
+        found = (f"coalesce(CAST(try_element_at({v.sql}, ` k`) AS {wide}), {_zero(wide)})" for v in values)
+        total = f" {sign} ".join(found)
+        if wide == "DECIMAL(38,0)":
+            total = f"pmod({total}, {_TWO_64})"
+        keys = f"array_sort(array_distinct(concat({', '.join(f'map_keys({v.sql})' for v in values)})))"
+        pairs = f"transform({keys}, ` k` -> struct(` k` AS k, CAST({total} AS {spark}) AS v))"
+        return typed(f"map_from_entries({pairs})", of)
+
+    return Function(name, (2, MANY), ("map",), build)
+
+
+def _zero(spark: str) -> str:
+    return f"CAST(0 AS {spark})"
+
+
+def _sorted(name: str, reverse: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        of = map_type(values[0])
+        check_order(of.key)
+        m = values[0].sql
+        keys = f"{reverse}(array_sort(map_keys({m})))" if reverse else f"array_sort(map_keys({m}))"
+        return typed(f"map_from_entries(transform({keys}, ` k` -> struct(` k` AS k, {m}[` k`] AS v)))", of)
+
+    return Function(name, (1, 1), ("map",), build)
+
+
+SORTED = {row.name: row.build for row in (_sorted("mapSort", ""), _sorted("mapReverseSort", "reverse"))}
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("map", (2, MANY), ("any",), _make_map, strict=False),
+    Function("map", (0, MANY), ("any",), _make_map, strict=False),
+    Function("mapFromArrays", (2, 2), ("array",), _of_arrays),
     _of_map("mapKeys", "map_keys"),
     _of_map("mapValues", "map_values"),
-    Function("mapContains", (2, 2), ("map", "any"), _map_contains),
+    Function("mapContainsKey", (2, 2), ("map", "any"), map_contains, strict=False),
+    Function("mapContainsValue", (2, 2), ("map", "any"), _contains_value, strict=False),
+    _liked("mapContainsKeyLike", "k"),
+    _liked("mapContainsValueLike", "v"),
+    _liked("mapExtractKeyLike", "k"),
+    _liked("mapExtractValueLike", "v"),
+    Function("mapConcat", (1, MANY), ("map",), _concat),
+    Function("mapUpdate", (2, 2), ("map",), _update),
+    _added("mapAdd", "+"),
+    _added("mapSubtract", "-"),
 )
-ALIASES: dict[str, str] = {}
+ALIASES: dict[str, str] = {"mapContains": "mapContainsKey", "MAP_FROM_ARRAYS": "mapFromArrays"}
 ANY_CASE: tuple[str, ...] = ()

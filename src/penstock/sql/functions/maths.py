@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.functions.function import FLOAT64, UINT32, BadArguments, Function, simple
+from penstock.sql.functions.function import FLOAT64, UINT8, UINT32, BadArguments, Function
+from penstock.sql.functions.rounding import DECIMAL_ROUNDING, round_whole
 from penstock.sql.let import let
 from penstock.sql.typed import Typed, as_spark, null_if_any, typed
 from penstock.sql.value_types import value_type
@@ -25,17 +26,27 @@ def _rounding(name: str) -> Function:
         value = values[0]
         if isinstance(value.bare, (t.Int, t.Bool)) and digits >= 0:
             return value
+        if isinstance(value.bare, t.Bool):
+            raise BadArguments(f"`{name}` of a Bool is not supported", "toUInt8")
         if isinstance(value.bare, t.Decimal):
             whole = f"DECIMAL({next(size for size in (9, 18, 38) if value.bare.precision <= size)},{value.bare.scale})"
-            return Typed(f"CAST({_DECIMAL_ROUNDING[name]}({value.sql}, {digits}) AS {whole})", value.type, whole)
+            rounded = DECIMAL_ROUNDING[name].format(value.sql, digits)
+            return Typed(f"CAST({rounded} AS {whole})", value.type, whole)
         if isinstance(value.bare, t.Int):
-            raise BadArguments(f"`{name}` of integers to {digits} digits is not supported")
+            return round_whole(name, value, digits)
+        if value.bare == t.Float(32) and digits:
+            return typed(f"CAST({_round_single(name, value.sql, digits)} AS FLOAT)", value.type)
         return typed(f"CAST({_round_float(name, value.sql, digits)} AS {value.spark})", value.type)
 
     return Function(name, (1, 2), ("number", "constant"), build)
 
 
-_DECIMAL_ROUNDING = {"round": "round", "floor": "floor", "ceil": "ceil", "trunc": "floor"}
+def _round_single(name: str, sql: str, digits: int) -> str:
+    """A Float32 is scaled in single precision."""
+    scale = f"CAST({10 ** abs(digits)} AS FLOAT)"
+    if digits < 0:
+        return f"({_round_float(name, f'CAST({sql} / {scale} AS FLOAT)', 0)} * CAST({scale} AS DOUBLE))"
+    return f"({_round_float(name, f'({sql} * {scale})', 0)} / {scale})"
 
 
 def _round_float(name: str, sql: str, digits: int) -> str:
@@ -43,7 +54,7 @@ def _round_float(name: str, sql: str, digits: int) -> str:
 
     def whole(x: str) -> str:
         match name:
-            case "round":
+            case "round" | "roundBankers":
                 return f"rint({x})"
             case "floor" | "ceil":
                 return let(x, lambda v: f"if(abs({v}) < 4503599627370496D, CAST({name}({v}) AS DOUBLE), {v})")
@@ -58,7 +69,7 @@ def _round_float(name: str, sql: str, digits: int) -> str:
 
 
 def _abs(values: Sequence[Typed]) -> Typed:
-    of = values[0].bare
+    of = UINT8 if isinstance(values[0].bare, t.Bool) else values[0].bare
     result = t.Int(of.bits, signed=False) if isinstance(of, t.Int) else of
     spark = value_type(result)
     return typed(f"abs({as_spark(values[0], spark)})", null_if_any(result, list(values)))
@@ -77,7 +88,7 @@ def _float(name: str, template: str, count: int = 1) -> Function:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    *map(_rounding, ("round", "floor", "ceil", "trunc")),
+    *map(_rounding, ("round", "floor", "ceil", "trunc", "roundBankers")),
     Function("abs", (1, 1), ("number",), _abs),
     Function("sign", (1, 1), ("number",), _sign),
     _float("sqrt", "sqrt({0})"),
@@ -87,12 +98,13 @@ FUNCTIONS: tuple[Function, ...] = (
     _float("log2", "if({0} > 0, log2({0}), if({0} = 0, double('-Infinity'), double('NaN')))"),
     _float("log10", "if({0} > 0, log10({0}), if({0} = 0, double('-Infinity'), double('NaN')))"),
     _float("pow", "pow({0}, {1})", 2),
+    _float("degrees", "degrees({0})"),
+    _float("radians", "radians({0})"),
     *(_float(name, f"{name}({{0}})") for name in ("sin", "cos", "tan", "asin", "acos", "atan")),
     Function("pi", (0, 0), ("any",), lambda values: typed("pi()", FLOAT64)),
     Function("e", (0, 0), ("any",), lambda values: typed("e()", FLOAT64)),
     Function("rand", (0, 1), ("any",), lambda v: typed("CAST(floor(rand() * 4294967296D) AS BIGINT)", UINT32)),
     Function("generateUUIDv4", (0, 1), ("any",), lambda values: typed("uuid()", t.UUID())),
-    simple("bitCount", "integer", "CAST(bit_count({0}) AS INT)", t.Int(8, signed=False)),
 )
 ALIASES = {"ceiling": "ceil", "truncate": "trunc", "power": "pow", "ln": "log", "rand32": "rand"}
 ANY_CASE = (

@@ -1,4 +1,4 @@
-"""The functions behind operators that need nothing but their values: concat, bit operations, negate.
+"""The functions behind operators that need nothing but their values: concat.
 
 In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: plus, equals …
 are special forms, since they report their problems at their node.
@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import MANY, STRING, BadArguments, Function
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed
-from penstock.sql.value_types import value_type
+from penstock.sql.typed import Typed, null_if_any, typed
 
 
 def concat(values: Sequence[Typed]) -> Typed:
@@ -25,22 +24,8 @@ def concat(values: Sequence[Typed]) -> Typed:
     return typed(f"concat({', '.join(map(str, shown))})", null_if_any(STRING, list(values)))
 
 
-def _bits(name: str, operator: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
-        a, b = (value.bare if isinstance(value.bare, t.Int) else t.Int(8, signed=False) for value in values)
-        of = t.Int(max(a.bits, b.bits), a.signed or b.signed)
-        left, right = (as_spark(value, "BIGINT") for value in values)
-        sql = f"CAST(({left} {operator} {right}) AS {value_type(of)})"
-        return typed(sql, null_if_any(of, list(values)))
-
-    return Function(name, (2, 2), ("integer",), build)
-
-
 FUNCTIONS: tuple[Function, ...] = (
     Function("concat", (1, MANY), ("any",), concat),
-    _bits("bitAnd", "&"),
-    _bits("bitOr", "|"),
-    _bits("bitXor", "^"),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE = ("concat",)

@@ -1,4 +1,4 @@
-"""Texts: case, search, replacement, parts, padding, hashes.
+"""Texts: length, case, parts, trimming, padding, replacement, tests of the ends.
 
 In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: names without
 UTF8 work on bytes and on ASCII letters only, as in ClickHouse.
@@ -6,15 +6,20 @@ UTF8 work on bytes and on ASCII letters only, as in ClickHouse.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function, simple
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.functions.text_arguments import as_bytes, as_int, byte_text, constant_number, constant_text
+from penstock.sql.let import let
+from penstock.sql.typed import Typed, null_if_any, typed
 from penstock.sql.value_types import text_literal
 
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+ASCII_LOWER = "translate({0}, '" + _UPPER + "', '" + _LOWER + "')"
+ASCII_UPPER = "translate({0}, '" + _LOWER + "', '" + _UPPER + "')"
+_REVERSED = "CAST(encode(reverse(decode(CAST({0} AS BINARY), 'ISO-8859-1')), 'ISO-8859-1') AS STRING)"
+LONGEST_REPEAT = 1_000_000
 
 
 def _length(values: Sequence[Typed]) -> Typed:
@@ -23,8 +28,8 @@ def _length(values: Sequence[Typed]) -> Typed:
     of = null_if_any(UINT64, [value])
     if isinstance(value.bare, (t.Array, t.Map)):
         return Typed(f"size({value.sql})", of, "INT")
-    if isinstance(value.bare, t.Tuple):
-        raise BadArguments("`length` of a Tuple is not supported")
+    if not isinstance(value.bare, (t.String, t.FixedString)):
+        raise BadArguments(f"`length` of a {value.type} is not supported", "use toString")
     return Typed(f"octet_length({value.sql})", of, "INT")
 
 
@@ -33,92 +38,104 @@ def _emptiness(name: str, operator: str) -> Function:
         value, of = values[0], null_if_any(UINT8, list(values))
         if isinstance(value.bare, (t.Array, t.Map)):
             return Typed(f"(size({value.sql}) {operator} 0)", of, "BOOLEAN")
-        if not isinstance(value.bare, (t.String, t.FixedString)):
+        if not isinstance(value.bare, t.String):
             raise BadArguments(f"`{name}` needs a String or an Array, this is {value.type}")
         return Typed(f"({value.sql} {operator} '')", of, "BOOLEAN")
 
     return Function(name, (1, 1), ("any",), build)
 
 
+def _kept(name: str, template: str) -> Function:
+    """A FixedString stays one."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        return typed(template.format(values[0].sql), null_if_any(values[0].bare, list(values)))
+
+    return Function(name, (1, 1), ("bytes",), build)
+
+
 def _substring(values: Sequence[Typed]) -> Typed:
     """By bytes; a start of 0 gives nothing."""
-    start = as_spark(values[1], "INT")
-    length = f", {as_spark(values[2], 'INT')}" if len(values) > 2 else ""
+    of = null_if_any(STRING, list(values))
+    _check_start(values[1])
+    if len(values) > 2 and not _counts(values[2]):
+        return typed(_cut_to(values, as_bytes, "octet_length", byte_text), of)
+    start = as_int(values[1])
+    length = f", {as_int(values[2])}" if len(values) > 2 else ""
     cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), {start}{length}) AS STRING)"
     sql = cut if isinstance(values[1].constant, int) and values[1].constant != 0 else f"if({start} = 0, '', {cut})"
-    return typed(sql, null_if_any(STRING, list(values)))
+    return typed(sql, of)
 
 
-def _count(value: Typed, name: str) -> int:
-    if not isinstance(value.constant, int) or value.constant < 0:
-        raise BadArguments(f"the length of `{name}` must be a literal from 0")
-    return value.constant
+def _check_start(value: Typed) -> None:
+    if value.constant == 0:
+        raise BadArguments("places in texts are counted from 1")
+
+
+def _counts(value: Typed) -> bool:
+    """Whether a length is never below zero."""
+    if isinstance(value.constant, int):
+        return value.constant >= 0
+    return isinstance(value.bare, t.Int) and not value.bare.signed and not value.spark.startswith("DECIMAL")
+
+
+def _substring_utf8(values: Sequence[Typed]) -> Typed:
+    of = null_if_any(STRING, list(values))
+    _check_start(values[1])
+    if len(values) > 2 and not _counts(values[2]):
+        return typed(_cut_to(values, str, "char_length", str), of)
+    start = as_int(values[1])
+    length = f", {as_int(values[2])}" if len(values) > 2 else ""
+    sql = f"if({start} = 0, '', substring({values[0].sql}, {start}{length}))"
+    return typed(sql, of)
+
+
+def _cut_to(values: Sequence[Typed], raw: Callable[[str], str], size: str, text: Callable[[str], str]) -> str:
+    """A length below zero is counted from the end of the text."""
+
+    def formula(v: str, s: str, n: str) -> str:
+        first = f"if({s} > 0, {s} - 1, greatest({size}({v}) + {s}, 0))"
+        to_end = text(f"substring({raw(v)}, {first} + 1, greatest({size}({v}) + {n} - {first}, 0))")
+        return (
+            f"CASE WHEN {s} = 0 THEN '' WHEN {n} >= 0 THEN {text(f'substring({raw(v)}, {s}, {n})')} ELSE {to_end} END"
+        )
+
+    start, length = as_int(values[1]), as_int(values[2])
+    return let(values[0].sql, lambda v: let(start, lambda s: let(length, lambda n: formula(v, s, n))))
 
 
 def _left(values: Sequence[Typed]) -> Typed:
-    cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), 1, {_count(values[1], 'left')}) AS STRING)"
-    return typed(cut, null_if_any(STRING, list(values)))
+    if isinstance(values[1].constant, int) and values[1].constant >= 0:
+        cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), 1, {as_int(values[1])}) AS STRING)"
+        return typed(cut, null_if_any(STRING, list(values)))
+    return _substring([values[0], _ONE, values[1]])
+
+
+def _left_utf8(values: Sequence[Typed]) -> Typed:
+    return _substring_utf8([values[0], _ONE, values[1]])
+
+
+_ONE = Typed("1", UINT8, "INT", 1)
 
 
 def _right(values: Sequence[Typed]) -> Typed:
-    start = f"greatest(octet_length({values[0].sql}) - {_count(values[1], 'right') - 1}, 1)"
+    """A number below zero is how many bytes at the start are left out."""
+    count = values[1].constant
+    if isinstance(count, int) and count >= 0:
+        start = f"greatest(octet_length({values[0].sql}) - {count - 1}, 1)"
+    else:
+        start = _right_start(f"octet_length({values[0].sql})", as_int(values[1]))
     cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), {start}) AS STRING)"
     return typed(cut, null_if_any(STRING, list(values)))
 
 
-def _substring_utf8(values: Sequence[Typed]) -> Typed:
-    start = as_spark(values[1], "INT")
-    length = f", {as_spark(values[2], 'INT')}" if len(values) > 2 else ""
-    sql = f"if({start} = 0, '', substring({values[0].sql}, {start}{length}))"
-    return typed(sql, null_if_any(STRING, list(values)))
+def _right_utf8(values: Sequence[Typed]) -> Typed:
+    start = _right_start(f"char_length({values[0].sql})", as_int(values[1]))
+    return typed(f"substring({values[0].sql}, {start})", null_if_any(STRING, list(values)))
 
 
-def constant_text(value: Typed, what: str) -> str:
-    """The text of a literal. Raises BadArguments for what is none."""
-    if not isinstance(value.constant, str):
-        raise BadArguments(f"{what} must be a text literal")
-    return value.constant
-
-
-def _regex(value: Typed) -> str:
-    """A RE2 pattern for Java's engine; both read the common part alike, `.` matching a line end too."""
-    pattern = constant_text(value, "the regular expression")
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise BadArguments(f"invalid regular expression: {error}") from error
-    return text_literal("(?s)" + pattern)
-
-
-def _match(values: Sequence[Typed]) -> Typed:
-    return Typed(f"({values[0].sql} RLIKE {_regex(values[1])})", null_if_any(UINT8, list(values)), "BOOLEAN")
-
-
-def _extract(values: Sequence[Typed]) -> Typed:
-    """The first group of the first match, or the whole match where there is no group."""
-    group = min(1, re.compile(constant_text(values[1], "the regular expression")).groups)
-    sql = f"regexp_extract({values[0].sql}, {_regex(values[1])}, {group})"
-    return typed(sql, null_if_any(STRING, list(values)))
-
-
-def _extract_all(values: Sequence[Typed]) -> Typed:
-    group = min(1, re.compile(constant_text(values[1], "the regular expression")).groups)
-    return typed(f"regexp_extract_all({values[0].sql}, {_regex(values[1])}, {group})", t.Array(STRING))
-
-
-def _replace_regex(name: str, once: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
-        with_groups = re.sub(r"\\(\d)", r"$\1", constant_text(values[2], "the replacement").replace("$", "\\$"))
-        pattern = _regex(values[1])
-        if once:
-            pattern = text_literal("(?s)^(.*?)(?:" + str(values[1].constant) + ")")
-            if re.compile(str(values[1].constant)).groups or "\\" in str(values[2].constant):
-                raise BadArguments(f"`{name}` with groups is not supported", "use replaceRegexpAll")
-            with_groups = "$1" + with_groups
-        sql = f"regexp_replace({values[0].sql}, {pattern}, {text_literal(with_groups)})"
-        return typed(sql, null_if_any(STRING, list(values)))
-
-    return Function(name, (3, 3), ("string", "constant"), build)
+def _right_start(size: str, count: str) -> str:
+    return let(count, lambda n: f"if({n} >= 0, greatest({size} - {n} + 1, 1), - greatest({n}, -2147483646) + 1)")
 
 
 def _replace_one(values: Sequence[Typed]) -> Typed:
@@ -130,88 +147,135 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
     return typed(f"if({place} = 0 OR {needle} = '', {value}, {replaced})", null_if_any(STRING, list(values)))
 
 
-def _position(name: str, template: str) -> Function:
-    """The place of the first byte of the needle; the haystack comes first."""
+def _trim(name: str, template: str) -> Function:
+    """Of blanks, or of the ASCII characters of a literal."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        value, needle = (template.format(item.sql) for item in values[:2])
-        found = f"octet_length(substring_index({value}, {needle}, 1))"
-        sql = f"if(instr({value}, {needle}) = 0, 0, if({needle} = '', 1, {found} + 1))"
-        return Typed(sql, null_if_any(UINT64, list(values)), "INT")
+        signs = constant_text(values[1], "the characters to trim") if len(values) > 1 else " "
+        if not signs.isascii():
+            raise BadArguments(f"the characters of `{name}` must be ASCII", "use replaceRegexpAll")
+        of = null_if_any(STRING, [values[0]])
+        sql = template.format(values[0].sql, text_literal(signs)) if signs else values[0].sql
+        return typed(sql, of)
 
-    return Function(name, (2, 2), ("string",), build)
+    return Function(name, (1, 2), ("text", "constant"), build)
 
 
-def _search_any(name: str, template: str) -> Function:
+def _repeat(values: Sequence[Typed]) -> Typed:
+    if isinstance(values[1].constant, int) and values[1].constant > LONGEST_REPEAT:
+        raise BadArguments(f"the number of times must be at most {LONGEST_REPEAT}")
+    return typed(f"repeat({values[0].sql}, {as_int(values[1])})", null_if_any(STRING, list(values)))
+
+
+def _space(values: Sequence[Typed]) -> Typed:
+    if isinstance(values[0].constant, int) and values[0].constant > LONGEST_REPEAT:
+        raise BadArguments(f"the number of blanks must be at most {LONGEST_REPEAT}")
+    return typed(f"repeat(' ', {as_int(values[0])})", null_if_any(STRING, list(values)))
+
+
+def _pad(name: str, template: str, letter: str) -> Function:
+    """To a length that is not below zero; by blanks if no letters are given."""
+
     def build(values: Sequence[Typed]) -> Typed:
-        value = template.format(values[0].sql)
-        test = f"contains({value}, {template.format('` n`')})"
-        return Typed(f"exists({values[1].sql}, ` n` -> {test})", null_if_any(UINT8, [values[0]]), "BOOLEAN")
+        letters = (constant_text(values[2], "the letters to pad with") or " ") if len(values) > 2 else " "
+        if not _counts(values[1]):
+            raise BadArguments(f"the length of `{name}` must be an unsigned number", "use toUInt32")
+        if letter == "byte" and not letters.isascii():
+            raise BadArguments(f"the letters of `{name}` must be ASCII", f"use {name}UTF8")
+        sql = template.format(values[0].sql, as_int(values[1]), text_literal(letters))
+        return typed(sql, null_if_any(STRING, list(values)))
 
-    return Function(name, (2, 2), ("string", "array"), build)
+    return Function(name, (2, 3), ("text", "integer", "constant"), build)
 
 
-def _first_index(name: str) -> Function:
+def _substring_index(name: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        hits = f"transform({values[1].sql}, ` n` -> contains({values[0].sql}, ` n`))"
-        return Typed(f"CAST(array_position({hits}, true) AS INT)", null_if_any(UINT64, [values[0]]), "INT")
+        sign = constant_text(values[1], "the delimiter")
+        if len(sign) != 1 or (name == "substringIndex" and not sign.isascii()):
+            raise BadArguments(f"the delimiter of `{name}` must be a single character", "splitByString takes more")
+        count = constant_number(values[2], "the count")
+        sql = f"substring_index({values[0].sql}, {text_literal(sign)}, {max(min(count, 2**31 - 1), -(2**31) + 1)})"
+        return typed(sql, null_if_any(STRING, [values[0]]))
 
-    return Function(name, (2, 2), ("string", "array"), build)
+    return Function(name, (3, 3), ("text", "constant", "constant"), build)
 
 
-ASCII_LOWER = "translate({0}, '" + _UPPER + "', '" + _LOWER + "')"
-ASCII_UPPER = "translate({0}, '" + _LOWER + "', '" + _UPPER + "')"
+def _translate(name: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        old, new = (constant_text(value, f"the letters of `{name}`") for value in values[1:])
+        if name == "translate" and not (old.isascii() and new.isascii()):
+            raise BadArguments("the letters of `translate` must be ASCII", "use translateUTF8")
+        if len(new) > len(old) or len(set(old)) < len(old) or "\0" in old + new:
+            raise BadArguments(f"`{name}` takes each letter once, and no more new letters than old ones")
+        sql = f"translate({values[0].sql}, {text_literal(old)}, {text_literal(new)})"
+        return typed(sql, null_if_any(STRING, [values[0]]))
+
+    return Function(name, (3, 3), ("text", "constant", "constant"), build)
+
+
+def _test(name: str, spark: str, template: str = "{0}") -> Function:
+    shown = f"{spark}({template.format('{0}')}, {template.format('{1}')})"
+    return simple(name, "text text", shown, UINT8, "BOOLEAN")
+
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("length", (1, 1), ("any",), _length),
     _emptiness("empty", "="),
     _emptiness("notEmpty", "<>"),
-    simple("lengthUTF8", "string", "char_length({0})", UINT64, "INT"),
-    simple("lower", "string", ASCII_LOWER, STRING),
-    simple("upper", "string", ASCII_UPPER, STRING),
-    simple("lowerUTF8", "string", "lower({0})", STRING),
-    simple("upperUTF8", "string", "upper({0})", STRING),
-    simple("reverse", "string", "reverse({0})", STRING),
-    Function("substring", (2, 3), ("string", "integer"), _substring),
-    Function("substringUTF8", (2, 3), ("string", "integer"), _substring_utf8),
-    Function("left", (2, 2), ("string", "integer"), _left),
-    Function("right", (2, 2), ("string", "integer"), _right),
-    Function("match", (2, 2), ("string", "constant"), _match),
-    Function("extract", (2, 2), ("string", "constant"), _extract),
-    Function("extractAll", (2, 2), ("string", "constant"), _extract_all),
-    simple("replaceAll", "string string string", "replace({0}, {1}, {2})", STRING),
-    Function("replaceOne", (3, 3), ("string",), _replace_one),
-    _replace_regex("replaceRegexpAll", ""),
-    _replace_regex("replaceRegexpOne", "once"),
-    _position("position", "{0}"),
-    _position("positionCaseInsensitive", ASCII_LOWER),
-    _search_any("multiSearchAny", "{0}"),
-    _search_any("multiSearchAnyCaseInsensitive", ASCII_LOWER),
-    _first_index("multiSearchFirstIndex"),
-    _first_index("multiSearchFirstIndexUTF8"),
-    simple("startsWith", "string string", "startswith({0}, {1})", UINT8, "BOOLEAN"),
-    simple("endsWith", "string string", "endswith({0}, {1})", UINT8, "BOOLEAN"),
-    simple("trimBoth", "string", "btrim({0}, ' ')", STRING),
-    simple("trimLeft", "string", "ltrim(' ', {0})", STRING),
-    simple("trimRight", "string", "rtrim(' ', {0})", STRING),
-    simple("repeat", "string integer", "repeat({0}, {1})", STRING),
-    simple("hex", "string", "hex({0})", STRING),
-    simple("base64Encode", "string", "base64({0})", STRING),
-    simple("base64Decode", "string", "CAST(unbase64({0}) AS STRING)", STRING),
+    simple("lengthUTF8", "bytes", "char_length({0})", UINT64, "INT"),
+    _kept("lower", ASCII_LOWER),
+    _kept("upper", ASCII_UPPER),
+    simple("lowerUTF8", "text", "lower({0})", STRING),
+    simple("upperUTF8", "text", "upper({0})", STRING),
+    _kept("reverse", _REVERSED),
+    simple("reverseUTF8", "text", "reverse({0})", STRING),
+    Function("substring", (2, 3), ("bytes", "integer"), _substring),
+    Function("substringUTF8", (2, 3), ("text", "integer"), _substring_utf8),
+    Function("left", (2, 2), ("bytes", "integer"), _left),
+    Function("leftUTF8", (2, 2), ("text", "integer"), _left_utf8),
+    Function("right", (2, 2), ("bytes", "integer"), _right),
+    Function("rightUTF8", (2, 2), ("text", "integer"), _right_utf8),
+    simple("replaceAll", "text text text", "replace({0}, {1}, {2})", STRING),
+    Function("replaceOne", (3, 3), ("text",), _replace_one),
+    _test("startsWith", "startswith"),
+    _test("endsWith", "endswith"),
+    _test("startsWithUTF8", "startswith"),
+    _test("endsWithUTF8", "endswith"),
+    _test("startsWithCaseInsensitive", "startswith", ASCII_LOWER),
+    _test("endsWithCaseInsensitive", "endswith", ASCII_LOWER),
+    _trim("trimBoth", "btrim({0}, {1})"),
+    _trim("trimLeft", "ltrim({1}, {0})"),
+    _trim("trimRight", "rtrim({1}, {0})"),
+    Function("repeat", (2, 2), ("text", "integer"), _repeat),
+    Function("space", (1, 1), ("integer",), _space),
+    _pad("leftPad", "CAST(lpad(CAST({0} AS BINARY), {1}, CAST({2} AS BINARY)) AS STRING)", "byte"),
+    _pad("rightPad", "CAST(rpad(CAST({0} AS BINARY), {1}, CAST({2} AS BINARY)) AS STRING)", "byte"),
+    _pad("leftPadUTF8", "lpad({0}, {1}, {2})", "character"),
+    _pad("rightPadUTF8", "rpad({0}, {1}, {2})", "character"),
+    _substring_index("substringIndex"),
+    _substring_index("substringIndexUTF8"),
+    _translate("translate"),
+    _translate("translateUTF8"),
 )
 ALIASES = {
     "substr": "substring",
     "mid": "substring",
+    "byteSlice": "substring",
     "lcase": "lower",
     "ucase": "upper",
     "replace": "replaceAll",
+    "trim": "trimBoth",
     "ltrim": "trimLeft",
     "rtrim": "trimRight",
+    "lpad": "leftPad",
+    "rpad": "rightPad",
     "OCTET_LENGTH": "length",
     "CHAR_LENGTH": "lengthUTF8",
     "CHARACTER_LENGTH": "lengthUTF8",
+    "SUBSTRING_INDEX": "substringIndex",
 }
 ANY_CASE = (
-    "length", "lower", "upper", "reverse", "substring", "substr", "mid", "lcase", "ucase", "replace", "position",
-    "left", "right", "repeat", "ltrim", "rtrim", "OCTET_LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH",
+    "length", "lower", "upper", "reverse", "substring", "substr", "mid", "lcase", "ucase", "replace",
+    "left", "right", "repeat", "OCTET_LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH", "lpad", "rpad",
+    "space", "SUBSTRING_INDEX", "byteSlice",
 )  # fmt: skip

@@ -9,24 +9,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.sql.functions import (
+    addresses,
+    array_numbers,
+    array_sets,
     arrays,
+    bits,
+    choices,
     conditions,
     conversions,
+    date_formats,
+    date_parts,
     datetimes,
+    division,
+    encodings,
+    hashes,
     json,
     maps,
     maths,
     operators,
+    parsing,
+    regexps,
+    rounding,
+    searches,
+    splits,
     strings,
+    url_queries,
     urls,
+    weeks,
 )
 from penstock.sql.functions.function import Function
 
-_FAMILIES = (conversions, conditions, operators, maths, strings, datetimes, arrays, maps, json, urls)
+FAMILIES = (
+    conversions, conditions, operators, maths, strings, datetimes, arrays, array_sets, array_numbers, maps, json, urls,
+    regexps, searches, splits,
+    encodings, hashes, addresses, url_queries, date_formats, date_parts, weeks, bits, parsing, choices,
+    division, rounding)  # fmt: skip
 
-FUNCTIONS: Mapping[str, Function] = {row.name: row for family in _FAMILIES for row in family.FUNCTIONS}
-_ALIASES: Mapping[str, str] = {alias: name for family in _FAMILIES for alias, name in family.ALIASES.items()}
-_ANY_CASE: Mapping[str, str] = {name.lower(): name for family in _FAMILIES for name in family.ANY_CASE}
+FUNCTIONS: Mapping[str, Function] = {row.name: row for family in FAMILIES for row in family.FUNCTIONS}
+_ALIASES: Mapping[str, str] = {alias: name for family in FAMILIES for alias, name in family.ALIASES.items()}
+_ANY_CASE: Mapping[str, str] = {name.lower(): name for family in FAMILIES for name in family.ANY_CASE}
 
 
 def function_named(name: str) -> Function | None:

@@ -1,70 +1,92 @@
-"""URLs: domain, path, protocol, parameters, encoding; splitting of texts.
+"""Parts of URLs: protocol, domain, port, path, query, fragment; URLs without a part.
 
 In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a text that is no
-URL gives the empty text, never an error.
+URL gives the empty text, never an error; what is a domain is decided as ClickHouse does, not by RFC 3986.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from penstock.model import types as t
-from penstock.sql.functions.function import STRING, BadArguments, Function, simple
-from penstock.sql.functions.strings import constant_text
+from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
+from penstock.sql.functions.text_arguments import as_int
+from penstock.sql.let import let
 from penstock.sql.typed import Typed, null_if_any, typed
 from penstock.sql.value_types import text_literal
 
-_SCHEME = "^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//(?:[^@/?#]*@)?)?"
-_HOST = r"(?=[^/?#:]*[.])([a-zA-Z0-9._-]+)(?=[:/?#]|$)"
-_DOMAIN = text_literal(_SCHEME + _HOST)
-_WITHOUT_WWW = text_literal(_SCHEME + r"(?:www\.)?" + _HOST)
-_PATH = text_literal(r"^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?+[^/]*(/[^?#]*)")
-_PROTOCOL = text_literal(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://")
-_QUERY = text_literal(r"^[^?#]*\?([^#]*)")
+# The scheme takes 13 characters at most; its first may be anything.
+_SCHEME = r"^(?://|[\x00-\x7F][A-Za-z0-9.+-]{0,12}://)?+"
+_END = ":/?#"
+_NEVER = r" \t<>%{}|\\^~\[\];=&"
+_USER = rf"(?:[^{_END}{_NEVER}]*@)?+"
+_IN_HOST = rf"[^{_END}{_NEVER}@]"
+_DOTTED = rf"(?=[^{_END}]*[.])"
+_STOP = rf"(?<![.])(?=[{_END}]|\z)"
+_START = _SCHEME + _DOTTED + _USER
+_DOMAIN = f"{_START}({_IN_HOST}+){_STOP}"
+_WITHOUT_WWW = rf"{_START}(?:www\.)?({_IN_HOST}+){_STOP}"
+_TOP = rf"{_START}{_IN_HOST}*[.]([^{_END}{_NEVER}@.0-9][^{_END}{_NEVER}@.]*)(?=[{_END}]|\z)"
+_PORT = rf"{_START}{_IN_HOST}+{_STOP}:0*([0-9]{{1,5}})(?=[/?#]|\z)"
+_BEFORE_PATH = "^[^/]*(?://[^/]*)?+"
+_HIGHEST_PORT = 65535
 
 
-def _url_part(name: str, pattern: str) -> Function:
-    return simple(name, "string", f"regexp_extract({{0}}, {pattern.replace('{', '{{').replace('}', '}}')}, 1)", STRING)
+def _part(name: str, pattern: str) -> Function:
+    """The first group of a pattern."""
 
-
-def _parameter(values: Sequence[Typed]) -> Typed:
-    name = re.escape(constant_text(values[1], "the parameter's name"))
-    pattern = text_literal(rf"[?&#;]{name}=([^&#;]*)")
-    return typed(f"regexp_extract({values[0].sql}, {pattern}, 1)", null_if_any(STRING, [values[0]]))
-
-
-def _split(name: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        separator = constant_text(values[0], "the separator")
-        if not separator:
-            parts = f"filter(split({values[1].sql}, ''), ` p` -> ` p` <> '')"
-            return typed(parts, t.Array(STRING))
-        if name == "splitByChar" and len(separator.encode()) != 1:
-            raise BadArguments("the separator of `splitByChar` must be one byte")
-        pattern = text_literal(r"\Q" + separator + r"\E")
-        return typed(f"split({values[1].sql}, {pattern}, -1)", t.Array(STRING))
+        sql = f"regexp_extract({values[0].sql}, {text_literal(pattern)}, 1)"
+        return typed(sql, null_if_any(STRING, list(values)))
 
-    return Function(name, (2, 2), ("constant", "string"), build)
+    return Function(name, (1, 1), ("text",), build)
 
 
-def _split_regexp(values: Sequence[Typed]) -> Typed:
-    pattern = text_literal(constant_text(values[0], "the regular expression"))
-    return typed(f"split({values[1].sql}, {pattern}, -1)", t.Array(STRING))
+def _cut(name: str, pattern: str) -> Function:
+    """Without what a pattern matches but for its first group."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        sql = f"regexp_replace({values[0].sql}, {text_literal(pattern)}, '$1')"
+        return typed(sql, null_if_any(STRING, list(values)))
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+def _protocol(values: Sequence[Typed]) -> Typed:
+    """Only where at least three bytes follow the colon."""
+
+    def formula(v: str) -> str:
+        found = f"regexp_extract({v}, '^([a-zA-Z][a-zA-Z0-9+.-]*):', 1)"
+        return f"if(octet_length({v}) <= octet_length({found}) + 3, '', {found})"
+
+    return typed(let(values[0].sql, formula), null_if_any(STRING, list(values)))
+
+
+def _port(values: Sequence[Typed]) -> Typed:
+    default = as_int(values[1]) if len(values) > 1 else "0"
+    if len(values) > 1 and values[1].bare != UINT16:
+        raise BadArguments(f"the default port must be a UInt16, this is {values[1].type}", "toUInt16(…)")
+    found = f"try_cast(regexp_extract({values[0].sql}, {text_literal(_PORT)}, 1) AS INT)"
+    sql = let(found, lambda p: f"if({p} BETWEEN 0 AND {_HIGHEST_PORT}, {p}, {default})")
+    if values[0].nullable:
+        sql = f"if({values[0].sql} IS NULL, NULL, {sql})"
+    return Typed(sql, null_if_any(UINT16, list(values)), "INT")
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _url_part("domain", _DOMAIN),
-    _url_part("domainWithoutWWW", _WITHOUT_WWW),
-    _url_part("path", _PATH),
-    _url_part("protocol", _PROTOCOL),
-    _url_part("queryString", _QUERY),
-    Function("extractURLParameter", (2, 2), ("string", "constant"), _parameter),
-    simple("encodeURLFormComponent", "string", "url_encode({0})", STRING),
-    simple("decodeURLFormComponent", "string", "coalesce(try_url_decode({0}), {0})", STRING),
-    Function("splitByChar", (2, 2), ("constant", "string"), _split("splitByChar").build),
-    Function("splitByString", (2, 2), ("constant", "string"), _split("splitByString").build),
-    Function("splitByRegexp", (2, 2), ("constant", "string"), _split_regexp),
+    _part("domain", _DOMAIN),
+    _part("domainWithoutWWW", _WITHOUT_WWW),
+    _part("topLevelDomain", _TOP),
+    _part("path", rf"{_BEFORE_PATH}(/[^?#]*)"),
+    _part("pathFull", rf"{_BEFORE_PATH}(/[\s\S]*)"),
+    _part("queryString", r"^[^?]*\?([^#]*)"),
+    _part("fragment", r"^[^#]*#([\s\S]*)"),
+    _part("queryStringAndFragment", r"^(?:[^?]*\?|[^?#]*(?=#)(?![^?]*\?))([\s\S]*)"),
+    Function("protocol", (1, 1), ("text",), _protocol),
+    Function("port", (1, 2), ("text", "integer"), _port),
+    _cut("cutWWW", r"^([^/]*//(?:[^:/?#]*@)?+)www\.(?=[\s\S])"),
+    _cut("cutQueryString", r"^([^?]*)\?[^#]*"),
+    _cut("cutFragment", r"^([^#]*)#[\s\S]*"),
+    _cut("cutQueryStringAndFragment", r"^([^?]*(?=\?)|[^?#]*(?=#)(?![^?]*\?))[\s\S]*"),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -10,13 +10,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.digits import whole_number
 from penstock.sql.block import Block, Item, Selected
 from penstock.sql.comparisons import connect
+from penstock.sql.passes.grouping_sets import grouping_sets, shape_of
+from penstock.sql.positions import at_position
 from penstock.sql.problems import refused
 from penstock.sql.translator import Translator
 from penstock.sql.tree import call_name
-from penstock.sql.typed import Typed, condition
+from penstock.sql.typed import Typed, condition, is_null
 
 
 def where(block: Block) -> Block:
@@ -31,6 +32,8 @@ def where(block: Block) -> Block:
 
 def _test(tr: Translator, node: exp.Expr) -> str:
     value = tr.translate(node)
+    if is_null(value):
+        return "CAST(NULL AS BOOLEAN)"
     connect(tr, node, "a filter", [value])
     return condition(value)
 
@@ -41,13 +44,19 @@ def group(block: Block) -> Block:
         return block
     if clause.args.get("all"):
         return _grouped_by_all(block)
+    shape = shape_of(clause)
+    if shape is not None:
+        with block.environment.report.collecting():
+            return grouping_sets(block, shape)
+        return block
     keys: list[str] = []
     for node in clause.expressions:
         for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
             with block.environment.report.collecting():
                 value = block.translator.at("filter").tracing().translate(at_position(block, part))
                 keys.append(_key(value))
-    return _with_keys(block, keys)
+    # One group of all rows, and none of no rows.
+    return _with_keys(block, keys if clause.expressions != [exp.Tuple()] else ["CAST(1 AS INT)"])
 
 
 def _grouped_by_all(block: Block) -> Block:
@@ -70,17 +79,6 @@ def _with_keys(block: Block, keys: list[str]) -> Block:
 def _key(value: Typed) -> str:
     """A key's text; a literal must not look like a position."""
     return f"CAST({value.sql} AS {value.spark})" if value.constant is not None else value.sql
-
-
-def at_position(block: Block, node: exp.Expr) -> exp.Expr:
-    """The select list's column for a literal place, else the node itself."""
-    place = whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
-    if place is None:
-        return node
-    if not 1 <= place <= len(block.selected):
-        message = f"position {place} is not in the select list of {len(block.selected)} columns"
-        raise refused(block.environment.text, node, "unknown-column", message)
-    return block.selected[place - 1].node
 
 
 def items(block: Block) -> Block:
@@ -108,10 +106,22 @@ def having(block: Block) -> Block:
     tr = block.translator.tracing()
     with block.environment.report.collecting():
         test = _test(tr, node.this)
-        grouped = block.grouped or tr.trace.aggregates > 0
-        block = replace(block, having=test, grouped=grouped)
+        if not block.grouped and not tr.trace.aggregates and not tr.trace.windows:
+            return replace(block, where=(*block.where, test))
+        if block.translator.absent:
+            return _as_qualify(block, node, test)
+        block = replace(block, having=test, grouped=True)
         _check_free(block, tr.trace.free)
-    return block
+    return check_grouping(block)
+
+
+def _as_qualify(block: Block, node: exp.Expr, test: str) -> Block:
+    """HAVING over grouping sets: Spark cannot name their keys there."""
+    found = block.tree.find(exp.Window) or block.tree.args.get("qualify")
+    if found is not None:
+        message = "HAVING beside window functions and grouping sets is not supported"
+        raise refused(block.environment.text, found, "unsupported-clause", message, "use a subquery")
+    return replace(block, qualify=test)
 
 
 def qualify(block: Block) -> Block:

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from penstock.sql.block import Block
 from penstock.sql.problems import refused
+from penstock.sql.query_settings import is_harmless
 
 _CLAUSES = {
     "connect": "CONNECT BY", "match": "MATCH_RECOGNIZE", "pivots": "PIVOT", "cluster": "CLUSTER BY", "sort": "SORT BY",
@@ -19,11 +20,14 @@ _CLAUSES = {
     "operation_modifiers": "this modifier",
 }  # fmt: skip
 
+_HINTS = {"WITH TOTALS": "UNION ALL a SELECT without GROUP BY, or WITH ROLLUP"}
+
 
 def refuse(block: Block) -> Block:
     for node, clause in _found(block.tree):
         with block.environment.report.collecting():
-            raise refused(block.environment.text, node, "unsupported-clause", f"{clause} is not supported")
+            message = f"{clause} is not supported"
+            raise refused(block.environment.text, node, "unsupported-clause", message, _HINTS.get(clause))
     return block
 
 
@@ -36,33 +40,21 @@ def _found(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
     yield from _in_group(tree)
     yield from _in_limit(tree)
     for setting in tree.args.get("settings") or []:
-        if setting.name and not setting.this.name.startswith(("max_", "optimize_", "log_")):
-            yield setting, f"the setting {setting.this.name}"
-    distinct = tree.args.get("distinct")
-    if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
-        yield distinct, "DISTINCT ON"
+        if not is_harmless(setting):
+            yield setting, f"the setting {setting.this.name or setting.name}"
 
 
 def _in_group(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
     group = tree.args.get("group")
-    if group is None:
-        return
-    if group.args.get("totals"):
+    if group is not None and group.args.get("totals"):
         yield group, "WITH TOTALS"
-    for kind, clause in ((exp.Rollup, "ROLLUP"), (exp.Cube, "CUBE"), (exp.GroupingSets, "GROUPING SETS")):
-        if group.find(kind) is not None:
-            yield group, clause
 
 
 def _in_limit(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
     limit = tree.args.get("limit")
     options = limit.args.get("limit_options") if limit is not None else None
-    if limit is not None and options is not None and (options.args.get("with_ties") or options.args.get("percent")):
-        yield limit, "LIMIT … WITH TIES"
-    order = tree.args.get("order")
-    for key in order.expressions if order is not None else []:
-        if key.args.get("with_fill"):
-            yield key, "WITH FILL"
+    if limit is not None and options is not None and options.args.get("percent"):
+        yield limit, "LIMIT … PERCENT"
 
 
 def _node(given: object, tree: exp.Select) -> exp.Expr:

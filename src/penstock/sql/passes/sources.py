@@ -14,17 +14,20 @@ from penstock.sql.array_join import array_join
 from penstock.sql.block import Block
 from penstock.sql.derived import derived
 from penstock.sql.joins import join
-from penstock.sql.tables import Table, table
+from penstock.sql.problems import refused
+from penstock.sql.tables import Table, one, table
 
 
 def sources(block: Block) -> Block:
     clause = block.tree.args.get("from_")
     if clause is None:
-        return block
+        return _with_relations(block, one("system.one")) if _reads_one(block) else block
+    joins = block.tree.args.get("joins") or []
+    _check_aliases(block, [clause.this, *(each.this for each in joins if each.args.get("kind") != "ARRAY")])
     first = table(block.environment, clause.this, len(block.translator.scope.relations))
     block = replace(block, source=first.sql, source_grouped=first.grouped)
     block = _with_relations(block, first)
-    for node in block.tree.args.get("joins") or []:
+    for node in joins:
         if node.args.get("kind") == "ARRAY":
             block = array_join(block, node)
         else:
@@ -32,14 +35,32 @@ def sources(block: Block) -> Block:
     return block
 
 
+def _reads_one(block: Block) -> bool:
+    """Whether a SELECT without FROM names the column of system.one."""
+    return any(
+        isinstance(each, exp.Star) or (isinstance(each, exp.Column) and each.name == "dummy")
+        for each in block.tree.expressions
+    )
+
+
+def _check_aliases(block: Block, nodes: list[exp.Expr]) -> None:
+    """As ClickHouse: whatever is no table by its name needs an alias where something is joined."""
+    for node in nodes if len(nodes) > 1 else []:
+        called = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
+        if (called or isinstance(node, (exp.Subquery, exp.Values))) and not node.alias:
+            message = "a SELECT or table function that is joined needs an alias"
+            raise refused(block.environment.text, node, "missing-alias", message, "(SELECT …) AS name")
+
+
 def _joined(block: Block, node: exp.Join) -> Block:
     environment = block.environment.not_triggering()
     right = table(environment, node.this, len(block.translator.scope.relations))
-    done = join(block.translator, node, right)
+    done = join(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
-    return replace(block, source=f"{block.source} {done.sql}", translator=block.translator.with_scope(scope))
+    return replace(block, source=done.source, translator=block.translator.with_scope(scope))
 
 
 def _with_relations(block: Block, found: Table) -> Block:
     scope = replace(block.translator.scope, relations=(found.relation,))
-    return replace(block, translator=block.translator.with_scope(scope))
+    source = block.source or found.sql
+    return replace(block, source=source, translator=block.translator.with_scope(scope))

@@ -8,25 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from penstock.sql.block import Block
-from penstock.sql.environment import Cte
-from penstock.sql.problems import refused
+from penstock.sql.with_clause import named_in
 
 
 def with_names(block: Block) -> Block:
-    clause = block.tree.args.get("with_")
-    environment = block.environment
-    for cte in clause.expressions if clause is not None else []:
-        if cte.args.get("scalar"):
-            environment = replace(environment, constants={**environment.constants, cte.alias: cte.this})
-            continue
-        inner = cte.this
-        if not isinstance(inner, exp.Query) or (clause is not None and clause.args.get("recursive")):
-            with environment.report.collecting():
-                raise refused(environment.text, cte, "unsupported-clause", "this WITH is not supported")
-            continue
-        environment = replace(environment, ctes={**environment.ctes, cte.alias: Cte(inner, environment)})
+    environment = named_in(block.environment, block.tree.args.get("with_"))
     scope = replace(block.translator.scope, aliases=environment.constants)
     return replace(block, environment=environment, translator=block.translator.with_scope(scope))

@@ -1,0 +1,135 @@
+"""docs/sql-functions.md: every function that SQL may call, from the tables that the compiler uses.
+
+In: the rows of `sql/functions`, `sql/aggregates`, the special forms and the window functions. Out: the page in
+Markdown. Called from the command line (`make golden` does) and by the test that compares the page with the code.
+Invariant: a name that compiles is in the page; what the page shows of Spark is what the compiler writes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+from penstock.errors import Location, PenstockError
+from penstock.model.datasource import Column, DataSource, Text
+from penstock.model.engine import Engine
+from penstock.model.project import Project
+from penstock.parse.types import parse_type
+from penstock.sql.aggregates.aggregate import Aggregate
+from penstock.sql.aggregates.table import AGGREGATES, ALIASES
+from penstock.sql.functions.function import MANY, Function
+from penstock.sql.functions.table import FAMILIES
+from penstock.sql.special_forms import SPECIAL_FORMS
+from penstock.sql.transpile import compile_sql
+from penstock.sql.windows import WINDOW_FUNCTIONS
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/sql-functions.md"
+MARK = "<!-- From here on written by scripts/sql_docs.py. -->\n"
+SAMPLES = {
+    "any": "x", "number": "x", "integer": "x", "float": "f", "string": "s", "time": "t", "date": "t",
+    "array": "a", "map": "m", "constant": "1", "text": "s", "bytes": "s",
+}  # fmt: skip
+COLUMNS = {
+    "x": "Int64", "f": "Float64", "s": "String", "t": "DateTime", "a": "Array(Int64)", "m": "Map(String, Int64)",
+}  # fmt: skip
+LONGEST_SHOWN = 140
+
+
+def main() -> int:
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"{PAGE.relative_to(ROOT)}: {len(all_names())} names")
+    return 0
+
+
+def page(text: str) -> str:
+    """The page with the functions as they are in the code."""
+    above, mark, _ = text.partition(MARK)
+    assert mark, "the page says where the generated part begins"
+    families = map(_family, FAMILIES)
+    parts = [f"{len(all_names())} names, aliases included.", *families, _special(), _aggregates(), _windows()]
+    return f"{above}{MARK}\n" + "\n\n".join(parts) + "\n"
+
+
+def all_names() -> frozenset[str]:
+    """Every name with its aliases, combinators left out."""
+    scalar = {name for family in FAMILIES for name in (*(row.name for row in family.FUNCTIONS), *family.ALIASES)}
+    return frozenset(scalar | {*SPECIAL_FORMS, *WINDOW_FUNCTIONS, *AGGREGATES, *ALIASES})
+
+
+def _family(family: ModuleType) -> str:
+    title = (family.__doc__ or "").partition("\n")[0].rstrip(".")
+    rows: Iterable[Function] = sorted(family.FUNCTIONS, key=lambda row: row.name.lower())
+    head = ("Function", "NULL in", "As Spark says it")
+    return f"## {title}\n\n" + _table(head, (_row(family, each) for each in rows))
+
+
+def _row(family: ModuleType, row: Function) -> tuple[str, ...]:
+    also = ", ".join(f"`{alias}`" for alias, name in sorted(family.ALIASES.items()) if name == row.name)
+    name = f"`{row.name}({_arguments(row)})`" + (f" (also {also})" if also else "")
+    name += "" if row.exact else "; takes less than ClickHouse's"
+    return name, "NULL out" if row.strict else "a value like others", _example(row)
+
+
+def _arguments(row: Function) -> str:
+    low, high = row.arity
+    kinds = [row.takes[min(place, len(row.takes) - 1)] for place in range(min(high, max(low, len(row.takes))))]
+    shown = [kind if place < low else f"[{kind}]" for place, kind in enumerate(kinds)]
+    return ", ".join([*shown, *(["…"] if high == MANY else [])])
+
+
+def _example(row: Function) -> str:
+    """The Spark SQL of a call with sample columns; nothing where such a call has no meaning."""
+    low, _ = row.arity
+    given = [SAMPLES[row.takes[min(place, len(row.takes) - 1)]] for place in range(low)]
+    return _compiled(f"{row.name}({', '.join(given)})")
+
+
+def _compiled(call: str) -> str:
+    project = Project.of([DataSource("d", tuple(_columns()), Engine())], [])
+    try:
+        sql = compile_sql(project, Text(f"SELECT {call} AS r FROM d", Location("q.sql")), "clickhouse").sql
+    except PenstockError:
+        return ""
+    shown = sql.removeprefix("SELECT ").partition(" AS `r`")[0].replace("`d`.", "").replace("`", "").replace("|", "\\|")
+    fits = len(shown) <= LONGEST_SHOWN and "\n" not in shown and "`" not in shown
+    return f"`{shown}`" if fits else "a longer expression"
+
+
+def _columns() -> Iterator[Column]:
+    for name, of in COLUMNS.items():
+        yield Column(name, parse_type(of), location=Location("d.datasource"))
+
+
+def _special() -> str:
+    names = ", ".join(f"`{name}`" for name in sorted(SPECIAL_FORMS, key=str.lower))
+    return f"## Forms with rules of their own\n\nOperators by name, conditions, casts, lambdas, intervals:\n\n{names}"
+
+
+def _aggregates() -> str:
+    rows = sorted(AGGREGATES.values(), key=lambda row: row.name.lower())
+    return "## Aggregates\n\n" + _table(("Aggregate", "Answer", "State"), map(_aggregate, rows))
+
+
+def _aggregate(row: Aggregate) -> tuple[str, ...]:
+    others = ", ".join(f"`{alias}`" for alias, name in sorted(ALIASES.items()) if name == row.name)
+    name = f"`{row.name}`" + (f" (also {others})" if others else "")
+    answer = "exact" if row.exact else f"approximate{f': {row.error}' if row.error else ''}"
+    order = "; depends on the order of rows" if row.ordered else ""
+    return name, answer + order, "`-State`, `-Merge`" if row.has_state else "none"
+
+
+def _windows() -> str:
+    names = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
+    return f"## Window functions\n\nEvery aggregate with `OVER (…)`, and {names}."
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""argMin and argMax: the argument at the least or the greatest value.
+
+In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: of equal values the least
+argument (argMin) or the greatest (argMax) is taken, whatever the order of rows; ClickHouse takes the first it sees.
+"""
+
+from __future__ import annotations
+
+from penstock.model import types as t
+from penstock.model.types import bare
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    Input,
+    Parameter,
+    State,
+    Types,
+    holds_map,
+    nullable_like,
+    value_inputs,
+)
+from penstock.sql.aggregates.numbers import or_default
+from penstock.sql.value_types import value_type, value_zero
+
+
+def _storage(types: Types) -> str:
+    argument, value = value_inputs(types)
+    return f"STRUCT<`value`: {value}, `argument`: {argument}>"
+
+
+def _pair(spark: str, types: Types, argument: str, value: str) -> str:
+    if spark == "max" and isinstance(bare(types[1]), t.Float):
+        # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
+        value = f"if(isnan({value}), CAST('-Infinity' AS {value_type(bare(types[1]))}), {value})"
+    return f"named_struct('value', {value}, 'argument', {argument})"
+
+
+def _needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    return "a second argument that can be compared" if holds_map(types[1]) else None
+
+
+def _best(name: str, spark: str) -> Aggregate:
+    """argMin, argMax: the pair with the least or greatest value; ties go by the argument."""
+
+    def chosen(sql: str, value: str, types: Types, over: str) -> str:
+        """Maps are not compared in Spark: there a tie goes to any of the rows."""
+        return f"{spark}_by({sql}, {value}){over}" if holds_map(types[0]) else f"{spark}({sql}){over}"
+
+    def best(call: Input) -> str:
+        argument, value = call.args
+        pair = f"if({call.all_given}, {_pair(spark, call.types, argument, value)}, NULL)"
+        return chosen(pair, f"if({call.all_given}, {value}, NULL)", call.types, call.over)
+
+    def gathered(rows: State) -> str:
+        pairs = f"transform({rows.sql}, ` x` -> {_pair(spark, rows.types, '` x`.col1', '` x`.col2')})"
+        return f"array_{spark}({pairs})"
+
+    return Aggregate(
+        name=name,
+        arity=(2, 2),
+        result=lambda types: nullable_like(types[0], types),
+        result_spark=lambda types: value_type(types[0]),
+        storage=_storage,
+        state=best,
+        merge=lambda state: chosen(state.sql, f"({state.sql}).`value`", state.types, state.over),
+        finish=lambda state: or_default(f"({state.sql}).`argument`", state.types, value_zero(bare(state.types[0]))),
+        empty=lambda types: f"CAST(NULL AS {_storage(types)})",
+        inputs=value_inputs,
+        gather=gathered,
+        needs=_needs,
+        null_over_none=True,
+        error="of rows with equal values, the one with the least (argMin) or greatest (argMax) argument",
+    )
+
+
+BEST = (_best("argMin", "min"), _best("argMax", "max"))

@@ -1,0 +1,93 @@
+"""sumMap, minMap and maxMap: of a Map, or of an array of keys and an array of values.
+
+In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: keys come out in their order; of two
+arrays, keys whose sum is zero are left out, of a Map they are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.aggregates.aggregate import Aggregate, Parameter, State, Types, holds_map
+from penstock.sql.aggregates.arrays import bound, grouped
+from penstock.sql.aggregates.bits import SUM_WITH_OVERFLOW
+from penstock.sql.aggregates.listed import Traits, listed
+from penstock.sql.aggregates.numbers import PICKS, SUM
+from penstock.sql.aggregates.wrappers import map_values, read_rows
+
+
+def _inner(types: Types) -> tuple[Type, Type]:
+    keys, values = (bare(of) for of in types)
+    assert isinstance(keys, t.Array)
+    assert isinstance(values, t.Array)
+    return keys.of, values.of
+
+
+def _two_arrays(row: Aggregate, name: str) -> Aggregate:
+    """Of keys and values. A sum of zero is dropped."""
+
+    def result(types: Types) -> Type:
+        key, value = _inner(types)
+        return t.Tuple(((None, t.Array(key)), (None, t.Array(row.result((value,))))))
+
+    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+        if len(types) != 2 or not all(isinstance(bare(of), t.Array) for of in types):
+            return "a Map, or an array of keys and one of values"
+        key, value = _inner(types)
+        if nullable(key) or nullable(value) or holds_map(key) or bare(value) == t.Tuple(()):
+            return "keys and values that are neither Nullable nor a Map"
+        kinds = (t.Int, t.Float) if row.takes == "number" else (t.Int, t.Float, t.String, t.Date, t.DateTime)
+        return row.needs((value,), ()) if isinstance(bare(value), kinds) else "values that are integers or floats"
+
+    def read(state: State) -> str:
+        _, value = _inner(state.types)
+        spark = row.inputs((value,))[0]
+        one = f"struct(` y` AS k, CAST(get(` x`.col2, ` i`) AS {spark}) AS v)"
+        wrong = "raise_error('the keys and values of a map have different sizes')"
+        rows = f"if(size(` x`.col1) <> size(` x`.col2), {wrong}, transform(` x`.col1, (` y`, ` i`) -> {one}))"
+        pairs = f"flatten(transform({state.sql}, ` x` -> {rows}))"
+        whole = grouped(pairs, lambda values: read_rows(row, State(values, (value,))))
+        if row.takes == "number":
+            whole = f"filter({whole}, ` x` -> ` x`.v <> 0)"
+        both = "named_struct('_1', transform(` m`, ` x` -> ` x`.k), '_2', transform(` m`, ` x` -> ` x`.v))"
+        return bound(whole, lambda _: both, "` m`")
+
+    return listed(name, (2, 2), result, read, Traits(needs))
+
+
+def _either(of_map: Aggregate, of_arrays: Aggregate) -> Aggregate:
+    """One function for both kinds of arguments."""
+
+    def row(types: Types) -> Aggregate:
+        return of_map if types and isinstance(bare(types[0]), t.Map) else of_arrays
+
+    return replace(
+        of_arrays,
+        arity=(1, 2),
+        result=lambda types: row(types).result(types),
+        result_spark=lambda types: row(types).result_spark(types),
+        storage=lambda types: row(types).storage(types),
+        state=lambda call: row(call.types).state(call),
+        merge=lambda state: row(state.types).merge(state),
+        finish=lambda state: row(state.types).finish(state),
+        empty=lambda types: row(types).empty(types),
+        inputs=lambda types: row(types).inputs(types),
+        needs=lambda types, parameters: row(types).needs(types, parameters),
+    )
+
+
+def _map_row(name: str, row: Aggregate) -> Aggregate:
+    of_map = map_values(row)
+    assert of_map is not None
+    return _either(of_map, _two_arrays(row, name))
+
+
+_LEAST, _GREATEST = (next(row for row in PICKS if row.name == name) for name in ("min", "max"))
+MAPS = (
+    _map_row("sumMap", SUM),
+    _map_row("minMap", _LEAST),
+    _map_row("maxMap", _GREATEST),
+    _two_arrays(SUM_WITH_OVERFLOW, "sumMapWithOverflow"),
+)

@@ -1,0 +1,279 @@
+"""The family of quantiles: each reads one level, or in its plural several, of the sorted values.
+
+In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: a state keeps every value, so the
+result is the quantile of all rows also where ClickHouse's is of a sample; NULL and NaN are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    Input,
+    Parameter,
+    State,
+    Types,
+    double_inputs,
+    nullable_like,
+    value_inputs,
+)
+from penstock.sql.aggregates.arrays import NAN, all_rows, array_of, bound, listed_state, merged_lists
+from penstock.sql.aggregates.numbers import or_default
+from penstock.sql.value_types import value_type, value_zero
+
+Read = Callable[[float], str]
+"""The quantile at a level as SQL over ` v`, the sorted values, of which there is at least one."""
+_LINEAR_ERROR = "ClickHouse's own is of a sample of 8,192 values; this one is of all"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """`result` is the type of one quantile, `key` what is sorted, of a row ` x`."""
+
+    name: str
+    read: Read
+    result: Callable[[Types], Type]
+    needs: Callable[[Types, tuple[Parameter, ...]], str | None]
+    inputs: Callable[[Types], tuple[str, ...]] = value_inputs
+    arity: int = 1
+    skipped: int = 0
+    error: str = ""
+
+
+def _float_of(types: Types) -> Type:
+    return t.Float(64)
+
+
+def _small_float(types: Types) -> Type:
+    return t.Float(32)
+
+
+def _same(types: Types) -> Type:
+    return bare(types[0])
+
+
+def _at(place: str) -> str:
+    return f"get(` v`, CAST({place} AS INT))"
+
+
+def _linear(level: float) -> str:
+    place = f"(size(` v`) - 1) * {level}D"
+    low, high = _at(f"floor({place})"), _at(f"ceil({place})")
+    return f"{low} * (1D - ({place} - floor({place}))) + {high} * ({place} - floor({place}))"
+
+
+def _exact(level: float) -> str:
+    return _at("size(` v`) - 1" if level >= 1 else f"floor({level}D * size(` v`))")
+
+
+def _exact_low(level: float) -> str:
+    return _at("(size(` v`) - 1) div 2") if level == 0.5 else _exact(level)
+
+
+def _rank(level: float) -> str:
+    return _at(f"greatest(ceil({level}D * size(` v`)) - 1, 0)")
+
+
+def _timing(level: float) -> str:
+    return f"least({_exact(level)}, 30000)"
+
+
+def _between(place: str) -> str:
+    """Between two neighbours, at a place that counts from 1."""
+    low, high = _at(f"floor({place}) - 1"), _at(f"floor({place})")
+    inside = f"{low} + ({place} - floor({place})) * ({high} - {low})"
+    first, last = "element_at(` v`, 1)", "element_at(` v`, -1)"
+    return f"CASE WHEN {place} < 1D THEN {first} WHEN floor({place}) >= size(` v`) THEN {last} ELSE {inside} END"
+
+
+def _exclusive(level: float) -> str:
+    return _between(f"({level}D * (size(` v`) + 1))")
+
+
+def _inclusive(level: float) -> str:
+    return _between(f"({level}D * (size(` v`) - 1) + 1D)")
+
+
+def _weighted(level: float) -> str:
+    """The first value up to which the weights are at least their share of the whole."""
+    n = "CAST(` a`.n + ` x`.col2 AS DECIMAL(38,0))"
+    zero = "CAST(0 AS DECIMAL(38,0))"
+    start = f"named_struct('n', {zero}, 'r', if(false, get(` v`, 0).col1, NULL))"
+    reached = f"if(` a`.r IS NULL AND {n} >= ` t`, ` x`.col1, ` a`.r)"
+    total = f"aggregate(` v`, {zero}, (` a`, ` x`) -> CAST(` a` + ` x`.col2 AS DECIMAL(38,0)))"
+    share = f"CAST(ceil(CAST({total} AS DOUBLE) * {level}D) AS DECIMAL(38,0))"
+    step = f"(` a`, ` x`) -> named_struct('n', {n}, 'r', {reached})"
+    return bound(share, lambda _: f"aggregate(` v`, {start}, {step}, ` a` -> ` a`.r)", "` t`")
+
+
+def _levels(parameters: tuple[Parameter, ...], skipped: int) -> tuple[float, ...]:
+    return tuple(float(each) for each in parameters[skipped:]) or (0.5,)
+
+
+def _level_needs(family: Family, types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    if any(isinstance(each, str) or (place >= family.skipped and not 0 <= each <= 1)
+           for place, each in enumerate(parameters)):  # fmt: skip
+        return "levels from 0 to 1"
+    if family.name == "quantileExactExclusive" and any(each in (0, 1) for each in parameters):
+        return "levels between 0 and 1"
+    return family.needs(types, parameters)
+
+
+def _default(family: Family, types: Types) -> str:
+    of = family.result(types)
+    spark = value_type(of)
+    return f"CAST('NaN' AS {spark})" if isinstance(of, t.Float) else value_zero(of)
+
+
+def _sorted_values(family: Family, state: State) -> str:
+    rows = all_rows(state) if family.inputs is value_inputs else f"coalesce({state.sql}, array())"
+    if isinstance(bare(state.types[0]), t.Float):
+        value = "` x`" if family.arity == 1 else "` x`.col1"
+        rows = f"filter({rows}, ` x` -> NOT isnan({value}))"
+    return f"array_sort({rows})"
+
+
+def _one(family: Family, state: State, of: str) -> str:
+    level = _levels(state.parameters, family.skipped)[0]
+    body = f"if(size(` v`) = 0, NULL, CAST({family.read(level)} AS {of}))"
+    return or_default(bound(_sorted_values(family, state), lambda _: body), state.types, _default(family, state.types))
+
+
+def _several(family: Family, state: State, of: str) -> str:
+    levels = _levels(state.parameters, family.skipped)
+    default = _default(family, state.types)
+    read = ", ".join(f"if(size(` v`) = 0, {default}, CAST({family.read(each)} AS {of}))" for each in levels)
+    return bound(_sorted_values(family, state), lambda _: f"array({read})")
+
+
+def _storage(family: Family, types: Types) -> str:
+    return array_of(types) if family.inputs is value_inputs else "ARRAY<DOUBLE>"
+
+
+def _row(family: Family, plural: str, finish: Callable[[Family, State, str], str]) -> Aggregate:
+    def result(types: Types) -> Type:
+        of = family.result(types)
+        return t.Array(of) if plural else nullable_like(of, types)
+
+    def state(call: Input) -> str:
+        return listed_state(call) if family.inputs is value_inputs else f"collect_list({call.args[0]}){call.over}"
+
+    return Aggregate(
+        name=family.name.replace("quantile", "quantiles") if plural else family.name,
+        arity=(family.arity, family.arity),
+        result=result,
+        result_spark=lambda types: value_type(result(types)),
+        storage=lambda types: _storage(family, types),
+        state=state,
+        merge=merged_lists,
+        finish=lambda state: finish(family, state, value_type(family.result(state.types))),
+        empty=lambda types: f"CAST(array() AS {_storage(family, types)})",
+        inputs=family.inputs,
+        parameters=(family.skipped + bool(plural), 64 if plural else 1 + family.skipped),
+        exact=not family.error,
+        gather=lambda rows: rows.sql,
+        needs=lambda types, parameters: _level_needs(family, types, parameters),
+        error=family.error,
+        null_over_none=not plural,
+    )
+
+
+_INTEGERS = (t.Int, t.Bool)
+_NUMBERS = (t.Int, t.Bool, t.Float)
+
+
+def _is(kinds: tuple[type, ...], said: str) -> Callable[[Types, tuple[Parameter, ...]], str | None]:
+    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+        return None if isinstance(bare(types[0]), kinds) else said
+
+    return needs
+
+
+def _with_weight(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    weight = bare(types[1])
+    if not isinstance(weight, t.Int) or weight.signed:
+        return "an unsigned integer as the weight"
+    return _ordered(types, parameters)
+
+
+def _unsigned(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    of = bare(types[0])
+    small = isinstance(of, t.Int) and not of.signed and of.bits <= 32
+    return None if small else "an unsigned integer of at most 32 bits: toUInt32(x)"
+
+
+def _accuracy(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    accurate = parameters and isinstance(parameters[0], int) and parameters[0] > 0
+    return _plain_number(types, parameters) if accurate else "an accuracy, a whole number, as first parameter"
+
+
+_number = _is(_NUMBERS, "an integer or a float: toFloat64(x)")
+_ordered = _is((t.Int, t.Float, t.Decimal, t.Date, t.DateTime, t.DateTime64), "a number or a time")
+_plain_number = _is((t.Int, t.Float), "an integer or a float")
+
+_EXACT = "ClickHouse's own is approximate; this one is exact"
+_FAMILIES = (
+    Family("quantileExact", _exact, _same, _ordered),
+    Family("quantileExactLow", _exact_low, _same, _ordered),
+    Family("quantileExactHigh", _exact, _same, _ordered),
+    Family("quantileExactExclusive", _exclusive, _float_of, _number, inputs=double_inputs),
+    Family("quantileExactInclusive", _inclusive, _float_of, _number, inputs=double_inputs),
+    Family("quantileExactWeighted", _weighted, _same, _with_weight, arity=2),
+    Family("quantileTDigest", _rank, _small_float, _plain_number, error=_EXACT + " (of rank, after some 200 values)"),
+    Family("quantileTiming", _timing, _small_float, _unsigned, error=_EXACT + " (of some 5,670 values or more)"),
+    Family("quantileGK", _rank, _same, _accuracy, skipped=1, error=_EXACT + " (within 1/accuracy of rank)"),
+)
+
+
+def _percentile(call: Input) -> str:
+    """Spark's own function, which gives the same and keeps no state."""
+    level = _levels(call.parameters, 0)[0]
+    value = call.args[0]
+    if isinstance(bare(call.types[0]), t.Float):
+        value = f"if(isnan({value}), NULL, {value})"
+    return or_default(f"percentile({value}, {level}D){call.over}", call.types, NAN)
+
+
+def _interpolated(state: State) -> str:
+    """As stored states have always been read: the formula of `quantile` alone."""
+    level = _levels(state.parameters, 0)[0]
+    place = f"(size(` v`) - 1) * {level}D"
+    low, high = f"` v`[CAST(floor({place}) AS INT)]", f"` v`[CAST(ceil({place}) AS INT)]"
+    body = f"{low} + ({place} - floor({place})) * ({high} - {low})"
+    values = state.sql
+    if isinstance(bare(state.types[0]), t.Float):
+        values = f"filter({values}, ` x` -> NOT isnan(` x`))"
+    value = f"transform(array(array_sort({values})), ` v` -> if(size(` v`) = 0, NULL, {body}))[0]"
+    return or_default(value, state.types, NAN)
+
+
+_LINEAR = Family("quantile", _linear, _float_of, _number, inputs=double_inputs, error=_LINEAR_ERROR)
+_PLAIN = _row(_LINEAR, "", _one)
+
+
+def _deterministic(row: Aggregate, name: str) -> Aggregate:
+    """Of all values: what ClickHouse takes its sample by is not needed."""
+    return replace(
+        row,
+        name=name,
+        arity=(2, 2),
+        inputs=lambda types: ("DOUBLE", value_type(bare(types[1]))),
+        state=lambda call: f"collect_list(if({call.all_given}, {call.args[0]}, NULL)){call.over}",
+        gather=lambda rows: f"transform({rows.sql}, ` x` -> ` x`.col1)",
+    )
+
+
+_PLURAL = _row(_LINEAR, "plural", _several)
+QUANTILES: tuple[Aggregate, ...] = (
+    replace(_PLAIN, plain=_percentile, finish=_interpolated),
+    _PLURAL,
+    _deterministic(_PLAIN, "quantileDeterministic"),
+    _deterministic(_PLURAL, "quantilesDeterministic"),
+    *(_row(family, "", _one) for family in _FAMILIES),
+    *(_row(family, "plural", _several) for family in _FAMILIES),
+)
+MEDIANS = {row.name.replace("quantile", "median"): row.name for row in QUANTILES if "quantiles" not in row.name}

@@ -1,0 +1,156 @@
+"""The Spark SQL of WITH FILL: rows that are missing between the rows there are, for one column after another.
+
+In: a SELECT's text and `FillColumn`s. Out: a text. Called by finishing. Invariant: the rows added are those of
+ClickHouse's FillingTransform: start, start + step … up to TO or to the last row, and none where a row is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["kept", "key", "empty"]
+"""What an added row has in a column: what its neighbour has, the added value, or the type's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A fixed distance, or (`following`) a value from the one before; `at_most` is then how many values
+    there are at most, made from the distance to cover."""
+
+    fixed: str = ""
+    following: Callable[[str], str] | None = None
+    at_most: Callable[[str], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FillColumn:
+    """Values are numbers that ascend: `number` makes them from the column, `value` makes the column of them.
+    `start` and `stop` are such numbers, if given."""
+
+    key: str
+    number: Callable[[str], str]
+    value: Callable[[str], str]
+    step: Step
+    start: str | None = None
+    stop: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A column while rows are added. `zero` is its default. `formula` makes an added row's value of the value
+    before it (INTERPOLATE)."""
+
+    name: str
+    role: Role
+    zero: str
+    formula: Callable[[str], str] | None = None
+
+
+def with_placeholder(rows: str, slots: tuple[Slot, ...]) -> str:
+    """The rows, or one row that only holds the place where there is none."""
+    shown = [f"if(`__real` IS NULL, {each.zero}, {each.name}) AS {each.name}" for each in slots]
+    real = f"SELECT *, true AS `__real` FROM ({rows})"
+    joined = f"(SELECT 1 AS `__one`) LEFT JOIN ({real}) ON true"
+    return f"SELECT {', '.join(shown)}, coalesce(`__real`, false) AS `__real`, true AS `__live` FROM {joined}"
+
+
+def all_real(rows: str) -> str:
+    return f"SELECT *, true AS `__real`, true AS `__live` FROM ({rows})"
+
+
+def filled(rows: str, fill: FillColumn, partition: tuple[str, ...], slots: tuple[Slot, ...]) -> str:
+    """The rows (with `__real`, whether a row is one, and `__live`, whether rows are to be added beside it) and
+    those that are missing between them."""
+    explode = f"LATERAL VIEW explode({_places(fill)}) `__places` AS `__added`"
+    shown = ", ".join(_shown(fill, slot) for slot in slots)
+    flags = f"`__added`.`own` AS `__real`, {_live(fill)} AS `__live`"
+    source = f"({_with_grid(fill, partition, _with_bounds(rows, fill, partition))})"
+    kept = "`__real` OR NOT `__added`.`own`"
+    return f"SELECT {shown}, {flags} FROM {source} {explode} WHERE {kept}"
+
+
+def _over(partition: tuple[str, ...], order: str = "") -> str:
+    by = f"PARTITION BY {', '.join(partition)}" if partition else ""
+    return f"OVER ({' '.join(part for part in (by, order) if part)})"
+
+
+def _with_bounds(rows: str, fill: FillColumn, partition: tuple[str, ...]) -> str:
+    """Each row with its number, the next row's, the first and the last one of its part."""
+    number = fill.number(fill.key)
+    if fill.start is not None and fill.stop is not None:
+        number = f"if(`__real`, {number}, {fill.stop})"
+    whole, ordered = _over(partition), _over(partition, "ORDER BY `__x` ASC NULLS LAST")
+    start = fill.start or f"min(`__x`) {whole}"
+    places = f"row_number() {ordered} AS `__at`, lead(`__x`) {ordered} AS `__next`"
+    last = f"max(`__x`) {whole} AS `__last`"
+    return f"SELECT *, {start} AS `__start`, {last}, {places} FROM (SELECT *, {number} AS `__x` FROM ({rows}))"
+
+
+def _with_grid(fill: FillColumn, partition: tuple[str, ...], rows: str) -> str:
+    """Where each value follows from the one before, all of them, made once for a part."""
+    if fill.step.following is None or fill.step.at_most is None:
+        return rows
+    end = f"greatest(`__last`, {fill.stop})" if fill.stop else "`__last`"
+    last = "element_at(` g`, -1)"
+    count = fill.step.at_most(f"({end} - `__start`)")
+    grown = f"if({last} >= {end}, ` g`, concat(` g`, array({fill.step.following(last)})))"
+    grid = f"aggregate(sequence(1, {count}), array(`__start`), (` g`, ` i`) -> {grown})"
+    once = f"SELECT *, if(`__at` = 1 AND {end} >= `__start`, {grid}, NULL) AS `__first` FROM ({rows})"
+    ordered = _over(partition, "ORDER BY `__x` ASC NULLS LAST")
+    return f"SELECT *, coalesce(first_value(`__first`) {ordered}, array()) AS `__grid` FROM ({once})"
+
+
+def _places(fill: FillColumn) -> str:
+    """What is added before the first row, the row itself, and what is added after it."""
+    own = "array(named_struct('x', `__x`, 'n', 0L, 'own', true, 'after', true))"
+    before_end = f"least(`__x`, {fill.stop})" if fill.stop else "`__x`"
+    after_end = f"least(coalesce(`__next`, {fill.stop}), {fill.stop})" if fill.stop else "coalesce(`__next`, `__x`)"
+    before = _between(fill, "", before_end)
+    after = _between(fill, "`__x`", after_end)
+    return (
+        f"concat(if(`__live` AND `__at` = 1, {_structs(before, 'false')}, array()), {own}, "
+        f"if(`__live` AND `__real`, {_structs(after, 'true')}, array()))"
+    )
+
+
+def _structs(values: str, after: str) -> str:
+    made = f"named_struct('x', ` x`, 'n', CAST(` i` AS BIGINT) + 1, 'own', false, 'after', {after})"
+    return f"transform({values}, (` x`, ` i`) -> {made})"
+
+
+def _between(fill: FillColumn, above: str, below: str) -> str:
+    """The values of the grid that are above one number (if given) and below another."""
+    if fill.step.following is not None:
+        test = f"` x` > {above} AND ` x` < {below}" if above else f"` x` < {below}"
+        return f"filter(`__grid`, ` x` -> {test})"
+    step = fill.step.fixed
+    first = f"if({above} < `__start`, 0L, ({above} - `__start`) div {step} + 1)" if above else "0L"
+    last = f"if({below} > `__start`, ({below} - `__start` - 1) div {step}, -1L)"
+    places = f"if({last} >= {first}, sequence({first}, {last}), array())"
+    return f"transform({places}, ` k` -> `__start` + ` k` * {step})"
+
+
+def _live(fill: FillColumn) -> str:
+    """Whether a row's value is one of the grid: only there the next column is filled."""
+    if fill.step.following is not None:
+        on_grid = "array_contains(`__grid`, `__x`)"
+    else:
+        on_grid = f"`__x` >= `__start` AND (`__x` - `__start`) % {fill.step.fixed} = 0"
+    below = f" AND `__x` < {fill.stop}" if fill.stop else ""
+    return f"(NOT `__added`.`own` OR ({on_grid}{below}))"
+
+
+def _shown(fill: FillColumn, slot: Slot) -> str:
+    if slot.role == "kept":
+        return slot.name
+    if slot.role == "key":
+        added = fill.value("`__added`.`x`")
+    elif slot.formula is not None:
+        base = f"if(`__added`.`after` AND `__real`, {slot.name}, {slot.zero})"
+        steps = "sequence(1L, `__added`.`n`)"
+        added = f"aggregate({steps}, {base}, (` filled`, ` n`) -> {slot.formula('` filled`')})"
+    else:
+        added = slot.zero
+    return f"if(`__added`.`own`, {slot.name}, {added}) AS {slot.name}"

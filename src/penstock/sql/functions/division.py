@@ -1,0 +1,129 @@
+"""Division that does not fail, remainders that are not negative, divisors and powers of whole numbers.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: integers only; the result
+types are those of the operators, as in ClickHouse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.arithmetic import signed_sides
+from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
+from penstock.sql.literals import negated
+from penstock.sql.supertypes import arithmetic
+from penstock.sql.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.value_types import value_type
+
+
+def _type(value: Typed) -> t.Int:
+    return value.bare if isinstance(value.bare, t.Int) else UINT8
+
+
+def _sides(values: Sequence[Typed]) -> tuple[str, str]:
+    """The two numbers as one Spark type."""
+    used = {value_type(_type(value)) for value in values} | {value.spark for value in values}
+    wide = next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in used), "INT")
+    return as_spark(values[0], wide), as_spark(values[1], wide)
+
+
+def _fails(values: Sequence[Typed]) -> str:
+    """The condition under which ClickHouse has no quotient."""
+    a, b = _sides(values)
+    of = _type(values[0])
+    least = f" OR ({b} = -1 AND {a} = {of.low})" if of.signed and _type(values[1]).signed and of.bits < 64 else ""
+    return f"({b} = 0{least})"
+
+
+def _safe(name: str, operator: str, other: str) -> Function:
+    """intDivOrZero, moduloOrNull …"""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = arithmetic(operator, _type(values[0]), _type(values[1]))
+        assert isinstance(of, t.Int)
+        values = signed_sides(values[0], values[1]) if operator == "intDiv" else values
+        a, b = _sides(values)
+        sql = f"CAST(({a} {'DIV' if operator == 'intDiv' else '%'} {b}) AS {value_type(of)})"
+        zero = f"CAST({other} AS {value_type(of)})"
+        if values[0].nullable and other == "0":
+            zero = f"if({values[0].sql} IS NULL, NULL, {zero})"
+        result = t.Nullable(of) if other == "NULL" else null_if_any(of, list(values))
+        return typed(f"if({_fails(values)}, {zero}, {sql})", result)
+
+    return Function(name, (2, 2), ("integer",), build)
+
+
+def _divide_or_null(values: Sequence[Typed]) -> Typed:
+    a, b = (as_spark(value, "DOUBLE") for value in values)
+    return typed(f"if({b} = 0, NULL, {a} / {b})", t.Nullable(FLOAT64))
+
+
+def _positive_modulo(or_null: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        of = t.Int(_type(values[1]).bits, signed=False)
+        a, b = _sides(values)
+        sql = f"CAST(pmod({a}, abs({b})) AS {value_type(of)})"
+        if or_null:
+            return typed(f"if({b} = 0, NULL, {sql})", t.Nullable(of))
+        return typed(sql, null_if_any(of, list(values)))
+
+    return Function(f"positiveModulo{or_null}", (2, 2), ("integer",), build)
+
+
+def _negate(values: Sequence[Typed]) -> Typed:
+    found = negated(values[0])
+    if found is None:
+        raise BadArguments(f"`negate` needs a number, this is {values[0].type}")
+    return found
+
+
+_POWERS = {2: 64, 10: 20}
+
+
+def _whole_power(base: int) -> Function:
+    """0 below 2**0; the largest UInt64 from the first power that is too large."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        number = as_spark(values[0], "BIGINT")
+        powers = ", ".join(f"CAST({base**n} AS DECIMAL(20,0))" for n in range(_POWERS[base]))
+        inside = f"element_at(array({powers}), CAST({number} AS INT) + 1)"
+        sql = (
+            f"CASE WHEN {number} < 0 THEN CAST(0 AS DECIMAL(20,0)) "
+            f"WHEN {number} >= {_POWERS[base]} THEN CAST({2**64 - 1} AS DECIMAL(20,0)) ELSE {inside} END"
+        )
+        return typed(sql, null_if_any(UINT64, list(values)))
+
+    return Function(f"intExp{base}", (1, 1), ("integer",), build)
+
+
+def _extreme_of_two(name: str, sign: str) -> Function:
+    """max2, min2: as doubles."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of: Type = null_if_any(FLOAT64, list(values))
+        if any(isinstance(value.bare, (t.Float, t.Decimal)) or value.nullable for value in values):
+            raise BadArguments(f"`{name}` of floats, decimals or Nullable is not supported", "greatest, least")
+        a, b = (as_spark(value, "DOUBLE") for value in values)
+        return typed(f"{sign}({a}, {b})", of)
+
+    return Function(name, (2, 2), ("number",), build)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _safe("intDivOrZero", "intDiv", "0"),
+    _safe("moduloOrZero", "%", "0"),
+    _safe("intDivOrNull", "intDiv", "NULL"),
+    _safe("moduloOrNull", "%", "NULL"),
+    Function("divideOrNull", (2, 2), ("integer",), _divide_or_null),
+    _positive_modulo(""),
+    _positive_modulo("OrNull"),
+    Function("negate", (1, 1), ("number",), _negate),
+    _whole_power(2),
+    _whole_power(10),
+    _extreme_of_two("max2", "greatest"),
+    _extreme_of_two("min2", "least"),
+)
+ALIASES = {"pmod": "positiveModulo", "positive_modulo": "positiveModulo", "modOrNull": "moduloOrNull"}
+ANY_CASE = ("max2", "min2")

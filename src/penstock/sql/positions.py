@@ -1,0 +1,23 @@
+"""Positions of the select list in place of expressions: GROUP BY 1, ORDER BY 2, LIMIT 1 BY 1.
+
+In: a block and a node. Out: a node. Called by the passes. Invariant: only a literal whole number is a position.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.digits import whole_number
+from penstock.sql.block import Block
+from penstock.sql.problems import refused
+
+
+def at_position(block: Block, node: exp.Expr) -> exp.Expr:
+    """The select list's column for a literal place, else the node itself."""
+    place = whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
+    if place is None:
+        return node
+    if not 1 <= place <= len(block.selected):
+        message = f"position {place} is not in the select list of {len(block.selected)} columns"
+        raise refused(block.environment.text, node, "unknown-column", message)
+    return block.selected[place - 1].node

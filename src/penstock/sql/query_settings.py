@@ -1,0 +1,40 @@
+"""SETTINGS of a SELECT: which of them change no answer.
+
+In: one setting's node. Out: whether it may be left out. Called by passes.refuse. Invariant: a setting that is
+not known here is refused.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+_PREFIXES = ("max_", "optimize_", "log_", "query_cache_", "query_plan_", "min_bytes_", "min_rows_", "min_count_")
+_NAMES = frozenset({
+    "aggregation_memory_efficient_merge_threads", "allow_prefetched_read_pool_for_remote_filesystem",
+    "compile_aggregate_expressions", "compile_expressions", "compile_sort_description", "enable_filesystem_cache",
+    "enable_optimize_predicate_expression", "enable_reads_from_query_cache", "enable_writes_to_query_cache",
+    "grace_hash_join_initial_buckets", "group_by_two_level_threshold", "group_by_two_level_threshold_bytes",
+    "join_algorithm", "load_balancing", "local_filesystem_read_method", "parallel_replicas_count",
+    "prefer_localhost_replica", "priority", "receive_timeout", "send_timeout",
+    "timeout_before_checking_execution_speed", "use_hedged_requests", "use_index_for_in_with_subqueries", "use_query_cache", "use_skip_indexes",
+    "use_uncompressed_cache",
+})  # fmt: skip
+_DEFAULTS = {
+    "aggregate_functions_null_for_empty": "0", "any_join_distinct_right_table_keys": "0", "cast_keep_nullable": "0",
+    "data_type_default_nullable": "0", "date_time_overflow_behavior": "ignore", "final": "0",
+    "group_by_use_nulls": "0", "group_by_overflow_mode": "throw", "join_default_strictness": "ALL",
+    "join_use_nulls": "0", "prefer_column_name_to_alias": "0", "session_timezone": "UTC", "transform_null_in": "0",
+    "use_with_fill_by_sorting_prefix": "1",
+}  # fmt: skip
+"""Settings that change answers, with the value that they have here."""
+
+
+def is_harmless(setting: exp.Expr) -> bool:
+    """Whether answers are the same with the setting as without it."""
+    if not isinstance(setting, exp.EQ):
+        return False
+    name, value = setting.this.name, setting.expression
+    if name in _DEFAULTS:
+        given = "1" if isinstance(value, exp.Boolean) and value.this else "0" if isinstance(value, exp.Boolean) else ""
+        return (given or value.name) == _DEFAULTS[name]
+    return name in _NAMES or name.startswith(_PREFIXES)

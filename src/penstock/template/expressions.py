@@ -1,0 +1,206 @@
+"""Python's expressions, the part of them that templates have, to functions of a frame.
+
+In: a tree of `ast`. Out: `Expression`: what it gives in a frame. Called by tree. Invariant: the kinds of nodes
+are a closed list; every other one is a fault when the template is read, whether or not it would be reached.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TypeAlias
+
+from penstock.errors import did_you_mean
+from penstock.template import displays
+from penstock.template.call import Call
+from penstock.template.faults import Fault
+from penstock.template.frame import MOST_DIGITS, Frame
+from penstock.template.functions import FUNCTIONS
+from penstock.template.methods import METHODS, call_method
+from penstock.template.operators import binary, compare, cut, item, truth
+from penstock.template.source import Source, read_expression
+from penstock.template.values import Placeholder, Value
+
+Expression: TypeAlias = Callable[[Frame], Value]
+
+DEEPEST = 40
+"""So deep may an expression be nested."""
+
+_BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+}  # fmt: skip
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in",
+    ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not",
+}  # fmt: skip
+
+
+def expression(text: str, offset: int) -> Expression:
+    """What a text is in a frame. Raises Fault."""
+    tree, source = read_expression(text, offset)
+    return Reading(source).of(tree)
+
+
+class Reading:
+    """One expression on its way to a function."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self._depth = 0
+
+    def of(self, node: ast.expr) -> Expression:
+        """Raises Fault for what templates do not have."""
+        reader = _READERS.get(type(node))
+        if reader is None:
+            what = _NAMED.get(type(node), type(node).__name__)
+            raise self.fault(node, "template-forbidden", f"a template cannot have {what}", _HINTS.get(type(node)))
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self.fault(node, "template-syntax", "the expression is nested too deep")
+        made = reader(self, node)
+        self._depth -= 1
+        return made
+
+    def fault(self, node: ast.AST, code: str, message: str, hint: str | None = None) -> Fault:
+        return self.source.fault(node, code, message, hint)
+
+    def place(self, node: ast.AST) -> int:
+        return self.source.place(node)
+
+    def constant(self, node: ast.Constant) -> Expression:
+        value = node.value
+        if value is not None and not isinstance(value, (bool, int, float, str)):
+            raise self.fault(node, "template-forbidden", f"a template cannot have {type(value).__name__} literals")
+        if isinstance(value, int) and len(str(value)) > MOST_DIGITS:
+            raise self.fault(node, "template-value", "the number is too large")
+        return lambda frame: value
+
+    def name(self, node: ast.Name) -> Expression:
+        name = node.id
+        self.allowed(node, name)
+        return lambda frame: frame.lookup(name)
+
+    def allowed(self, node: ast.AST, name: str) -> None:
+        """Raises Fault for a name that only Python itself uses."""
+        if name.startswith("__") and name.endswith("__"):
+            raise self.fault(node, "template-forbidden", f"`{name[:60]}` cannot be used in a template")
+
+    def unary(self, node: ast.UnaryOp) -> Expression:
+        inner, place = self.of(node.operand), self.place(node)
+        if isinstance(node.op, ast.Not):
+            return lambda frame: not truth(inner(frame))
+        if isinstance(node.op, ast.Invert):
+            raise self.fault(node, "template-forbidden", "a template cannot have the operator `~`")
+        sign = "-" if isinstance(node.op, ast.USub) else "+"
+
+        def signed(frame: Frame) -> Value:
+            value = inner(frame)
+            return value if isinstance(value, Placeholder) else binary(sign, 0, value, frame, place)
+
+        return signed
+
+    def binary(self, node: ast.BinOp) -> Expression:
+        symbol = _BINARY.get(type(node.op))
+        if symbol is None:
+            hint = "there are + - * / // %"
+            raise self.fault(node, "template-forbidden", "a template cannot have this operator", hint)
+        left, right, place = self.of(node.left), self.of(node.right), self.place(node)
+        return lambda frame: binary(symbol, left(frame), right(frame), frame, place)
+
+    def boolean(self, node: ast.BoolOp) -> Expression:
+        parts, wanted = [self.of(each) for each in node.values], isinstance(node.op, ast.Or)
+
+        def either(frame: Frame) -> Value:
+            found: Value = None
+            for part in parts:
+                found = part(frame)
+                if truth(found) == wanted:
+                    break
+            return found
+
+        return either
+
+    def compare(self, node: ast.Compare) -> Expression:
+        parts = [self.of(each) for each in (node.left, *node.comparators)]
+        symbols, place = [_COMPARE[type(each)] for each in node.ops], self.place(node)
+
+        def chain(frame: Frame) -> Value:
+            left = parts[0](frame)
+            for symbol, part in zip(symbols, parts[1:], strict=True):
+                right = part(frame)
+                if not compare(symbol, left, right, frame, place):
+                    return False
+                left = right
+            return True
+
+        return chain
+
+    def choice(self, node: ast.IfExp) -> Expression:
+        test, yes, no = self.of(node.test), self.of(node.body), self.of(node.orelse)
+        return lambda frame: yes(frame) if truth(test(frame)) else no(frame)
+
+    def subscript(self, node: ast.Subscript) -> Expression:
+        value, place = self.of(node.value), self.place(node)
+        if not isinstance(node.slice, ast.Slice):
+            key = self.of(node.slice)
+            return lambda frame: item(value(frame), key(frame), place)
+        nothing: Expression = lambda frame: None  # noqa: E731
+        bounds = (node.slice.lower, node.slice.upper, node.slice.step)
+        low, high, step = (self.of(each) if each is not None else nothing for each in bounds)
+
+        def part(frame: Frame) -> Value:
+            frame.charge(1, place)
+            return cut(value(frame), low(frame), high(frame), step(frame), place)
+
+        return part
+
+    def call(self, node: ast.Call) -> Expression:
+        if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+            raise self.fault(node, "template-forbidden", "a template cannot have `*` or `**` in a call")
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node, node.func)
+        if not isinstance(node.func, ast.Name):
+            raise self.fault(node, "template-forbidden", "a template can only call functions by name")
+        function = FUNCTIONS.get(node.func.id)
+        if function is None:
+            self.allowed(node, node.func.id)
+            hint = did_you_mean(node.func.id, FUNCTIONS)
+            raise self.fault(node, "unknown-template-function", f"unknown function `{node.func.id[:60]}`", hint)
+        arguments = [self.of(each) for each in node.args]
+        named = {each.arg or "": self.of(each.value) for each in node.keywords}
+        subject = node.args[0].id if node.args and isinstance(node.args[0], ast.Name) else None
+        name, place = node.func.id, self.place(node)
+        function.check(name, len(arguments), named, place)
+
+        def called(frame: Frame) -> Value:
+            frame.charge(1, place)
+            given = [each(frame) for each in arguments]
+            by_name = {key: each(frame) for key, each in named.items()}
+            return function.run(Call(name, given, by_name, subject, place, frame))
+
+        return called
+
+    def _method(self, node: ast.Call, function: ast.Attribute) -> Expression:
+        name = function.attr
+        if name not in METHODS:
+            self.allowed(node, name)
+            hint = did_you_mean(name, METHODS)
+            raise self.fault(node, "unknown-template-function", f"unknown method `.{name[:60]}`", hint)
+        if node.keywords:
+            raise self.fault(node, "template-forbidden", f"`.{name}` has no arguments by name")
+        value, arguments, place = self.of(function.value), [self.of(each) for each in node.args], self.place(node)
+        return lambda frame: call_method(value(frame), name, [each(frame) for each in arguments], frame, place)
+
+
+_READERS: dict[type[ast.expr], Callable[..., Expression]] = {
+    ast.Constant: Reading.constant, ast.Name: Reading.name, ast.UnaryOp: Reading.unary, ast.BinOp: Reading.binary,
+    ast.BoolOp: Reading.boolean, ast.Compare: Reading.compare, ast.IfExp: Reading.choice, ast.Call: Reading.call,
+    ast.Subscript: Reading.subscript, ast.List: displays.sequence, ast.Tuple: displays.sequence,
+    ast.Set: displays.sequence, ast.Dict: displays.mapping, ast.JoinedStr: displays.formatted,
+    ast.ListComp: displays.comprehension, ast.GeneratorExp: displays.comprehension,
+}  # fmt: skip
+_NAMED: dict[type[ast.expr], str] = {
+    ast.Lambda: "a lambda", ast.Attribute: "attributes", ast.NamedExpr: "`:=`", ast.Await: "`await`",
+    ast.DictComp: "comprehensions of objects", ast.SetComp: "sets", ast.Yield: "`yield`", ast.Starred: "`*`",
+}  # fmt: skip
+_HINTS: dict[type[ast.expr], str] = {ast.Attribute: "read an object by `x['key']` or `x.get('key')`"}

@@ -1,0 +1,62 @@
+"""What can be wrong with a template, or with the parameters that it is given.
+
+In: a code, a sentence and an offset in the template. Out: exceptions. Called by every module of the package.
+Invariant: each fault has the place in the template where it was met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias, Union
+
+from penstock.errors import InvalidRequest, Location, PenstockError, Problem
+
+Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
+
+OF_PARAMETERS = ("missing-parameter", "invalid-parameter")
+"""The codes of what the caller, not the author, has to put right."""
+
+
+class Fault(Exception):
+    """One problem at an offset of the template."""
+
+    def __init__(self, code: str, message: str, offset: int, hint: str | None = None):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.offset = offset
+        self.hint = hint
+
+    def problem(self, location: Location) -> Problem:
+        return Problem(self.code, self.message, location, self.hint)
+
+
+class Stop(Exception):
+    """`error(…)` or `custom_error(…)` was called."""
+
+    def __init__(self, message: str, status: int, body: Mapping[str, Json], offset: int):
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.body = body
+        self.offset = offset
+
+
+class Declined(PenstockError):
+    """A template called `error` or `custom_error`: the answer that its author wants."""
+
+    code = "declined"
+
+    def __init__(self, stop: Stop, location: Location):
+        super().__init__(stop.message, [Problem("declined", stop.message, location)])
+        self.status = stop.status
+        self.body = stop.body
+
+    def as_json(self) -> dict[str, object]:
+        """The usual body, and over it what the template says."""
+        return {**super().as_json(), **self.body}
+
+
+def wrong_parameter(problem: Problem) -> InvalidRequest:
+    """The refusal of a call whose parameters do not do."""
+    return InvalidRequest(problem.message, [problem])

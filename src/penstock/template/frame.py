@@ -1,0 +1,83 @@
+"""What one rendering has: its parameters, its variables and how much it may still do.
+
+In: `Given`. Out: `Frame`. Called by render; read by every function of a template. Invariant: each operation
+is charged before it is done, by the size of what it reads and makes, so that a rendering ends within a bounded
+time and memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, Union
+
+from penstock.template.faults import Fault
+from penstock.template.values import Placeholder, Value
+
+Mode: TypeAlias = Literal["call", "deploy", "check"]
+
+MOST_WORK = 1_000_000
+"""Operations and characters of one rendering: half a second at most."""
+MOST_DIGITS = 400
+"""Digits of a whole number: UInt256 has 78."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A parameter that a JSON body gives as a list. `json` is the list as it was sent."""
+
+    json: str
+    items: tuple[str, ...]
+
+
+Parameter: TypeAlias = Union[str, Listed]
+
+
+@dataclass(slots=True)
+class Trace:
+    """What renderings did: the ways that were taken, by the text of the template; whether a placeholder
+    stands in the SQL."""
+
+    arms: dict[str, set[int]] = field(default_factory=dict)
+    invented: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a template is rendered with. `call`: for a request. `deploy`: for what runs without a request;
+    a parameter needs a default. `check`: a parameter without a value gets a placeholder, and nothing is asked
+    of the caller. `secrets` None: they are not to be read here. `trace` is told what was done."""
+
+    mode: Mode = "check"
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    secrets: Mapping[str, str] | None = None
+    trace: Trace | None = None
+
+
+CALL, CHECK, DEPLOY = Given("call"), Given("check"), Given("deploy")
+
+
+@dataclass(slots=True)
+class Frame:
+    """One rendering. `arms` are the ways that it took; `invented`: a placeholder was written."""
+
+    given: Given
+    variables: dict[str, Value] = field(default_factory=dict)
+    work: int = 0
+    arms: set[int] = field(default_factory=set)
+    invented: bool = False
+
+    def charge(self, amount: int, offset: int) -> None:
+        """Raises Fault where the rendering does too much."""
+        self.work += amount + 1
+        if self.work > MOST_WORK:
+            raise Fault("template-limit", "the template does too much", offset, "loop over fewer or shorter values")
+
+    def lookup(self, name: str) -> Value:
+        """A variable, else a parameter, else nothing."""
+        if name in self.variables:
+            return self.variables[name]
+        found = self.given.parameters.get(name)
+        if found is None:
+            return Placeholder(name) if self.given.mode == "check" else None
+        return list(found.items) if isinstance(found, Listed) else found

@@ -1,0 +1,192 @@
+"""A template and what it is given to SQL, with a map from the SQL back to the template.
+
+In: a `Text` that is a template, and `Given`. Out: `Rendered`. Called by sql and plan. Invariant: the same
+template and parameters give the same SQL; each value in it stands by itself; each place of it leads to a place
+in the file.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from penstock.errors import Location
+from penstock.model.datasource import Text
+from penstock.template.arrays import array_values
+from penstock.template.faults import Fault
+from penstock.template.frame import Frame, Given, Parameter
+from penstock.template.lexical import misplaced
+from penstock.template.operators import elements, truth
+from penstock.template.statements import Change
+from penstock.template.steps import Branch, Jump, Loop, Put, Step, Template, Words
+from penstock.template.tree import is_template, read_template
+from penstock.template.values import Placeholder, Unwritable, Value, literal
+
+Signal: TypeAlias = Literal["break", "continue", None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of rendered SQL: where it begins there and in the template; whether it is a value."""
+
+    at: int
+    offset: int
+    is_value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered(Text):
+    """Rendered SQL, whose places are those of its template."""
+
+    template: str = field(default="", compare=False)
+    parts: tuple[Part, ...] = field(default=(), compare=False)
+
+    def at(self, line: int, column: int) -> Location:
+        """The place in the file of a line and column of the SQL; of a value, that of its expression."""
+        starts = [0]
+        for each in self.text.split("\n")[: max(line - 1, 0)]:
+            starts.append(starts[-1] + len(each) + 1)
+        return self.place(starts[-1] + column - 1)
+
+    def place(self, at: int) -> Location:
+        """The place in the file of an offset in the SQL."""
+        found = bisect_right([part.at for part in self.parts], at) - 1
+        part = self.parts[found] if found >= 0 else Part(0, 0, False)
+        return place_in(self, part.offset if part.is_value else part.offset + at - part.at)
+
+
+def place_in(text: Text, offset: int) -> Location:
+    """The place in the file of an offset in a template, rendered or not."""
+    template = text.template if isinstance(text, Rendered) else text.text
+    before = template[:offset]
+    line = before.count("\n") + 1
+    return Text(template, text.location, text.indent).at(line, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def render(text: Text, given: Given, read: Callable[[str], Template] = read_template) -> Rendered:
+    """The SQL of a template. Raises Fault, and Stop where the template itself gives up."""
+    template = read(text.text)
+    if template.faults:
+        raise template.faults[0]
+    frame = Frame(given, dict(array_values(template, given)))
+    output = _Output(frame)
+    try:
+        output.run(template.steps)
+    except RecursionError:
+        raise Fault("template-limit", "the values are nested too deep", 0) from None
+    sql = "".join(output.texts)
+    _check_places(sql, output)
+    if given.trace is not None:
+        given.trace.arms.setdefault(text.text, set()).update(frame.arms)
+        given.trace.invented |= frame.invented
+    return Rendered(sql, text.location, text.indent, text.text, tuple(output.parts))
+
+
+def rendered(text: Text, parameters: Mapping[str, Parameter]) -> Text:
+    """The SQL of a call: of a template what it makes of the parameters, of any other text itself. Raises
+    Fault and Stop."""
+    return render(text, Given("call", parameters)) if is_template(text.text) else text
+
+
+def _check_places(sql: str, output: _Output) -> None:
+    wrong = misplaced(sql, output.values)
+    if wrong is not None:
+        message = "a value stands inside of quotes or a comment, or next to another value"
+        hint = "write it by itself: `concat('%', {{ String(x) }}, '%')`"
+        raise Fault("template-quotes", message, output.written[wrong], hint)
+
+
+class _Output:
+    """The SQL as it grows."""
+
+    def __init__(self, frame: Frame):
+        self._frame = frame
+        self._length = 0
+        self.texts: list[str] = []
+        self.parts: list[Part] = []
+        self.values: list[tuple[int, int]] = []
+        self.written: list[int] = []
+
+    def run(self, steps: Iterable[Step]) -> Signal:
+        """What ends a loop, where something does."""
+        for step in steps:
+            signal: Signal = None
+            if isinstance(step, Words):
+                self._add(step.text, Part(self._length, step.offset, is_value=False))
+            elif isinstance(step, Put):
+                self._put(step)
+            elif isinstance(step, Branch):
+                signal = self._branch(step)
+            elif isinstance(step, Loop):
+                signal = self._loop(step)
+            elif isinstance(step, Jump):
+                signal = "break" if step.word == "break" else "continue"
+            else:
+                self._change(step)
+            if signal is not None:
+                return signal
+        return None
+
+    def _change(self, step: Change) -> None:
+        step.run(self._frame)
+
+    def _add(self, text: str, part: Part) -> None:
+        self._frame.charge(len(text), part.offset)
+        self.parts.append(part)
+        self.texts.append(text)
+        self._length += len(text)
+
+    def _put(self, step: Put) -> None:
+        value = step.value(self._frame)
+        self._frame.invented |= isinstance(value, Placeholder)
+        try:
+            text = literal(value)
+        except Unwritable as error:
+            raise _unwritable(step, value, error) from None
+        if not text:
+            return
+        if text.startswith("-") and self.texts and self.texts[-1].endswith("-"):
+            self._add(" ", Part(self._length, step.offset, is_value=True))  # or the two would begin a comment
+        before = self._length
+        self._add(text, Part(self._length, step.offset, is_value=True))
+        self.values.append((before, self._length))
+        self.written.append(step.offset)
+
+    def _branch(self, step: Branch) -> Signal:
+        for arm in step.arms:
+            if arm.test is None or truth(arm.test(self._frame)):
+                self._frame.arms.add(arm.id)
+                return self.run(arm.body)
+        return None
+
+    def _loop(self, step: Loop) -> Signal:
+        if self._while(step) if step.target is None else self._for(step):
+            return None
+        return self.run(step.rest)
+
+    def _for(self, step: Loop) -> bool:
+        """Whether it was broken off."""
+        assert step.target is not None, "a while has none"
+        for value in elements(step.values(self._frame), self._frame, step.offset):
+            self._frame.charge(1, step.offset)
+            step.target(self._frame, value)
+            if self.run(step.body) == "break":
+                return True
+        return False
+
+    def _while(self, step: Loop) -> bool:
+        while truth(step.values(self._frame)):
+            self._frame.charge(1, step.offset)
+            if self.run(step.body) == "break":
+                return True
+        return False
+
+
+def _unwritable(step: Put, value: Value, error: Unwritable) -> Fault:
+    shown = f"`{step.written[:60]}`"
+    if value is None:
+        hint = "give it a type and a default: `String(x, '')`"
+        return Fault("missing-parameter", f"{shown} has no value", step.offset, hint)
+    return Fault("template-type", f"{shown} cannot be written into SQL: it is {error}", step.offset)

@@ -1,0 +1,116 @@
+"""`{% set … %}`: assignments, and calls for what they do.
+
+In: the text of a statement. Out: `Change`. Called by tree. Invariant: only variables are set; a list or an
+object is not changed but made anew.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.template.expressions import Expression, Reading
+from penstock.template.faults import Fault
+from penstock.template.frame import Frame
+from penstock.template.loops import Target, target_of
+from penstock.template.operators import size
+from penstock.template.source import Source, read_statement
+from penstock.template.values import Placeholder, Value, described
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a statement does to a frame."""
+
+    run: Callable[[Frame], None]
+
+
+def change_of(text: str, offset: int) -> tuple[Change, ast.stmt]:
+    """Raises Fault."""
+    tree, source = read_statement(text, offset)
+    reading = Reading(source)
+    if isinstance(tree, ast.Assign):
+        return Change(_assignment(tree, source, reading)), tree
+    if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
+        return Change(_addition(tree, source)), tree
+    if isinstance(tree, ast.Expr):
+        return Change(_call(tree.value, source, reading)), tree
+    raise Fault("template-forbidden", "only variables can be set", offset, "write `{% set name = value %}`")
+
+
+def _assignment(tree: ast.Assign, source: Source, reading: Reading) -> Callable[[Frame], None]:
+    value = reading.of(tree.value)
+    targets = [_target(each, source, reading) for each in tree.targets]
+
+    def run(frame: Frame) -> None:
+        found = value(frame)
+        for put in targets:
+            put(frame, found)
+
+    return run
+
+
+def _target(node: ast.expr, source: Source, reading: Reading) -> Target:
+    if not isinstance(node, ast.Subscript):
+        return target_of(node, source)
+    if not isinstance(node.value, ast.Name):
+        raise source.fault(node, "template-forbidden", "only a variable's elements can be set")
+    name, key, place = node.value.id, reading.of(node.slice), source.place(node)
+    return lambda frame, value: _put(frame, name, key(frame), value, place)
+
+
+def _put(frame: Frame, name: str, key: Value, value: Value, offset: int) -> None:
+    """`name[key] = value` on a copy."""
+    owner = frame.lookup(name)
+    frame.charge(size(owner), offset)
+    if isinstance(owner, Placeholder):
+        return
+    if isinstance(owner, dict) and isinstance(key, (str, int, float)):
+        frame.variables[name] = {**owner, key: value}
+        return
+    if isinstance(owner, list) and isinstance(key, int) and -len(owner) <= key < len(owner):
+        frame.variables[name] = [*owner[:key], value, *owner[key:][1:]]
+        return
+    raise Fault("template-type", f"{described(owner)} has no element {str(key)[:40]!r} to set", offset)
+
+
+def _addition(tree: ast.AugAssign, source: Source) -> Callable[[Frame], None]:
+    """`name += value` as `name = name + value`."""
+    assert isinstance(tree.target, ast.Name), "asked for those only"
+    read = ast.copy_location(ast.Name(id=tree.target.id, ctx=ast.Load()), tree.target)
+    both = ast.copy_location(ast.BinOp(left=read, op=tree.op, right=tree.value), tree)
+    value, put = Reading(source).of(both), target_of(tree.target, source)
+    return lambda frame: put(frame, value(frame))
+
+
+def _call(node: ast.expr, source: Source, reading: Reading) -> Callable[[Frame], None]:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+        return _append(node, node.func, source, reading)
+    value = reading.of(node)
+
+    def run(frame: Frame) -> None:
+        value(frame)
+
+    return run
+
+
+def _append(node: ast.Call, function: ast.Attribute, source: Source, reading: Reading) -> Callable[[Frame], None]:
+    """`name.append(value)` on a copy."""
+    if not isinstance(function.value, ast.Name) or len(node.args) != 1 or node.keywords:
+        raise source.fault(node, "template-forbidden", "`.append` is for a variable and one value")
+    name, value, place = function.value.id, reading.of(node.args[0]), source.place(node)
+
+    def run(frame: Frame) -> None:
+        owner = frame.lookup(name)
+        frame.charge(size(owner), place)
+        if isinstance(owner, Placeholder):
+            return
+        if not isinstance(owner, list):
+            raise Fault("template-type", f"`.append` cannot be called on {described(owner)}", place)
+        frame.variables[name] = [*owner, value(frame)]
+
+    return run
+
+
+__all__ = ["Change", "Expression", "change_of"]

@@ -1,0 +1,124 @@
+"""The values of a template and how each is written in ClickHouse's SQL.
+
+In: Python's plain values, and numbers of a declared type. Out: literals and quoted names. Called by the
+evaluator and by render. Invariant: what is written is one literal, one name or a list of them, whatever the
+value holds: a quote, a comment or a line end in it stays inside.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+Value: TypeAlias = Union[
+    bool, int, float, str, "Sql", "Placeholder", "list[Value]", "tuple[Value, ...]", "dict[Value, Value]", None
+]
+
+_ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\0": "\\0", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_UNNAMEABLE = re.compile(r"[`\\\x00-\x1f\x7f]")
+DEEPEST = 20
+"""So deep may lists be nested that are written into SQL."""
+
+
+class TypedInt(int):
+    """A whole number that is written with its type."""
+
+    of: str = "Int64"
+
+    @staticmethod
+    def made(value: int, of: str) -> TypedInt:
+        made = TypedInt(value)
+        made.of = of
+        return made
+
+
+class TypedFloat(float):
+    """A number with a fraction that is written with its type."""
+
+    of: str = "Float64"
+
+    @staticmethod
+    def made(value: float, of: str) -> TypedFloat:
+        made = TypedFloat(value)
+        made.of = of
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """What is SQL already: a name, an array, a condition. `items` are the elements of an array."""
+
+    text: str
+    items: tuple[Value, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """What stands for a parameter without a value where a template is checked."""
+
+    name: str
+
+
+class Unwritable(ValueError):
+    """A value that has no form in SQL."""
+
+
+def literal(value: Value, depth: int = 0) -> str:
+    """The value as SQL. Raises Unwritable."""
+    if isinstance(value, Sql):
+        return value.text
+    if isinstance(value, str):
+        return text_literal(value)
+    if isinstance(value, Placeholder):
+        return text_literal(NO_VALUE)
+    if isinstance(value, (list, tuple)):
+        if depth >= DEEPEST:
+            raise Unwritable("lists in lists, too deep")
+        return "[" + ",".join(literal(each, depth + 1) for each in value) + "]"
+    return _plain(value)
+
+
+NO_VALUE = "__no_value__"
+
+
+def _plain(value: Value) -> str:
+    if isinstance(value, TypedInt):
+        return f"to{value.of}('{int(value)}')"
+    if isinstance(value, TypedFloat):
+        return f"to{value.of}('{float(value)!r}')"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float) and math.isfinite(value):
+        return repr(float(value))
+    raise Unwritable(described(value))
+
+
+def text_literal(value: str) -> str:
+    """A text in quotes, which ClickHouse reads back as exactly that text."""
+    return f"'{value.translate(_ESCAPED)}'"
+
+
+def name_literal(name: str) -> str:
+    """A name in back-quotes. Raises Unwritable for one that cannot be quoted."""
+    if not name or _UNNAMEABLE.search(name):
+        raise Unwritable("a name that is empty or has a back-quote, a backslash or a control character in it")
+    return f"`{name}`"
+
+
+def described(value: Value) -> str:
+    """What a value is, in an error's words."""
+    if value is None:
+        return "no value"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, Sql):
+        return "SQL"
+    if isinstance(value, Placeholder):
+        return "a parameter"
+    return "a text" if isinstance(value, str) else "a number"

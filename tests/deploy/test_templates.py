@@ -1,0 +1,140 @@
+"""Templated endpoints and views on a real pipeline, over HTTP: parameters in, rows out."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from deploy.conftest import Running
+from penstock.errors import InvalidProject
+from penstock.serve.app import create_app
+from penstock.serve.host import Host
+
+HITS = """SCHEMA >
+    `at` DateTime `json:$.at`,
+    `path` String `json:$.path`,
+    `n` Int32 `json:$.n`
+ENGINE MergeTree
+ENGINE_SORTING_KEY at
+"""
+SUMS = "SCHEMA >\n    `path` String,\n    `n` Int32\nENGINE MergeTree\nENGINE_SORTING_KEY path\n"
+VIEW = """NODE n
+SQL >
+    %
+    SELECT path, n FROM tt_hits WHERE n >= {{ Int32(least, 2) }}
+TYPE materialized
+DATASOURCE tt_big
+"""
+PARSED = """NODE n
+SQL >
+    %
+    SELECT at, path, n FROM tt_hits WHERE 1
+    {% if defined(since) %} AND at >= {{ DateTime(since) }} {% end %}
+"""
+TOP = """NODE chosen
+SQL >
+    %
+    SELECT {{ column(by, 'path') }} AS k, n FROM tt_parsed
+    WHERE path IN {{ Array(paths, 'String', '/,/a,it''s') }}
+NODE top
+SQL >
+    %
+    {% if not defined(user) %}{{ custom_error({'error': 'who are you?', 'error_id': 7}, 401) }}{% end %}
+    {% if mode == 'all' %}
+    SELECT {{ String(user) }} AS user, k, n FROM chosen ORDER BY n
+    {% else %}
+    SELECT {{ String(user) }} AS user, k, sum(n) AS n FROM chosen GROUP BY k ORDER BY k
+    {% end %}
+    LIMIT {{ Int32(limit, 10, enum=[1, 2, 10]) }} OFFSET {{ Int32(page, 0) * Int32(limit, 10) }}
+TYPE endpoint
+""".replace("''", "\\'")
+FILES = {
+    "datasources/tt_hits.datasource": HITS,
+    "datasources/tt_big.datasource": SUMS,
+    "pipes/tt_view.pipe": VIEW,
+    "pipes/tt_parsed.pipe": PARSED,
+    "pipes/tt_top.pipe": TOP,
+}
+ROWS = [
+    {"at": "2024-01-01 00:00:00", "path": "/", "n": 1},
+    {"at": "2024-01-02 00:00:00", "path": "/a", "n": 2},
+    {"at": "2024-01-03 00:00:00", "path": "it's", "n": 3},
+    {"at": "2024-01-04 00:00:00", "path": "/", "n": 4},
+    {"at": "2024-01-05 00:00:00", "path": "/b", "n": 5},
+]
+
+
+@pytest.fixture(scope="module")
+def client(running: Running) -> TestClient:
+    assert running.deploy(FILES).state == "live"
+    running.post("tt_hits", ROWS)
+    host = Host()
+    host.opened(running.pipeline)
+    token = running.pipeline.tokens.create("templates", ["read"])
+    return TestClient(create_app(host), headers={"Authorization": f"Bearer {token}"})
+
+
+def rows(client: TestClient, **parameters: str) -> list[tuple[object, ...]]:
+    answer = client.get("/v0/pipes/tt_top.json", params={"user": "u", **parameters})
+    assert answer.status_code == 200, answer.text
+    return [tuple(row.values()) for row in answer.json()["data"]]
+
+
+def test_each_call_gets_its_own_answer(client: TestClient) -> None:
+    assert rows(client) == [("u", "/", 5), ("u", "/a", 2), ("u", "it's", 3)]
+    assert rows(client, since="2024-01-02 00:00:00", other="x") == [("u", "/", 4), ("u", "/a", 2), ("u", "it's", 3)]
+    assert rows(client, mode="all", limit="2", page="1") == [("u", "it's", 3), ("u", "/", 4)]
+    assert rows(client, by="n", paths="/b") == [("u", 5, 5)]
+    assert rows(client, user="'; DROP TABLE \\", paths="it's") == [("'; DROP TABLE \\", "it's", 3)]
+
+
+def test_a_json_body(client: TestClient) -> None:
+    answer = client.post("/v0/pipes/tt_top.json", json={"user": "u", "paths": ["/b", "it's"], "limit": 1, "page": 1})
+    assert [tuple(row.values()) for row in answer.json()["data"]] == [("u", "it's", 3)]
+
+
+def test_wrong_calls_are_told_what_is_wrong(client: TestClient) -> None:
+    for given, code, said in (
+        ({"limit": "1 OR 1"}, "invalid-parameter", "parameter `limit`: '1 OR 1' is no Int32"),
+        ({"limit": "3"}, "invalid-parameter", "parameter `limit`: '3' is not one of its values"),
+        (
+            {"since": "2024-02-30 00:00:00"},
+            "invalid-parameter",
+            "parameter `since`: '2024-02-30 00:00:00' is no DateTime",
+        ),
+        ({"by": "a`b"}, "invalid-parameter", "parameter `by`: a name that is empty"),
+        ({"by": "nope"}, "unknown-column", "unknown column `nope`"),
+    ):
+        answer = client.get("/v0/pipes/tt_top.json", params={"user": "u", **given})
+        assert answer.status_code == 400, answer.text
+        problem, *_ = [each for each in answer.json()["problems"] if each["code"] == code]
+        assert problem["message"].startswith(said)
+        assert problem["file"].startswith("pipes/tt_")
+        assert problem["line"] > 3
+    answer = client.get("/v0/pipes/tt_top.json")
+    assert (answer.status_code, answer.json()["error"], answer.json()["error_id"]) == (401, "who are you?", 7)
+
+
+def test_sql_may_be_a_template(client: TestClient) -> None:
+    query = "% SELECT count() AS c FROM tt_hits WHERE path = {{ String(p) }} FORMAT JSON"
+    answer = client.get("/v0/sql", params={"q": query, "p": "it's"})
+    assert answer.json()["data"] == [{"c": 1}], answer.text
+    assert client.get("/v0/sql", params={"q": query}).json()["problems"][0]["code"] == "missing-parameter"
+    secret = client.get("/v0/sql", params={"q": "% SELECT {{ tb_secret('a') }} AS s"})
+    assert secret.json()["problems"][0]["code"] == "template-secret"
+
+
+def test_the_view_has_what_its_defaults_say(client: TestClient, running: Running) -> None:
+    assert sorted(running.ask("SELECT path, n FROM tt_big")) == [("/", 4), ("/a", 2), ("/b", 5), ("it's", 3)]
+
+
+def test_openapi(client: TestClient) -> None:
+    paths = client.get("/v0/pipes/openapi.json").json()["paths"]
+    named = {each["name"] for each in paths["/v0/pipes/tt_top.json"]["get"]["parameters"]}
+    assert named >= {"user", "mode", "limit", "page", "by", "paths", "since"}
+
+
+def test_what_is_wrong_in_any_way_is_found_before_it_is_deployed(client: TestClient, running: Running) -> None:
+    with pytest.raises(InvalidProject) as refused:
+        running.deploy({"pipes/tt_parsed.pipe": PARSED.replace("AND at", "AND att")})
+    assert "unknown column `att`" in " ".join(str(problem) for problem in refused.value.problems)

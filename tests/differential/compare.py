@@ -1,0 +1,79 @@
+"""One query on both engines: the same, different, or answered by one only.
+
+In: ClickHouse SQL. Out: a verdict and what differs. Called by the differential tests. Invariant: names of types
+count, LowCardinality apart; rows count in their order only where the query gives them one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from pyspark.errors import PySparkException
+from tests.differential.engines import ClickHouse, Rows, Spark, same
+
+from penstock.errors import InvalidQuery
+
+Verdict: TypeAlias = Literal["same", "differs", "refused", "clickhouse refuses"]
+"""`refused`: by the compiler, which is always right to do so; the other way round there is nothing to compare."""
+
+
+def compared(sql: str, clickhouse: ClickHouse, spark: Spark) -> tuple[Verdict, str]:
+    """The verdict, and what differs."""
+    try:
+        query = spark.compile(sql)
+    except InvalidQuery as error:
+        return "refused", error.problems[0].message
+    try:
+        _, types, theirs = clickhouse.rows(sql)
+    except RuntimeError as error:
+        return "clickhouse refuses", str(error)
+    try:
+        ours = spark.rows(query)
+    except PySparkException as error:
+        return "differs", f"Spark fails: {str(error)[:500]}"
+    mine = [plain(str(of)) for _, of in query.columns]
+    if mine != list(map(plain, types)):
+        return "differs", f"types: ours {mine}, theirs {types}"
+    return _rows_compared(sql, ours, theirs)
+
+
+def _rows_compared(sql: str, ours: Rows, theirs: Rows) -> tuple[Verdict, str]:
+    if not re.search(r"\bORDER BY (?!.*\bOVER\b)", sql) or "OVER" in sql:
+        ours, theirs = by_text(ours), by_text(theirs)
+    if len(ours) != len(theirs):
+        return "differs", f"rows: ours {len(ours)}, theirs {len(theirs)}: {ours[:3]} {theirs[:3]}"
+    different = [pair for pair in zip(ours, theirs, strict=True) if not same(*pair)]
+    return ("differs", f"rows (ours, theirs): {different[:3]}") if different else ("same", "")
+
+
+def by_text(rows: Rows) -> Rows:
+    """In an order that both engines' ways to write a number agree on."""
+    return sorted(rows, key=lambda row: json.dumps(_rough(row), sort_keys=True, default=str))
+
+
+def _rough(value: object) -> object:
+    match value:
+        case bool() | None | str():
+            return value
+        case int() | float():
+            return f"{float(value):.5g}"
+        case list() | tuple():
+            return [_rough(each) for each in value]
+        case dict():
+            return {key: _rough(each) for key, each in value.items()}
+        case _:
+            return str(value)
+
+
+def plain(of: str) -> str:
+    """LowCardinality is a hint, which functions keep in ClickHouse and lose here."""
+    return re.sub(r"LowCardinality\(((Nullable\()?[A-Za-z0-9]+\)?)\)", r"\1", of)
+
+
+def statements(text: str) -> Sequence[str]:
+    """The queries of a file: each ends with `;` at the end of a line; `--` begins a comment line."""
+    cut = re.split(r";\s*\n", re.sub(r"(?m)^--.*$", "", text))
+    return [each.strip() for each in cut if each.strip()]

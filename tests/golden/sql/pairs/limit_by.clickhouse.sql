@@ -1,0 +1,1 @@
+SELECT lc, id FROM t ORDER BY lc, id DESC LIMIT 1 BY lc

@@ -1,0 +1,95 @@
+"""A whole pipeline whose maintenance does something when a test says so, and not before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from deploy.conftest import Running
+from penstock.deploy.expiry import Expiry
+from penstock.deploy.pipeline import Pipeline
+from penstock.lake import tables
+from penstock.lake.expire import versions
+from penstock.lake.names import qualified
+from penstock.model.settings import MaintenanceSettings, Settings, SparkSettings
+
+SETTINGS = Settings(
+    spark=SparkSettings(master="local[2]", driver_memory="1g"),
+    maintenance=MaintenanceSettings(
+        interval_seconds=86_400,
+        compact_files=4,
+        snapshot_seconds=0,
+        ttl_seconds=1,
+        orphan_interval_seconds=1,
+        inbox_seconds=0,
+    ),
+)
+
+
+class Tidy(Running):
+    """What tests of maintenance ask of a pipeline."""
+
+    def __init__(self, home: Path):
+        self.home = home
+        self.files: dict[str, str] = {}
+        self.pipeline = Pipeline(SETTINGS, home)
+
+    @property
+    def core(self):  # type: ignore[no-untyped-def]
+        return self.pipeline._core
+
+    def restart(self) -> None:
+        self.pipeline.close()
+        self.pipeline = Pipeline(SETTINGS, self.home)
+
+    def tidy(self) -> None:
+        """One look, at everything."""
+        maintenance = self.pipeline._maintenance
+        maintenance._due.clear()
+        maintenance.look()
+        assert not maintenance.counts.failed, self.core.operations.recent(5)
+
+    def stream(self, name: str, bodies: Sequence[Sequence[Mapping[str, object]]]) -> None:
+        for rows in bodies:
+            self.post(name, rows)
+
+    def keep(self, name: str, rows: Sequence[Mapping[str, object]], key: str | None = None) -> int:
+        """Without waiting."""
+        return self.pipeline.append(name, "\n".join(map(json.dumps, rows)).encode(), key).batch
+
+    def table(self, name: str) -> str:
+        binding = self.core.live().manifest.binding(name)
+        assert binding is not None
+        return str(binding.table)
+
+    def files_of(self, table: str) -> int:
+        return int(self.core.lake.spark.sql(f"SELECT count(*) FROM {qualified(table)}.files").first()[0])
+
+    def snapshots_of(self, table: str) -> int:
+        found = versions(self.core.lake, table)
+        return len(found.line) + len(found.aside)
+
+    def stored(self, table: str) -> int:
+        """Rows on disk, whoever sees them."""
+        return int(self.core.lake.spark.table(qualified(table)).count())
+
+    def metadata_bytes(self, table: str) -> int:
+        found = tables.load(self.core.lake, table)
+        assert found is not None
+        return Path(found.metadata_location.removeprefix("file:")).stat().st_size
+
+    def operations(self, kind: str) -> list[object]:
+        return [each for each in self.core.operations.recent(1000) if each.event_type == kind]
+
+
+@pytest.fixture(scope="session")
+def tidy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tidy]:
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Expiry, "safe", 0.0)
+    made = Tidy(tmp_path_factory.mktemp("home"))
+    yield made
+    made.pipeline.close()
+    patch.undo()

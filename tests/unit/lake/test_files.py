@@ -1,0 +1,106 @@
+"""Which small files become one, and which snapshots may go."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.lake.expire import Version, Versions, expirable
+from penstock.lake.files import DataFile, Tiers, runs
+from penstock.lake.orphans import plain
+from penstock.lake.shared import Home, allowed
+
+TIERS = Tiers(files=4, small=1_000, target=3_000)
+
+
+def file(seq: int, size: int, partition: str = "") -> DataFile:
+    return DataFile(f"f{seq}{partition}", 0, partition, size, size, seq, seq, seq)
+
+
+def test_few_or_large_files_are_left_alone() -> None:
+    assert list(runs([file(each, 10) for each in range(3)], TIERS)) == []
+    assert list(runs([file(each, 1_000) for each in range(9)], TIERS)) == []
+
+
+def test_one_large_file_parts_its_neighbours() -> None:
+    files = [file(each, 2_000 if each == 4 else 10) for each in range(9)]
+    assert [[each.low for each in run] for run in runs(files, TIERS)] == [[0, 1, 2, 3], [5, 6, 7, 8]]
+
+
+def test_what_was_made_of_many_is_not_made_again_for_a_few() -> None:
+    files = [file(0, 900), *(file(each, 10) for each in range(1, 6))]
+    assert [[each.low for each in run] for run in runs(files, TIERS)] == [[1, 2, 3, 4, 5]]
+
+
+def test_partitions_are_apart() -> None:
+    files = [file(each, 10, "ab"[each % 2]) for each in range(8)]
+    assert [{each.partition for each in run} for run in runs(files, TIERS)] == [{"a"}, {"b"}]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(1, 1_500), max_size=60))
+def test_runs_are_adjacent_and_no_file_is_in_two(sizes: list[int]) -> None:
+    files = [file(each, size) for each, size in enumerate(sizes)]
+    found = list(runs(files, TIERS))
+    taken = [each.low for run in found for each in run]
+    assert taken == sorted(set(taken))
+    for run in found:
+        assert [each.low for each in run] == list(range(run[0].low, run[-1].low + 1))
+        assert len(run) > 1
+        assert sum(each.bytes for each in run) <= TIERS.target
+
+
+def test_a_stream_of_commits_ends_in_few_files_and_each_row_is_rewritten_a_few_times() -> None:
+    files: list[DataFile] = []
+    written, tiers = 0, Tiers(8, 10**9, 10**9)
+    for number in range(2_000):
+        files.append(file(number, 10))
+        for run in runs(files, tiers):
+            made = DataFile("m", 0, "", 0, sum(each.bytes for each in run), 0, run[0].low, run[-1].high)
+            written += made.bytes
+            files = [each for each in files if each not in run] + [made]
+    assert len(files) <= 4 * 16
+    assert written <= 2_000 * 10 * 5
+
+
+def line(*made: float, held: int = -1) -> Versions:
+    return Versions(tuple(Version(number, each, number == held) for number, each in enumerate(made)))
+
+
+def test_what_is_needed_stays_with_all_that_follows() -> None:
+    assert expirable(line(1, 2, 3, 4), set(), 100) == (0, 1, 2)
+    assert expirable(line(1, 2, 3, 4), {2}, 100) == (0, 1)
+    assert expirable(line(1, 2, 3, 4), {3, 1}, 100) == (0,)
+    assert expirable(line(1, 2, 3, 4), {0}, 100) == ()
+    assert expirable(line(1, 2, 3, 4, held=1), set(), 100) == (0, 2)
+    assert expirable(Versions(), set(), 100) == ()
+
+
+def test_a_snapshot_is_as_old_as_its_successor() -> None:
+    assert expirable(line(1, 2, 30, 40), set(), 10) == (0,)
+    assert expirable(line(1, 30, 2, 40), set(), 10) == (), "a clock that jumped"
+
+
+def test_what_is_beside_the_line() -> None:
+    aside = (Version(7, 1, held=False), Version(8, 1, held=True), Version(9, 50, held=False))
+    assert expirable(Versions((), aside), set(), 10) == (7,)
+    assert expirable(Versions((), aside), {7}, 10) == ()
+
+
+def test_paths_are_compared_as_one_writes_them() -> None:
+    for same in itertools.permutations(("file:/a/b", "file:///a/b", "/a/b"), 2):
+        assert plain(same[0]) == plain(same[1])
+    assert plain("s3a://bucket/a") == plain("s3://bucket/a") != plain("s3://other/a")
+
+
+def test_who_may_delete_files_again() -> None:
+    shared = Home("at", "m9", frozenset({"m8"}), collects=False, trims=False)
+    metadata = {"write.metadata.delete-after-commit.enabled": "true"}
+    assert allowed("t", {"t": shared}) == {"gc.enabled": "true", **metadata}
+    there = Home("at", "m8", frozenset(), collects=False, trims=False)
+    assert allowed("t", {"t": shared, "clone": there}) == {}, "the clone is still that metadata file"
+    moved = Home("at", "c1", frozenset({"m8"}), collects=False, trims=False)
+    assert allowed("t", {"t": shared, "clone": moved}) == metadata
+    assert allowed("t", {"t": shared, "other": Home("elsewhere", "x", frozenset(), True, True)})["gc.enabled"] == "true"

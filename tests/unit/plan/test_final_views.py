@@ -1,0 +1,56 @@
+"""A view that joins a table read with FINAL: what its flow holds, and what follows from another merge rule."""
+
+from __future__ import annotations
+
+from penstock.model.manifest import View
+from penstock.model.merging import Replacing, Summing
+from penstock.parse.load import load_files
+from penstock.plan.plan import Live, Plan, PlanOptions, make_plan
+
+FILES = {
+    "events.datasource": "SCHEMA >\n    `k` UInt8 `json:$.k`\n\nENGINE MergeTree\nENGINE_SORTING_KEY k\n",
+    "users.datasource": "SCHEMA >\n    `k` UInt8 `json:$.k`,\n    `name` String `json:$.name`,\n    `at` DateTime `json:$.at`,"
+    "\n    `n` Int32 `json:$.n`\n\nENGINE ReplacingMergeTree\nENGINE_SORTING_KEY k\nENGINE_VER at\n",
+    "named.datasource": "SCHEMA >\n    `k` UInt8,\n    `name` String\n\nENGINE MergeTree\nENGINE_SORTING_KEY k\n",
+    "to_named.pipe": "NODE n\nSQL >\n    SELECT e.k AS k, u.name AS name FROM events AS e JOIN users AS u FINAL ON e.k = u.k\n"
+    "TYPE materialized\nDATASOURCE named\n",
+}
+
+
+def plan(live: Live | None, files: dict[str, str], version: str) -> Plan:
+    loaded = load_files(files)
+    assert not loaded.problems
+    made = make_plan(live, loaded.project, PlanOptions(version))
+    assert not made.errors
+    return made
+
+
+def view(of: Plan) -> View:
+    (found,) = of.manifest.views
+    return found
+
+
+def live() -> Live:
+    return Live(load_files(FILES).project, plan(None, FILES, "d1").manifest, {})
+
+
+def test_it_reads_all_columns_by_the_rule() -> None:
+    (users,) = view(plan(None, FILES, "d1")).others
+    assert users.placeholder == "__final_users__"
+    assert users.binding.merge == Replacing(("`k`",), "at")
+    assert [column.name for column in users.binding.columns] == ["k", "name", "at", "n"]
+
+
+def test_nothing_changes_nothing() -> None:
+    again = plan(live(), FILES, "d2")
+    assert {each.strategy for each in again.resources} == {"none"}
+    assert view(again) == view(plan(None, FILES, "d1"))
+
+
+def test_another_rule_makes_the_target_anew() -> None:
+    summing = FILES["users.datasource"].replace("Replacing", "Summing").replace("ENGINE_VER at", "ENGINE_COLUMNS n")
+    changed = plan(live(), {**FILES, "users.datasource": summing}, "d2")
+    strategies = {each.name: each.strategy for each in changed.resources if each.strategy != "none"}
+    assert strategies == {"users": "in_place", "named": "recompute"}
+    (users,) = view(changed).others
+    assert users.binding.merge == Summing(("`k`",), ("n",), True)

@@ -1,0 +1,99 @@
+"""What aggregate functions and combinators refuse, and how their names are read."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems
+
+from penstock.parse.types import parse_type
+from penstock.sql.aggregates.combinators import called
+from penstock.sql.aggregates.table import AGGREGATES
+from penstock.sql.spark_types import UnknownState, spark_type, state_arguments, zero
+from penstock.sql.transpile import cast_sql
+
+REFUSED = {
+    "varPop(toFloat32(delay))": "`varPop` needs an integer or a Float64: toFloat64(x)",
+    "quantile(day_of_flight)": "`quantile` needs an integer or a float: toFloat64(x)",
+    "quantileTiming(delay)": "`quantileTiming` needs an unsigned integer of at most 32 bits: toUInt32(x)",
+    "quantileGK(0.5)(day)": "`quantileGK` needs an accuracy, a whole number, as first parameter",
+    "avgWeighted(1.5, day)": (
+        "`avgWeighted` needs two Float64 or two integers of at most 32 bits: toFloat64(x)"
+    ),
+    "groupConcat(1.5)": "`groupConcat` needs a String or an integer: toString(x)",
+    "min(map('a', 1))": "`min` needs a value that can be compared",
+    "uniq(map('a', 1))": "`uniq` needs a value without a Map",
+    "sumWithOverflow(1.5)": "`sumWithOverflow` needs an integer",
+    "sumMap([toNullable(1)], [1])": "`sumMap` needs keys and values that are neither Nullable nor a Map",
+    "windowFunnel(1, 'strict_order')(day, day = 1)": "`windowFunnel` takes 1 parameters, 2 are given",
+    "retention(day = 1, toNullable(day) = 2)": "`retention` needs values that are not Nullable",
+    "sumArgMin(day, 1.5)": "`sumArgMin` needs a last argument that is neither Nullable nor a float nor a Map",
+    "simpleLinearRegression(toNullable(day), day)": "`simpleLinearRegression` needs values that are not Nullable",
+    "sumCountOrNull(day)": "`sumCountOrNull` needs a result that is no Tuple: a Tuple is never NULL here",
+    "sumArray([NULL])": "`sumArray` needs arrays of values with a type",
+    "varPopStableState(day)": "states of `varPopStable` are not supported",
+    "any_respect_nullsIf(day, day = 1)": (
+        "`any_respect_nullsIf` is not supported: a condition makes a NULL of what it leaves out (use a WHERE)"
+    ),
+    "sumStateForEach([day])": "unknown function `sumStateForEach` (did you mean `sumState`?)",
+    "anyForEachArrayIfStateIf(day, 1)": "unknown function `anyForEachArrayIfStateIf`",
+    "arrayReduce('sumMerge', [day])": "unknown aggregate function `sumMerge`",
+    "arrayReduce('uniqState', [day])": "states of `uniq` are not supported over an array",
+    "arrayReduce('varPopStable', [day])": "`varPopStable` is not supported over an array (use it over rows",
+    "lower('A') FILTER (WHERE day = 1)": "unknown function `lowerIf`",
+    "sum(day) RESPECT NULLS": "only any, anyLast, first_value and last_value have RESPECT NULLS",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused(call: str) -> None:
+    sql = f"SELECT {call} AS x FROM flights".replace("day_of_flight", "toDate('2024-01-01')")
+    (problem,) = problems(sql.replace("delay", "toInt32(day)"))
+    assert REFUSED[call] in problem
+
+
+def test_a_name_is_read_in_one_way() -> None:
+    names = ("groupArrayArrayIf", "countStateIf", "sumIfOrNull", "argMinIf", "sumIfArray")
+    read = {name: called(name) for name in names}
+    assert all(read.values())
+    assert [each.name for each in read.values() if each] == [
+        "groupArrayArrayIf", "count", "sumIfOrNull", "argMinIf", "sumIfArray",
+    ]  # fmt: skip
+    assert read["sumIfOrNull"].on_condition  # type: ignore[union-attr]
+    assert read["sumIfOrNull"].or_null  # type: ignore[union-attr]
+    assert not read["sumIfArray"].on_condition  # type: ignore[union-attr]
+    assert called("If") is None
+    assert called("sum" + "Array" * 20) is None
+
+
+STORED = {
+    "AggregateFunction(sumIf, UInt8, UInt8)": "BIGINT",
+    "AggregateFunction(sumArray, Array(UInt8))": "BIGINT",
+    "AggregateFunction(quantiles(0.5, 0.9), Float32)": "ARRAY<DOUBLE>",
+    "AggregateFunction(groupArrayDistinct, String)": "ARRAY<STRING>",
+    "AggregateFunction(minOrNull, UInt8)": "STRUCT<`state`: INT, `rows`: BIGINT>",
+    "AggregateFunction(varPop, Int32)": "STRUCT<`n`: DOUBLE, `s1`: DOUBLE, `s2`: DOUBLE>",
+    "AggregateFunction(topKWeighted(3), String, UInt8)": "ARRAY<STRUCT<`col1`: STRING, `col2`: INT>>",
+    "AggregateFunction(sumMap, Map(String, UInt8))": "ARRAY<MAP<STRING, INT>>",
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_state_is_stored(name: str) -> None:
+    of = parse_type(name)
+    assert spark_type(of) == STORED[name]
+    assert zero(of)
+    assert cast_sql("x", of, of) == "x"
+
+
+def test_a_condition_is_no_part_of_a_state() -> None:
+    of = parse_type("AggregateFunction(sumIfOrNull, UInt8, UInt8)")
+    assert state_arguments(of) == (parse_type("UInt8"),)  # type: ignore[arg-type]
+
+
+def test_a_state_of_what_the_function_does_not_take() -> None:
+    with pytest.raises(UnknownState):
+        spark_type(parse_type("AggregateFunction(groupBitOr, Float64)"))
+
+
+def test_what_is_not_exact_says_how_far_it_is_off() -> None:
+    assert [name for name, row in AGGREGATES.items() if not row.exact and not row.error] == []

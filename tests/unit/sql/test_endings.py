@@ -1,0 +1,92 @@
+"""What is refused after FROM though ClickHouse answers it, and what settings may stand there.
+
+Each refusal names the clause or the function, at its place.
+"""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems, query
+
+REFUSED = {
+    "SELECT row_number() OVER () FROM flights": "`row_number` has no defined result without ORDER BY",
+    "SELECT lag(day) OVER (PARTITION BY carrier) FROM flights": "`lag` has no defined result without ORDER BY",
+    "SELECT rank() OVER (ORDER BY day ROWS 1 PRECEDING) FROM flights": "`rank` is not supported with this frame",
+    "SELECT lag(day, day) OVER (ORDER BY day) FROM flights": "`lag` needs a literal number from 0 here",
+    "SELECT nth_value(day, month) OVER (ORDER BY day) FROM flights": "`nth_value` needs a literal number from 1 here",
+    "SELECT count() OVER (ORDER BY day GROUPS 1 PRECEDING) FROM flights": "only frames in ROWS or RANGE are supported",
+    "SELECT count() OVER (ORDER BY dep_delay RANGE 1 PRECEDING) FROM flights": (
+        "RANGE with a number needs a number, Date or DateTime without NULL, this is Nullable(Float64)"
+    ),
+    "SELECT sum(DISTINCT day) OVER (ORDER BY month) FROM flights": "`sum` is not supported with OVER",
+    "SELECT leadInFrame(day) OVER (ORDER BY day RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM flights": (
+        "`leadInFrame` is not supported with this frame"
+    ),
+    "SELECT max(day) RESPECT NULLS OVER (ORDER BY day) FROM flights": "RESPECT NULLS of `max` is not supported",
+    "SELECT day FROM flights ORDER BY dep_delay WITH FILL": (
+        "WITH FILL needs a key without NULL, this is Nullable(Float64)"
+    ),
+    "SELECT day FROM flights ORDER BY day WITH FILL FROM 250 TO 260": (
+        "a bound of WITH FILL over UInt8 must be of that type"
+    ),
+    "SELECT day FROM flights ORDER BY day WITH FILL, month WITH FILL": (
+        "WITH FILL of a second column needs FROM and TO"
+    ),
+    "SELECT day FROM flights ORDER BY day WITH FILL, year, month WITH FILL FROM 1 TO 3": (
+        "a key between two keys WITH FILL is not supported"
+    ),
+    "SELECT day, month FROM flights ORDER BY day WITH FILL INTERPOLATE (month AS day + 1)": (
+        "INTERPOLATE of `month` may use `month` only"
+    ),
+    "SELECT day, toUInt8(day) AS d FROM flights ORDER BY day WITH FILL": (
+        "WITH FILL: whether `d` is the key is not certain"
+    ),
+    "SELECT planes, day FROM carrier_daily ORDER BY day WITH FILL": (
+        "WITH FILL beside a column of AggregateFunction(uniq, Nullable(String)) is not supported"
+    ),
+    "SELECT DISTINCT carrier FROM flights ORDER BY day": "DISTINCT is ordered by what is selected only",
+    "SELECT day FROM flights ORDER BY carrier COLLATE 'en'": "COLLATE is not supported",
+    "SELECT day FROM flights ORDER BY map('a', day)": "Map(String, UInt8) cannot be ordered or partitioned by",
+    "SELECT day FROM flights ORDER BY [dep_delay]": (
+        "the order of Array(Nullable(Float64)) differs where it holds NULL or NaN"
+    ),
+    "SELECT day FROM flights LIMIT (SELECT 2)": "expected a literal number from 0",
+    "SELECT day FROM flights LIMIT 0.5": "expected a literal number from 0",
+    "SELECT count() FROM flights GROUP BY GROUPING SETS ((day), ())": (
+        "ROLLUP, CUBE and GROUPING SETS do not support an empty or repeated set"
+    ),
+    "SELECT count() FROM flights GROUP BY ROLLUP(day, (month, year))": (
+        "ROLLUP, CUBE and GROUPING SETS do not support a list of keys in the list of keys"
+    ),
+    "SELECT count() FROM flights GROUP BY 'x', day WITH CUBE": (
+        "ROLLUP, CUBE and GROUPING SETS do not support a literal, or a key of String"
+    ),
+    "SELECT count() OVER () FROM flights GROUP BY day WITH ROLLUP HAVING count() > 1": (
+        "HAVING beside window functions and grouping sets is not supported"
+    ),
+    "SELECT day FROM flights SETTINGS join_use_nulls = 1": "the setting join_use_nulls is not supported",
+    "SELECT day FROM flights SETTINGS aggregate_functions_null_for_empty = true": (
+        "the setting aggregate_functions_null_for_empty is not supported"
+    ),
+    "SELECT day FROM flights SETTINGS no_such_setting = 1": "the setting no_such_setting is not supported",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_refused(sql: str) -> None:
+    found = problems(sql)
+    assert len([each for each in found if REFUSED[sql] in each]) == 1, found
+
+
+@pytest.mark.parametrize(
+    "settings", ["max_threads = 4", "join_algorithm = 'hash'", "join_use_nulls = 0, optimize_read_in_order = 0"]
+)
+def test_settings_that_change_no_answer(settings: str) -> None:
+    plain = query("SELECT day FROM flights").sql
+    assert query(f"SELECT day FROM flights SETTINGS {settings}").sql == plain
+
+
+def test_one_level_stays_one_level() -> None:
+    """What needs no levels is the text that it always was: views are told apart by it."""
+    found = query("SELECT carrier, count() AS c FROM flights GROUP BY carrier ORDER BY c DESC LIMIT 3").sql
+    assert found.count("SELECT") == 1

@@ -1,0 +1,151 @@
+"""The merge rule of each engine, and where FINAL is refused for want of one."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import InvalidQuery, Location
+from penstock.model.datasource import DataSource, Text
+from penstock.model.merging import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
+from penstock.parse.load import load_files
+from penstock.sql.merge_rules import merge_rule
+from penstock.sql.transpile import compile_sql, compile_view
+
+COLUMNS = (
+    "`k` UInt8, `day` Date, `s` String, `n` Int32, `m` Nullable(Float64), `sign` Int8, `ver` UInt64,"
+    " `gone` UInt8, `c` AggregateFunction(count), `mx` SimpleAggregateFunction(max, Int32)"
+)
+
+
+def text(engine: str, options: str, columns: str = COLUMNS) -> str:
+    return f"SCHEMA >\n    {columns}\n\nENGINE {engine}\n{options}\n"
+
+
+def source(engine: str, options: str, columns: str = COLUMNS) -> DataSource:
+    loaded = load_files({"x.datasource": text(engine, options, columns)})
+    assert not loaded.problems, loaded.problems
+    return loaded.project.datasources[0]
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "rule"),
+    [
+        (
+            "ReplacingMergeTree",
+            "ENGINE_SORTING_KEY k\nENGINE_VER ver\nENGINE_IS_DELETED gone",
+            Replacing(("`k`",), "ver", "gone"),
+        ),
+        (
+            "ReplacingMergeTree",
+            "ENGINE_PARTITION_KEY toYYYYMM(day)\nENGINE_SORTING_KEY k, day",
+            Replacing(("`k`", "`day`")),
+        ),
+        ("SummingMergeTree", "ENGINE_SORTING_KEY k, s\nENGINE_COLUMNS n, s2", None),
+        ("SummingMergeTree", "ENGINE_SORTING_KEY k\nENGINE_COLUMNS n, m", Summing(("`k`",), ("n", "m"), True)),
+        (
+            "SummingMergeTree",
+            "ENGINE_PARTITION_KEY sign\nENGINE_SORTING_KEY k, ver, gone",
+            Summing(("`k`", "`ver`", "`gone`"), ("n", "m", "c", "mx"), False, ("CAST(`sign` AS STRING)",)),
+        ),
+        ("SummingMergeTree", "ENGINE_SORTING_KEY k\nENGINE_COLUMNS s", Summing(("`k`",), (), False)),
+        ("AggregatingMergeTree", "ENGINE_SORTING_KEY k, mx", Aggregating(("`k`", "`mx`"), ("c",))),
+        ("CollapsingMergeTree", "ENGINE_SORTING_KEY k\nENGINE_SIGN sign", Collapsing(("`k`",), "sign")),
+        (
+            "VersionedCollapsingMergeTree",
+            "ENGINE_PARTITION_KEY day\nENGINE_SORTING_KEY k\nENGINE_SIGN sign\nENGINE_VERSION ver",
+            VersionedCollapsing(("`k`",), "sign", "ver", ("date_format(`day`, 'yyyyMMdd')",)),
+        ),
+    ],
+)
+def test_rules(engine: str, options: str, rule: Merge | None) -> None:
+    if rule is None:
+        assert load_files({"x.datasource": text(engine, options)}).problems
+    else:
+        assert merge_rule(source(engine, options)).rule == rule
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "columns", "message"),
+    [
+        ("MergeTree", "ENGINE_SORTING_KEY k", COLUMNS, "FINAL is not supported by the engine MergeTree"),
+        ("Null", "", COLUMNS, "FINAL is not supported by the engine Null"),
+        ("ReplacingMergeTree", "ENGINE_PARTITION_KEY s\nENGINE_SORTING_KEY k", COLUMNS, "hashes its partition key"),
+        ("SummingMergeTree", "ENGINE_SORTING_KEY tuple()", COLUMNS, "merges nothing"),
+        ("AggregatingMergeTree", "", COLUMNS, "merges nothing"),
+        ("SummingMergeTree", "ENGINE_SORTING_KEY k", "`k` UInt8, `b` Bool", "`b` is Bool"),
+        (
+            "AggregatingMergeTree",
+            "ENGINE_SORTING_KEY k",
+            "`k` UInt8, `u` SimpleAggregateFunction(max, UUID)",
+            "`u` is SimpleAggregateFunction(max, UUID)",
+        ),
+        (
+            "AggregatingMergeTree",
+            "ENGINE_SORTING_KEY k",
+            "`k` UInt8, `u` SimpleAggregateFunction(minMap, Map(String, Int64))",
+            "which is not merged here",
+        ),
+    ],
+)
+def test_final_is_refused(engine: str, options: str, columns: str, message: str) -> None:
+    loaded = load_files({"x.datasource": text(engine, options, columns)})
+    assert not loaded.problems
+    with pytest.raises(InvalidQuery) as raised:
+        compile_sql(loaded.project, Text("SELECT k FROM x FINAL", Location("q.sql")), "clickhouse")
+    (problem,) = raised.value.problems
+    assert (problem.code, str(problem.location)) == ("unsupported-clause", "q.sql:1:15")
+    assert message in problem.message
+    compile_sql(loaded.project, Text("SELECT k FROM x", Location("q.sql")), "clickhouse")
+
+
+VIEW = "NODE n\nSQL >\n    {}\nTYPE materialized\nDATASOURCE y\n"
+Y = "SCHEMA >\n    `k` UInt8\n\nENGINE MergeTree\nENGINE_SORTING_KEY k\n"
+
+
+def problems(sql: str) -> list[str]:
+    """What is wrong with a view from x, which is replaced, into y."""
+    files = {
+        "x.datasource": text("ReplacingMergeTree", "ENGINE_SORTING_KEY k"),
+        "y.datasource": Y,
+        "z.datasource": Y,
+        "v.pipe": VIEW.format(sql),
+    }
+    loaded = load_files(files)
+    assert not loaded.problems
+    pipe = loaded.project.pipe("v")
+    assert pipe is not None
+    assert pipe.materialized is not None
+    try:
+        compile_view(loaded.project, pipe, pipe.materialized)
+    except InvalidQuery as error:
+        return [f"{problem.code}: {problem.message}" for problem in error.problems]
+    return []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k FROM x FINAL",
+        "SELECT k FROM (SELECT k FROM x FINAL)",
+        "WITH w AS (SELECT k FROM x FINAL) SELECT k FROM w",
+        "SELECT x.k AS k FROM x FINAL JOIN z ON x.k = z.k",
+    ],
+)
+def test_a_view_sees_what_is_inserted(sql: str) -> None:
+    (problem, *_) = problems(sql)
+    assert problem == "unsupported-view: a materialized node cannot read the rows that trigger it with FINAL"
+
+
+def test_a_view_may_join_what_is_merged() -> None:
+    assert problems("SELECT z.k AS k FROM z JOIN x FINAL ON x.k = z.k") == []
+    assert problems("SELECT k FROM z WHERE k IN (SELECT k FROM x FINAL)") == []
+
+
+def test_prewhere_would_filter_what_is_merged() -> None:
+    loaded = load_files({"x.datasource": text("ReplacingMergeTree", "ENGINE_SORTING_KEY k")})
+    with pytest.raises(InvalidQuery) as raised:
+        compile_sql(loaded.project, Text("SELECT k FROM x FINAL PREWHERE n > 1", Location("q.sql")), "clickhouse")
+    assert [str(problem) for problem in raised.value.problems] == [
+        "q.sql:1:15: PREWHERE with FINAL filters rows before they are merged: it is not supported"
+        " (WHERE filters merged rows)"
+    ]
