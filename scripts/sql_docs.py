@@ -94,7 +94,7 @@ def _compiled(call: str) -> str:
     except PenstockError:
         return ""
     shown = sql.removeprefix("SELECT ").partition(" AS `r`")[0].replace("`d`.", "").replace("`", "").replace("|", "\\|")
-    fits = len(shown) <= LONGEST_SHOWN and "\n" not in shown and "`" not in shown
+    fits = len(shown) <= LONGEST_SHOWN and not any(each in shown for each in ("\n", "`", "]("))
     return f"`{shown}`" if fits else "a longer expression"
 
 

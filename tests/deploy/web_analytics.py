@@ -52,36 +52,34 @@ COUNTRIES = ("ES", "US", "", "DE", "日本")
 
 
 def rows(count: int, seed: int) -> Iterator[Mapping[str, object]]:
-    """Sessions of some hits each; some payloads are no JSON or lack fields. Two hits of a session are never in
-    the same second: which of them came first would be chance."""
+    """Sessions of four actions each. Of some sessions the payloads cannot be read, or lack fields: of all of their
+    hits, for a session has one device. Two hits of a session are never in the same second: which came first would be
+    chance."""
     chosen = random.Random(seed)
     for number in range(count):
-        session = f"s{number // 4}-{seed}"
-        into = (number // 4) * 97 * 60 % (DAYS * 86400)
-        at = FIRST_DAY + dt.timedelta(seconds=into + (number % 4) * chosen.choice((7, 31, 403, 2011)) + number % 4)
-        agent = AGENTS[number // 4 % len(AGENTS)]
-        page = chosen.choice(PAGES)
-        payload = {
-            "user-agent": agent,
-            "pathname": page,
-            "referrer": chosen.choice(REFERRERS),
-            "locale": "en",
-            "location": COUNTRIES[number // 4 % len(COUNTRIES)],
-            "href": f"https://www.example.com{page}?{chosen.choice(MARKS)}",
-        }
-        text = (
-            json.dumps(payload, ensure_ascii=bool(number % 2))
-            if chosen.random() > 0.05
-            else chosen.choice(("{", "", "[1]", "null"))
-        )
-        action = "page_hit" if chosen.random() > 0.1 else chosen.choice(("click", "é"))
+        session, place = divmod(number, 4)
+        into = session * 97 * 60 % (DAYS * 86400)
+        at = FIRST_DAY + dt.timedelta(seconds=into + place * chosen.choice((7, 31, 403, 2011)) + place)
+        text = json.dumps(_payload(session, chosen), ensure_ascii=bool(number % 2))
         yield {
             "timestamp": str(at),
-            "session_id": session,
-            "action": action,
+            "session_id": f"s{session}-{seed}",
+            "action": "page_hit" if chosen.random() > 0.1 else chosen.choice(("click", "é")),
             "version": str(number % 3),
-            "payload": text,
+            "payload": text if session % 20 else chosen.choice(("{", "", "[1]", "null", "{}")),
         }
+
+
+def _payload(session: int, chosen: random.Random) -> Mapping[str, str]:
+    page = chosen.choice(PAGES)
+    return {
+        "user-agent": AGENTS[session % len(AGENTS)],
+        "pathname": page,
+        "referrer": chosen.choice(REFERRERS),
+        "locale": "en",
+        "location": COUNTRIES[session % len(COUNTRIES)],
+        "href": f"https://www.example.com{page}?{chosen.choice(MARKS)}",
+    }
 
 
 @dataclass

@@ -105,6 +105,8 @@ def _nested(value: object, of: Type) -> object:
             return [shown(each, inner) for each in value]
         case t.Map(key, item), dict():
             return {str(shown(k, key)): shown(v, item) for k, v in value.items()}
+        case t.Tuple(fields), tuple() if fields and all(name for name, _ in fields):
+            return {name: shown(each, inner) for each, (name, inner) in zip(value, fields, strict=True)}
         case t.Tuple(fields), tuple():
             return [shown(each, inner) for each, (_, inner) in zip(value, fields, strict=True)]
         case _:

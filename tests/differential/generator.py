@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.differential.clauses import JOINS, filled, using
 from tests.differential.leaves import ARGUMENTS, LEAVES, UNSTABLE, Kind
 
 from penstock.sql.aggregates.table import AGGREGATES
@@ -19,8 +20,7 @@ from penstock.sql.functions.table import FUNCTIONS
 
 DEEPEST = 3
 NAMES = sorted(set(FUNCTIONS) - UNSTABLE)
-BY_PARAMETERS = {name: row for name, row in AGGREGATES.items() if name not in UNSTABLE}
-JOINS = ("INNER JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN", "ANY LEFT JOIN")
+BY_PARAMETERS = {name: row for name, row in AGGREGATES.items() if name not in UNSTABLE and not row.ordered}
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,8 @@ class Maker:
 
 def query(random: Random) -> str:
     """One SELECT."""
-    return random.choice((plain, plain, plain, grouped, grouped, joined, windowed, unioned, nested))(random)
+    forms = (plain, plain, plain, grouped, grouped, joined, using, unfolded, filled, windowed, unioned, nested)
+    return random.choice(forms)(random)
 
 
 def _items(make: Maker, one: Callable[[], str], most: int = 3) -> list[str]:
@@ -175,6 +176,13 @@ def joined(random: Random) -> str:
     makers = (left,) if "SEMI" in kind or "ANTI" in kind else (left, right)
     items = [f"{random.choice(makers).expression(depth=1)} AS c{place}" for place in range(random.randint(1, 4))]
     return f"SELECT {', '.join(items)} FROM t AS a {kind} t AS b ON {on}"
+
+
+def unfolded(random: Random) -> str:
+    array = random.choice(("arr", "sarr AS e", "arr AS e, arrayEnumerate(arr) AS n", "m AS e", "range(u8 % 4) AS e"))
+    kind = random.choice(("ARRAY JOIN", "LEFT ARRAY JOIN"))
+    shown = "id, " + ("arr" if array == "arr" else "e, arr") + (", n" if " AS n" in array else "")
+    return f"SELECT {shown}, {Maker(random).expression(depth=1)} AS c0 FROM t {kind} {array}{_where(Maker(random))}"
 
 
 def windowed(random: Random) -> str:

@@ -7,6 +7,7 @@ for the table's prefix; what is unstable gives other values at another time, or 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
 from penstock.sql.functions.function import Kind
 
 _INTEGERS = ("@u8", "@u16", "@i8", "@i32", "@i64", "@ni", "@id", "0", "1", "-1", "7", "255", "-128", "1000000", "NULL")
@@ -105,6 +106,22 @@ ARGUMENTS: Mapping[str, Sequence[Sequence[str]]] = {
     "toFixedString": (("'ab'", "2"), ("'ab'", "5")),
     "arrayElement": (("@arr", "1"), ("@arr", "-1"), ("@sarr", "@u8"), ("@m", "'a'"), ("@arr", "@i8")),
     "arraySlice": (("@arr", "2"), ("@arr", "1", "2"), ("@sarr", "-2"), ("@sarr", "-1", "1")),
+    **dict.fromkeys(
+        ("arrayRotateLeft", "arrayRotateRight", "arrayShiftLeft", "arrayShiftRight"),
+        (("@arr", "@i8"), ("@sarr", "1"), ("[1, NULL]", "@id"), ("@arr", "-2")),
+    ),
+    "arrayResize": (("@arr", "@i8 % 7"), ("@sarr", "3"), ("[1]", "@id", "@ni"), ("@arr", "-4", "7")),
+    "arrayWithConstant": (("@u8 % 4", "@s"), ("2", "@ni"), ("0", "@arr")),
+    "simpleJSONExtractString": (("replaceAll(@js, ': ', ':')", "'a'"), ("@js", "'a'")),
+    "simpleJSONExtractInt": (("replaceAll(@js, ': ', ':')", "'e'"), ("@js", "'a'")),
+    "JSON_VALUE": (("@js", "'$.a'"), ("@js", "'$.c[2].d'"), ("@js", "'$.f'"), ("@js", "'$[1]'"), ("@s", "'$'")),
+    "JSON_EXISTS": (("@js", "'$.a'"), ("@js", "'$.c[9]'")),
+    "JSONKey": (("@js", "1"), ("@js", "-1"), ("@js", "'c'", "3", "1")),
+    "JSONType": _JSON,
+    "JSONExtractKeys": (("@js",), ("@js", "'c'", "3")),
+    "JSONExtractKeysAndValues": (("@js", "'String'"), ("@js", "'Int64'"), ("@js", "'Float64'"), ("@js", "1", "'Int8'")),
+    "mapContainsKeyLike": (("@m", "'a%'"),),
+    "mapFromArrays": (("['a', 'b']", "[@u8, 2]"), ("[1]", "[@s]")),
     "has": (("@arr", "1"), ("@sarr", "'a'"), ("[1, NULL]", "NULL"), ("@arr", "@ni")),
     "indexOf": (("@arr", "1"), ("@sarr", "@lc")),
     **{

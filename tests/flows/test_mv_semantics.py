@@ -108,8 +108,9 @@ def clickhouse() -> Session:
     return Session()
 
 
+@pytest.mark.timeout(1500)
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(posts=st.lists(POST, min_size=1, max_size=6), most_rows=st.sampled_from([1, 3, 1000]))
 def test_targets_are_those_of_clickhouse(

@@ -257,8 +257,12 @@ def bare(of: Type) -> Type:
             return of
 
 
+_RESERVED = ("all", "distinct", "false", "from", "inf", "nan", "null", "select", "table", "true", "values")
+"""The words that ClickHouse writes in back-quotes where they are names."""
+
+
 def _quoted(name: str) -> str:
     """A field's name as a type may hold it: in back-quotes where it is more than a word."""
-    if name.isascii() and name.isidentifier():
+    if name.isascii() and name.isidentifier() and name.lower() not in _RESERVED:
         return name
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"

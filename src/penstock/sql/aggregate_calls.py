@@ -15,6 +15,7 @@ from penstock.model import types as t
 from penstock.model.types import bare
 from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types
 from penstock.sql.aggregates.combinators import Called, called, whole
+from penstock.sql.intervals import no_interval
 from penstock.sql.spark_types import spark_type, state_arguments, state_parameters, state_row
 from penstock.sql.state_names import state_of
 from penstock.sql.translator import Translator
@@ -45,6 +46,7 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: Called, over: str 
     parameters, arguments, call = _parts(tr, node, call)
     inner = tr.at("window" if over else "aggregate")
     values = inner.all(arguments)
+    no_interval(tr, node, values)
     if not over:
         del tr.trace.free[mark:]
     if call.form in ("Merge", "MergeState"):

@@ -152,6 +152,8 @@ def _common_integer(left: Typed, right: Typed) -> str:
 
 
 def _exact(value: Typed) -> str:
+    if isinstance(value.bare, t.Bool):
+        return f"CAST(CAST({value.sql} AS INT) AS DECIMAL(20,0))"
     return as_spark(value, "DECIMAL(20,0)") if isinstance(value.bare, t.Int) else value.sql
 
 

@@ -13,6 +13,7 @@ from penstock.sql.aggregate_calls import aggregate_call
 from penstock.sql.aggregates.combinators import called, known_names
 from penstock.sql.functions.function import BadArguments, Function, is_kind, shown_kind
 from penstock.sql.functions.table import function_named, function_names
+from penstock.sql.intervals import no_interval
 from penstock.sql.special_forms import SPECIAL_FORMS
 from penstock.sql.translator import Translator
 from penstock.sql.tree import call_name, call_parts
@@ -50,6 +51,7 @@ def apply(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
         message = f"`{function.name}` takes {expected} arguments, {len(arguments)} are given"
         raise tr.refused(node, "wrong-argument-count", message)
     values = tr.all(arguments)
+    no_interval(tr, node, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
         if not is_kind(value, kind):

@@ -6,6 +6,7 @@ In: a node. Out: a name. Called by passes.select_list. Invariant: a plain column
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -26,7 +27,7 @@ def column_name(node: exp.Expr) -> str:
     """The name of a column of the result."""
     match node:
         case exp.Column():
-            return node.name
+            return _of_column(node) if _is_place(node) else node.name
         case exp.Alias():
             return node.alias
         case exp.Paren():
@@ -37,20 +38,104 @@ def column_name(node: exp.Expr) -> str:
 
 def _shown(node: exp.Expr | None) -> str:
     """An expression inside another, as ClickHouse writes it; nothing where the parser missed one."""
-    if node is None:
+    if not isinstance(node, exp.Expr):
         return ""
+    if isinstance(node, (exp.And, exp.Or)):
+        return f"{_OPERATORS[type(node)]}({', '.join(_connected(node))})"
     if type(node) in _OPERATORS:
-        return f"{_OPERATORS[type(node)]}({_shown(node.this)}, {_shown(node.expression)})"
+        name = f"not{_OPERATORS[type(node)].capitalize()}" if node.args.get("negate") else _OPERATORS[type(node)]
+        return f"{name.replace('Ilike', 'ILike')}({_shown(node.this)}, {_shown(node.expression)})"
     writer = _WRITERS.get(type(node))
     return writer(node) if writer is not None else node.sql(dialect="clickhouse").replace(CALL_MARK, "")
 
 
 def _literal(node: exp.Expr) -> str:
-    return f"'{node.name}'" if node.args.get("is_string") else node.name
+    return f"'{node.name.translate(_ESCAPED)}'" if node.args.get("is_string") else _number(node.name)
+
+
+_ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"})
+
+
+def _number(written: str) -> str:
+    """A Float64 by its least digits, a dot after a whole one; an integer as it is written."""
+    if written.isdigit() or not written.replace(".", "").replace("e", "").replace("-", "").replace("+", "").isdigit():
+        return written
+    value = float(written)
+    if value == 0 or 1e-6 <= value < 1e21:
+        return f"{Decimal(repr(value)):f}".removesuffix(".0") + ("." if value.is_integer() else "")
+    mantissa, _, power = repr(value).partition("e")
+    return f"{mantissa}e{int(power)}" if power else written
 
 
 def _negated(node: exp.Expr) -> str:
-    return f"-{node.this.name}" if isinstance(node.this, exp.Literal) else f"negate({_shown(node.this)})"
+    return f"-{_shown(node.this)}" if isinstance(node.this, exp.Literal) else f"negate({_shown(node.this)})"
+
+
+def _not(node: exp.Expr) -> str:
+    inner = node.this
+    match inner:
+        case exp.In():
+            return _membership(inner, "notIn")
+        case exp.Is():
+            return f"isNotNull({_shown(inner.this)})"
+        case exp.Between():
+            return _between(inner, "or(less({0}, {1}), greater({0}, {2}))")
+        case _:
+            return f"not({_shown(inner)})"
+
+
+def _between(node: exp.Expr, form: str = "and(greaterOrEquals({0}, {1}), lessOrEquals({0}, {2}))") -> str:
+    return form.format(_shown(node.this), _shown(node.args["low"]), _shown(node.args["high"]))
+
+
+def _connected(node: exp.Expr) -> list[str]:
+    """The operands of a chain of AND or OR."""
+    left = _connected(node.this) if type(node.this) is type(node) else [_shown(node.this)]
+    return [*left, _shown(node.expression)]
+
+
+def _case(node: exp.Expr) -> str:
+    name, first = ("multiIf", []) if node.this is None else ("caseWithExpression", [node.this])
+    pairs = [each for branch in node.args["ifs"] for each in (branch.this, branch.args["true"])]
+    last = node.args.get("default")
+    parts = [*map(_shown, [*first, *pairs]), "NULL" if last is None else _shown(last)]
+    return f"{name}({', '.join(parts)})"
+
+
+def _ternary(node: exp.Expr) -> str:
+    return f"if({_shown(node.this)}, {_shown(node.args['true'])}, {_shown(node.args['false'])})"
+
+
+def _lambda(node: exp.Expr) -> str:
+    return f"lambda(tuple({', '.join(each.name for each in node.expressions)}), {_shown(node.this)})"
+
+
+def _is_place(node: exp.Expr) -> bool:
+    """Whether what is written as a table's column is an element of a tuple, as in `x.1`."""
+    return bool(node.text("table")) and node.name.isdigit() and not node.this.args.get("quoted")
+
+
+def _of_column(node: exp.Expr) -> str:
+    if _is_place(node):
+        return f"tupleElement({node.text('table')}, {node.name})"
+    return f"{node.text('table')}.{node.name}" if node.text("table") else node.name
+
+
+def _dot(node: exp.Expr) -> str:
+    place = node.expression
+    if isinstance(place, exp.Literal) and not place.args.get("is_string"):
+        return f"tupleElement({_shown(node.this)}, {place.name})"
+    return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
+
+
+def _membership(node: exp.Expr, name: str = "in") -> str:
+    """`x IN (…)`: one element stands alone."""
+    field, given = node.args.get("field"), node.expressions
+    if node.args.get("query") is not None or (field is None and not given):
+        return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
+    listed = [field] if field is not None else given
+    shown = _shown(listed[0]) if len(listed) == 1 else f"({', '.join(map(_shown, listed))})"
+    return f"{name}({_shown(node.this)}, {shown})"
 
 
 def _place(node: exp.Expr) -> str:
@@ -74,13 +159,15 @@ def _of_call(node: exp.Expr) -> str:
     parameters, arguments = call_parts(node)
     given = f"({', '.join(map(_shown, parameters))})" if parameters else ""
     name = call_name(node)
+    if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+        arguments = []
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         name, arguments = f"{name}Distinct", list(arguments[0].expressions)
     return f"{name}{given}({', '.join(map(_shown, arguments))})"
 
 
 _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
-    exp.Column: lambda node: f"{node.text('table')}.{node.name}" if node.text("table") else node.name,
+    exp.Column: _of_column,
     exp.Alias: lambda node: _shown(node.this),
     exp.Paren: lambda node: _shown(node.this),
     exp.Boolean: lambda node: "true" if node.this else "false",
@@ -90,7 +177,13 @@ _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Cast: _of_cast,
     exp.CastToStrType: _of_cast,
     exp.Literal: _literal,
-    exp.Not: lambda node: f"not({_shown(node.this)})",
+    exp.Not: _not,
+    exp.In: _membership,
+    exp.Between: _between,
+    exp.Case: _case,
+    exp.If: _ternary,
+    exp.Lambda: _lambda,
+    exp.Dot: _dot,
     exp.Neg: _negated,
     exp.Anonymous: _of_call,
     exp.Filter: lambda node: _shown(as_if(node)),

@@ -14,11 +14,15 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.constants import adapt
+from penstock.sql.conversions import convert
+from penstock.sql.intervals import no_interval
+from penstock.sql.kept_order import HINT, holds_kept_text, is_kept_text, order_key
 from penstock.sql.let import let
+from penstock.sql.like_patterns import LETTERS, folded_letters, spark_pattern
 from penstock.sql.supertypes import supertype
 from penstock.sql.translator import Translator
 from penstock.sql.typed import NULL, Typed, as_spark, boolean, condition, is_null, null_if_any
-from penstock.sql.value_types import value_type
+from penstock.sql.value_types import text_literal, value_type
 
 OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
@@ -53,7 +57,7 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
     left, right = adapt(tr, node, *pair)
     if is_null(left) or is_null(right):
         return Typed("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
-    a, b = comparable(tr, node, left, right)
+    a, b = _ordered(tr, node, operator, (left, right), comparable(tr, node, left, right))
     sql = _exactly(operator, left, right) if _inexact(left, right) else f"({a} {operator} {b})"
     tests = [f"isnan({s})" for s in _may_be_nan(operator, (left, a), (right, b))]
     if tests and (left.nullable or right.nullable):
@@ -65,6 +69,25 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
     elif tests:
         sql = f"({sql} AND NOT {' AND NOT '.join(tests)})"
     return boolean(sql, left, right)
+
+
+def _ordered(
+    tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed], shown: tuple[str, str]
+) -> tuple[str, str]:
+    """What is kept as text is less and greater by its number."""
+    left, right = pair
+    kept = [value for value in pair if is_kept_text(value.type) or holds_kept_text(value.type)]
+    if not kept or (operator in ("=", "<>") and not _other_enum(left.bare, right.bare)):
+        return shown
+    if left.bare == right.bare and is_kept_text(left.type):
+        return order_key(left.bare, shown[0]), order_key(right.bare, shown[1])
+    message = f"{left.type} {operator} {right.type} is not supported: {kept[0].type} is ordered by its numbers"
+    raise tr.refused(node, "no-common-type", message, HINT)
+
+
+def _other_enum(left: Type, right: Type) -> bool:
+    """Two enumerations are equal by their numbers, not by their texts."""
+    return isinstance(left, t.Enum) and isinstance(right, t.Enum) and left != right
 
 
 def _may_be_nan(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]) -> list[str]:
@@ -80,19 +103,38 @@ def _may_be_nan(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]
 
 def comparable(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:
     """The two values as one Spark type. Raises Refused."""
+    no_interval(tr, node, (left, right))
     if isinstance(left.bare, t.Map) or isinstance(right.bare, t.Map):
         raise tr.refused(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
+    if t.FixedString in (type(left.bare), type(right.bare)) and left.bare != right.bare:
+        return _without_end(left), _without_end(right)
     if left.spark == right.spark and type(left.bare) is type(right.bare):
         return left.sql, right.sql
     if isinstance(left.bare, _NUMBERS) and isinstance(right.bare, _NUMBERS):
         spark = _number_spark(left, right)
         return as_spark(left, spark), as_spark(right, spark)
     of = supertype((left.type, right.type))
+    if of is None and isinstance(left.bare, t.Date) and isinstance(right.bare, (t.DateTime, t.DateTime64)):
+        return _midnight(left, right), right.sql
+    if of is None and isinstance(right.bare, t.Date) and isinstance(left.bare, (t.DateTime, t.DateTime64)):
+        return left.sql, _midnight(right, left)
     if of is None:
         message = f"{left.type} and {right.type} cannot be compared"
         raise tr.refused(node, "no-common-type", message, "cast one of them")
     spark = value_type(of)
     return as_spark(left, spark), as_spark(right, spark)
+
+
+def _midnight(day: Typed, time: Typed) -> str:
+    """A day beside a time: its first second in the time's zone, of those that a DateTime counts."""
+    zone = time.bare.zone if isinstance(time.bare, (t.DateTime, t.DateTime64)) else None
+    moment = convert(day, t.DateTime64(0, zone) if day.bare == t.Date(wide=True) else t.DateTime(zone))
+    return moment.sql if moment is not None else day.sql
+
+
+def _without_end(value: Typed) -> str:
+    """Beside a FixedString zeros at the end do not count."""
+    return f"rtrim(chr(0), {value.sql})" if isinstance(value.bare, (t.String, t.FixedString)) else value.sql
 
 
 _EXACT = 2**53
@@ -159,6 +201,8 @@ def _logical(sql: str, values: list[Typed]) -> Typed:
 
 def negation(tr: Translator, node: exp.Expr) -> Typed:
     value = tr.translate(node.this)
+    if is_null(value):
+        return NULL
     connect(tr, node, "NOT", [value])
     return _logical(f"(NOT {condition(value)})", [value])
 
@@ -189,7 +233,23 @@ def like_of(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str
     for value in pair:
         if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
             raise tr.refused(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
-    return boolean(f"({pair[0].sql} {word} {pair[1].sql})", *pair)
+    text = None if pair[1].constant is None else str(pair[1].constant)
+    known = pair[1].sql if text is None else _pattern(tr, node, text)
+    if "ILIKE" not in word:
+        return boolean(f"({pair[0].sql} {word} {known})", *pair)
+    letters = LETTERS if text is None else folded_letters(text)
+    if letters is None:
+        message = f"{word} {pair[1].sql} is not supported: its letters are equal to others in several ways"
+        raise tr.refused(node, "unsupported-syntax", message, "lowerUTF8(…) LIKE …")
+    folded, like = (f"translate({sql}, {', '.join(map(text_literal, letters))})" for sql in (pair[0].sql, known))
+    return boolean(f"({folded} {word} {like})", *pair)
+
+
+def _pattern(tr: Translator, node: exp.Expr, text: str) -> str:
+    pattern = spark_pattern(text)
+    if pattern is None:
+        raise tr.refused(node, "invalid-literal", "the pattern ends with a backslash", r"`\\\\` is a backslash")
+    return text_literal(pattern)
 
 
 def case(tr: Translator, node: exp.Expr) -> Typed:
@@ -208,6 +268,7 @@ def ternary(tr: Translator, node: exp.Expr) -> Typed:
 
 def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Typed]) -> Typed:
     """The first value whose test is true, else the last; all of their supertype."""
+    no_interval(tr, node, values)
     of = supertype([value.type for value in values])
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))

@@ -17,6 +17,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.dates import from_clock_text, from_wall_clock, zone_of
+from penstock.sql.ip_texts import ipv6_text, literal_digits, written_ipv4
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed, integer, typed
 from penstock.sql.value_types import text_literal
@@ -89,6 +90,14 @@ def _uuid(text: str, of: Type) -> Typed:
     return typed(f"'{uuid.UUID(text)}'", t.UUID())
 
 
+def _ipv4(text: str, of: Type) -> Typed:
+    return typed(f"'{written_ipv4(text)}'", t.IPv4())
+
+
+def _ipv6(text: str, of: Type) -> Typed:
+    return typed(ipv6_text(f"'{literal_digits(text)}'"), t.IPv6())
+
+
 def _enum(text: str, of: Type) -> Typed:
     if not isinstance(of, t.Enum) or text not in dict(of.values):
         raise ValueError(text)
@@ -101,4 +110,5 @@ def _integer(text: str, of: Type) -> Typed:
 
 _READERS: Mapping[type[Type], Callable[[str, Type], Typed]] = {
     t.Date: _date, t.DateTime: _moment, t.DateTime64: _moment, t.UUID: _uuid, t.Enum: _enum, t.Int: _integer,
+    t.IPv4: _ipv4, t.IPv6: _ipv6,
 }  # fmt: skip

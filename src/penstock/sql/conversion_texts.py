@@ -10,14 +10,14 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversion import Conversion, Overflow
 from penstock.sql.dates import wall_clock
+from penstock.sql.ip_texts import IS_IPV4, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
 from penstock.sql.let import let
 from penstock.sql.typed import Typed, as_spark
 from penstock.sql.value_types import text_literal
 
-_UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
-_BYTE = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
-_IPV4 = f"^{_BYTE}([.]{_BYTE}){{3}}$"
-_IPV6 = "^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*$"
+_HEX = "[0-9a-fA-F]"
+_UUID = text_literal(rf"^({_HEX}{{8}}-({_HEX}{{4}}-){{3}}{_HEX}{{12}}|{_HEX}{{32}})\z")
+_WITHOUT_SIGNS = "'^(.{8})(.{4})(.{4})(.{4})(.{12})$', '$1-$2-$3-$4-$5'"
 _TEXTS = (t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6)
 
 
@@ -39,11 +39,11 @@ def _to_kept_text(shown: str, want: Type) -> Conversion | None:
     """Types that are kept as a text of a certain form."""
     match want:
         case t.UUID():
-            return Conversion(f"lower({shown})", f"{shown} RLIKE '{_UUID}'")
+            return Conversion(f"regexp_replace(lower({shown}), {_WITHOUT_SIGNS})", f"{shown} RLIKE {_UUID}")
         case t.IPv4():
-            return Conversion(shown, f"{shown} RLIKE '{_IPV4}'")
+            return Conversion(ipv4_text(ipv4_number(shown)), f"{shown} RLIKE {IS_IPV4}")
         case t.IPv6():
-            return Conversion(f"lower({shown})", f"{shown} RLIKE '{_IPV6}'")
+            return Conversion(ipv6_text(ipv6_digits(shown)), f"{ipv6_digits(shown)} IS NOT NULL")
         case t.Json():
             return Conversion(shown, f"get_json_object({shown}, '$') IS NOT NULL")
         case _:

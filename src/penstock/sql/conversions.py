@@ -22,7 +22,7 @@ from penstock.sql.may_raise import may_raise
 from penstock.sql.spark_types import spark_type
 from penstock.sql.tolerant import tolerant
 from penstock.sql.typed import NOTHING, Typed, is_null, typed
-from penstock.sql.value_types import text_literal, value_type, value_zero
+from penstock.sql.value_types import quoted, text_literal, value_type, value_zero
 from penstock.sql.widening import cast_sql, same_state
 
 OnFailure: TypeAlias = Literal["error", "zero", "null"]
@@ -141,10 +141,20 @@ def _nested(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
         case (t.Array(old), t.Array(new)):
             element = _element(old, new, overflow)
             return Conversion(f"transform({value.sql}, ` e` -> {element})") if element is not None else None
-        case (t.Tuple(old_fields), t.Tuple(new_fields)) if len(old_fields) == len(new_fields):
-            return Conversion(f"CAST({value.sql} AS {value_type(want)})")
+        case (t.Tuple(), t.Tuple()) if len(have.fields) == len(want.fields) and not value.nullable:
+            return _by_field(value.sql, have, want, overflow)
         case _:
             return None
+
+
+def _by_field(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -> Conversion | None:
+    parts = []
+    for place, ((name, old), (named, new)) in enumerate(zip(have.fields, want.fields, strict=True), 1):
+        field = convert(typed(f"{sql}.{quoted(name or f'_{place}')}", old), new, Mode("error", overflow))
+        if field is None:
+            return None
+        parts.append(f"{text_literal(named or f'_{place}')}, {_held(field, new).sql}")
+    return Conversion(f"named_struct({', '.join(parts)})")
 
 
 def _element(old: Type, new: Type, overflow: Overflow) -> str | None:
@@ -153,3 +163,15 @@ def _element(old: Type, new: Type, overflow: Overflow) -> str | None:
     if element is None or not element.nullable or nullable(new):
         return element.sql if element is not None else None
     return f"if(` e` IS NULL, raise_error({text_literal(f'cannot convert NULL to {new}')}), {element.sql})"
+
+
+def _held(value: Typed, want: Type) -> Typed:
+    return value if nullable(want) else without_null(value, want)
+
+
+def without_null(value: Typed, want: Type) -> Typed:
+    """A converted value as one of a type that has no NULL: there a NULL is an error."""
+    if not value.nullable:
+        return value
+    message = text_literal("Cannot convert NULL value to non-Nullable type")
+    return typed(f"coalesce({value.sql}, raise_error({message}))", want)

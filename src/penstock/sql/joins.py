@@ -17,9 +17,10 @@ from penstock.sql.join_keys import Condition
 from penstock.sql.join_kinds import Kind, kind_of
 from penstock.sql.join_sides import after_join
 from penstock.sql.scope import Relation
+from penstock.sql.supertypes import supertype
 from penstock.sql.tables import Table
 from penstock.sql.translator import Translator
-from penstock.sql.typed import condition, is_null
+from penstock.sql.typed import Typed, condition, is_null
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,13 @@ def _swapped(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
     return f"{right.sql} {kind.spark} {left} ON {' AND '.join(tests)}"
 
 
+def _check_common(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
+    """One column stands for both: of their common type."""
+    if supertype([value.type for value in pair]) is None:
+        message = f"USING (`{name}`) of {pair[0].type} and {pair[1].type}: there is no common type"
+        raise tr.refused(node, "no-common-type", message, "ON … = …")
+
+
 def _equal(tr: Translator, node: exp.Join, name: str, right: Relation) -> str:
     left = next((each for each in tr.scope.relations[:-1] if name in each.columns), None)
     if left is None or name not in right.columns:
@@ -121,5 +129,6 @@ def _equal(tr: Translator, node: exp.Join, name: str, right: Relation) -> str:
     for relation in (left, right):
         if relation.placeholder is not None:
             tr.uses.column(relation.placeholder, name)
+    _check_common(tr, node, name, (left.columns[name], right.columns[name]))
     a, b = comparable(tr, node, left.columns[name], right.columns[name])
     return f"({a} = {b})"

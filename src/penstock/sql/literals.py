@@ -11,6 +11,7 @@ from sqlglot import exp
 from penstock.digits import whole_number
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.sql.intervals import no_interval
 from penstock.sql.let import let
 from penstock.sql.supertypes import supertype
 from penstock.sql.translator import Translator
@@ -97,7 +98,9 @@ def array_of(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
 
 
 def tuple_of(tr: Translator, node: exp.Expr) -> Typed:
-    return make_tuple(tr.all(node.expressions))
+    values = tr.all(node.expressions)
+    no_interval(tr, node, values)
+    return make_tuple(values)
 
 
 def make_tuple(values: list[Typed]) -> Typed:
@@ -136,6 +139,7 @@ def _counted(value: Typed) -> Typed:
 
 def common(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:
     """The supertype of values. Raises Refused where there is none."""
+    no_interval(tr, node, values)
     of = supertype([value.type for value in values])
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))

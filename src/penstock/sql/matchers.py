@@ -63,7 +63,7 @@ def _without_table(scope: Scope, node: exp.Expr) -> exp.Expr:
 def _qualified(scope: Scope, relation: Relation, name: str, table: str) -> str:
     tables = [each for each in scope.relations if not each.is_array]
     others = [each for each in tables if each.name != relation.name]
-    first_of_two = len(tables) == 2 and tables[0].name == relation.name
+    first_of_two = len(tables) == 2 and tables[0].name == relation.name and name not in relation.named
     clashes = not first_of_two and any(name in each.columns or each.name == name for each in others)
     unfolded = any(each.is_array and name in each.hidden for each in scope.relations)
     named = clashes or unfolded or name in scope.aliases

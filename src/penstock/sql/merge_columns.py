@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from penstock.model import types as t
 from penstock.model.types import Type, bare
 from penstock.sql.aggregates.aggregate import State
+from penstock.sql.kept_order import enum_number
 from penstock.sql.spark_types import spark_type, state_arguments, state_parameters, state_row
-from penstock.sql.value_types import text_literal, value_type
+from penstock.sql.value_types import value_type
 
 _WHOLE = "DECIMAL(38,0)"
 _SUMMED = (t.Int, t.Float, t.Decimal)
@@ -107,12 +108,6 @@ def _extreme(name: str) -> Callable[[Type, str, str], str]:
                 return f"{name}({sql}){over}"
 
     return pick
-
-
-def enum_number(of: t.Enum, sql: str) -> str:
-    """The number behind a text of an enumeration."""
-    cases = " ".join(f"WHEN {text_literal(name)} THEN {number}" for name, number in of.values)
-    return f"CASE {sql} {cases} END"
 
 
 def _bits(name: str) -> Callable[[Type, str, str], str]:

@@ -14,7 +14,8 @@ from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.merging import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
 from penstock.model.types import bare, nullable
-from penstock.sql.merge_columns import can_be_merged, enum_number, is_aggregate, is_summed
+from penstock.sql.kept_order import enum_number
+from penstock.sql.merge_columns import can_be_merged, is_aggregate, is_summed
 from penstock.sql.query import Expression
 from penstock.sql.single import compile_expression
 from penstock.sql.spark_types import UnknownState

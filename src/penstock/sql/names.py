@@ -13,7 +13,7 @@ from penstock.model import types as t
 from penstock.sql.literals import floating
 from penstock.sql.scope import Relation
 from penstock.sql.translator import Translator
-from penstock.sql.typed import Typed, null_if_any
+from penstock.sql.typed import Typed, null_if_any, typed
 from penstock.sql.value_types import quoted, value_type
 
 
@@ -99,6 +99,9 @@ def _qualified(tr: Translator, node: exp.Expr, names: list[str]) -> tuple[Typed,
 def element(tr: Translator, node: exp.Expr, value: Typed, step: str) -> Typed:
     """One field of a tuple, by name or by number from 1."""
     of = value.bare
+    if isinstance(of, t.Array) and isinstance(of.of, t.Tuple):
+        each = element(tr, node, typed("` e`", of.of), step)
+        return typed(f"transform({value.sql}, ` e` -> {each.sql})", t.Array(each.type))
     if not isinstance(of, t.Tuple):
         raise tr.refused(node, "wrong-argument-type", f"`.{step}` needs a Tuple, this is {value.type}")
     for place, (name, inner) in enumerate(of.fields, 1):

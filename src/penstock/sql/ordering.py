@@ -12,6 +12,8 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
+from penstock.sql.kept_order import HINT as KEPT_HINT
+from penstock.sql.kept_order import holds_kept_text, order_key
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed
 
@@ -40,10 +42,21 @@ def check_orderable(tr: Translator, node: exp.Expr, value: Typed) -> None:
         raise tr.refused(node, "wrong-argument-type", message, "mapKeys(…), mapValues(…) or toString(…) can")
 
 
+def check_hashable(tr: Translator, node: exp.Expr, value: Typed) -> None:
+    """Raises Refused for what rows cannot be told apart by: Spark takes maps of another order for equal, or none."""
+    if any(isinstance(part, (t.Map, t.AggregateFunction, t.Json)) for part in (value.bare, *_parts(value.bare))):
+        message = f"rows cannot be told apart by {value.type}"
+        hint = "mapKeys(…), mapValues(…) or toString(…) of it can be used"
+        raise tr.refused(node, "wrong-argument-type", message, hint)
+
+
 def _check_parts(tr: Translator, ordered: exp.Expr, value: Typed) -> None:
     """Inside of an array or a tuple Spark has NULL first and NaN last when ascending, ClickHouse has both last,
     whatever the direction."""
     descending = bool(ordered.args.get("desc"))
+    if holds_kept_text(value.type):
+        message = f"the order of {value.type} is not supported"
+        raise tr.refused(ordered, "wrong-argument-type", message, KEPT_HINT)
     for part in _parts(value.bare):
         if (nullable(part) and not descending) or (isinstance(bare(part), t.Float) and descending):
             message = f"the order of {value.type} differs where it holds NULL or NaN"
@@ -62,7 +75,7 @@ def sort_keys(value: Typed, node: exp.Expr) -> list[str]:
     """One key; two where NaN must be put in its place."""
     descending, nulls_first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
     direction = "DESC" if descending else "ASC"
-    key = f"{value.sql} {direction} NULLS {'FIRST' if nulls_first else 'LAST'}"
+    key = f"{order_key(value.type, value.sql)} {direction} NULLS {'FIRST' if nulls_first else 'LAST'}"
     if isinstance(value.bare, t.Float) and value.constant is None and descending != nulls_first:
         rank = f"CASE WHEN {value.sql} IS NULL THEN 2 WHEN isnan({value.sql}) THEN 1 ELSE 0 END"
         return [f"{rank} {'ASC' if descending else 'DESC'}", key]

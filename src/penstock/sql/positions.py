@@ -5,11 +5,16 @@ In: a block and a node. Out: a node. Called by the passes. Invariant: only a lit
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from penstock.digits import whole_number
 from penstock.sql.block import Block
 from penstock.sql.problems import refused
+from penstock.sql.typed import Typed
+
+_NUMBER = re.compile(r"\(*-?[0-9]+\)*")
 
 
 def at_position(block: Block, node: exp.Expr) -> exp.Expr:
@@ -21,3 +26,13 @@ def at_position(block: Block, node: exp.Expr) -> exp.Expr:
         message = f"position {place} is not in the select list of {len(block.selected)} columns"
         raise refused(block.environment.text, node, "unknown-column", message)
     return block.selected[place - 1].node
+
+
+def is_literal(value: Typed) -> bool:
+    """Whether Spark would read a key as a literal: a number would be a position."""
+    return value.constant is not None or _NUMBER.fullmatch(value.sql) is not None
+
+
+def as_key(value: Typed) -> str:
+    """The text of a key of GROUP BY, ORDER BY or LIMIT BY."""
+    return f"CAST({value.sql} AS {value.spark})" if is_literal(value) else value.sql

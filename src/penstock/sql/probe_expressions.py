@@ -122,10 +122,15 @@ class Watch:
         return replace(self, guards=(*self.guards, *(f"NOT ({bad})" for bad in failed)))
 
     def _cast(self, tr: Translator, node: exp.Expr) -> Typed:
+        mark = len(self.found.entries)
         value = self.on(tr).translate(node.this)
+        inner = [each.bad for each in self.found.entries[mark:]]
         known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda *_: value})
         strict = cast(known, type(node)(this=exp.Placeholder(), to=node.args["to"].copy()))
-        return self._converted(tr, node, value, (strict, CAST))
+        result = self._converted(tr, node, value, (strict, CAST))
+        if _fails_for_null(value, strict, CAST) and result is not strict:
+            self.found.add("fails", value, null_of(value, inner), written(node), self.guards)
+        return result
 
     def _conversion(self, tr: Translator, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> Typed:
         mark = len(self.found.entries)
@@ -137,8 +142,10 @@ class Watch:
             default = convert(replace(tr, handlers=HANDLERS).translate(argument), bare(strict.type), CAST)
             self.found.unsure |= default is None or may_raise(default.sql)
         result = self._converted(tr, node, value, (strict, mode_of(name)))
-        if given and value.nullable and not strict.nullable and result is not strict:
-            self.found.add("default", value, null_of(value, inner), written(node), self.guards)
+        fails = _fails_for_null(value, strict, mode_of(name))
+        defaults = name.endswith("OrDefault") and value.nullable and not strict.nullable
+        if (fails or defaults) and result is not strict:
+            self.found.add("fails" if fails else "default", value, null_of(value, inner), written(node), self.guards)
         return result
 
     def _converted(self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]) -> Typed:
@@ -147,18 +154,25 @@ class Watch:
         parses = (call_name(node) or "").startswith("parseDateTime")
         found = faults_of_parsing(value, strict, mode) if parses else faults_of(value, strict.type, mode)
         faults = () if is_null(value) else found
-        hidden = faults != () and (self.blind or bool(tr.locals))
+        certain = faults == () and not _fails_for_null(value, strict, mode)
+        hidden = not certain and (self.blind or bool(tr.locals))
         if faults is None or hidden or may_raise(value.sql):
             self.found.unsure = True
             return strict
         self.found.convicts(value, faults, written(node), self.guards)
-        return replace(strict, sql=self.found.stand_in(tolerant(strict.sql) if faults else strict.sql))
+        raises = bool(faults) or _fails_for_null(value, strict, mode)
+        return replace(strict, sql=self.found.stand_in(tolerant(strict.sql) if raises else strict.sql))
 
     def _settled(self, result: Typed, parts: list[Typed]) -> Typed:
         """A choice between values that do not raise: a cast to their common type does not either."""
         if isinstance(result.bare, t.Decimal) or any(may_raise(condition(each)) for each in parts):
             return result
         return replace(result, sql=self.found.stand_in(result.sql))
+
+
+def _fails_for_null(value: Typed, strict: Typed, mode: Mode) -> bool:
+    """Whether the type that is asked for has no NULL, and nothing stands for one."""
+    return mode.failure == "error" and value.nullable and not strict.nullable
 
 
 def _is_eager(node: exp.Expr) -> bool:

@@ -16,8 +16,8 @@ _NAMES = frozenset({
     "grace_hash_join_initial_buckets", "group_by_two_level_threshold", "group_by_two_level_threshold_bytes",
     "join_algorithm", "load_balancing", "local_filesystem_read_method", "parallel_replicas_count",
     "prefer_localhost_replica", "priority", "receive_timeout", "send_timeout",
-    "timeout_before_checking_execution_speed", "use_hedged_requests", "use_index_for_in_with_subqueries", "use_query_cache", "use_skip_indexes",
-    "use_uncompressed_cache",
+    "timeout_before_checking_execution_speed", "use_hedged_requests", "use_index_for_in_with_subqueries",
+    "use_query_cache", "use_skip_indexes", "use_uncompressed_cache",
 })  # fmt: skip
 _DEFAULTS = {
     "aggregate_functions_null_for_empty": "0", "any_join_distinct_right_table_keys": "0", "cast_keep_nullable": "0",

@@ -19,7 +19,8 @@ class Relation:
     """One table of a FROM. `columns` are by ClickHouse's name; `hidden` are not part of `*` (the
     right side's columns of a USING). `placeholder` is set for a data source. `own` is what `table.column` reads
     where that is not what the bare name reads (USING), `whole` what `table.*` gives (an array that ARRAY JOIN
-    unfolds); `barred` says why a column has no one value. `also` is the name of the table behind its alias."""
+    unfolds); `barred` says why a column has no one value. `also` is the name of the table behind its alias.
+    `named` columns keep the table's name in a result: without it they are another table's."""
 
     name: str
     columns: Mapping[str, Typed]
@@ -29,6 +30,7 @@ class Relation:
     whole: Mapping[str, Typed] = field(default_factory=dict)
     barred: Mapping[str, str] = field(default_factory=dict)
     also: str = ""
+    named: frozenset[str] = frozenset()
 
     def with_columns(self, columns: Mapping[str, Typed]) -> Relation:
         return replace(self, columns=columns)

@@ -12,23 +12,25 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type
+from penstock.model.types import Type, nullable
 from penstock.parse.lexer import InvalidSyntax
 from penstock.parse.types import parse_type
 from penstock.sql import arithmetic, comparisons
 from penstock.sql.aggregate_calls import finalize
 from penstock.sql.arguments import Form, arguments_of, text_of
 from penstock.sql.array_reduce import array_reduce, initialize_aggregation
-from penstock.sql.conversions import CAST, Mode, convert
+from penstock.sql.conversions import CAST, Mode, convert, without_null
 from penstock.sql.grouping import grouping
+from penstock.sql.intervals import no_interval
 from penstock.sql.lambdas import LAMBDA_FORMS
 from penstock.sql.literals import make_tuple
-from penstock.sql.names import element
 from penstock.sql.spark_types import zero
 from penstock.sql.special_times import TIME_FORMS
 from penstock.sql.subqueries import membership_call
 from penstock.sql.translator import Translator
-from penstock.sql.typed import Typed, text, typed
+from penstock.sql.tuple_forms import TUPLE_FORMS
+from penstock.sql.type_names import pretty_name
+from penstock.sql.typed import Typed, is_null, text, typed
 
 
 def _operator(symbol: str) -> Form:
@@ -108,14 +110,18 @@ def type_named(tr: Translator, node: exp.Expr, name: str) -> Type:
 
 
 def cast_to(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: Mode) -> Typed:
-    """An explicit conversion. Raises Refused where there is none."""
+    """An explicit conversion: its result is of the type that is asked for. Raises Refused where there is none."""
+    if is_null(value) and mode.failure != "null" and not nullable(want):
+        raise tr.refused(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
+    if mode.failure == "zero" and mode.default is None and value.nullable and not nullable(want):
+        mode = replace(mode, default=zero(want))
     result = convert(value, want, mode)
     if result is None:
         lenient = mode.failure != "error" and convert(value, want) is not None
         hint = "accurateCast is strict; arrayMap(e -> …) converts elements one by one" if lenient else None
         default = " with a default" if lenient else ""
         raise tr.refused(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
-    return result
+    return without_null(result, want) if mode.failure == "error" and not nullable(want) else result
 
 
 def _accurate(mode: Mode, arity: int = 2) -> Form:
@@ -142,7 +148,7 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = arguments_of(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
-    name = text(f"Interval{value.unit.capitalize()}" if value.unit else str(value.type))
+    name = text(f"Interval{value.unit.capitalize()}" if value.unit else pretty_name(value.type))
     if tr.trace.aggregates == before:
         return name
     # The type of an aggregate's result is one row, as the result is.
@@ -150,16 +156,9 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _tuple(tr: Translator, node: exp.Anonymous) -> Typed:
-    return make_tuple(tr.all(arguments_of(tr, node, 1, 64)))
-
-
-def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
-    """tupleElement(tuple, 1) and tupleElement(tuple, 'name')."""
-    value, place = arguments_of(tr, node, 2, 2)
-    step = tr.translate(place).constant
-    if not isinstance(step, (int, str)):
-        raise tr.refused(place, "wrong-argument-type", "expected a literal name or place here")
-    return element(tr, node, tr.translate(value), str(step))
+    values = tr.all(arguments_of(tr, node, 1, 64))
+    no_interval(tr, node, values)
+    return make_tuple(values)
 
 
 def _finalize(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -187,6 +186,7 @@ SPECIAL_FORMS: Mapping[str, Form] = {
     "lessOrEquals": _comparison("<="), "greaterOrEquals": _comparison(">="),
     "and": _connective("AND"), "or": _connective("OR"), "not": _not,
     "like": _like("LIKE"), "ilike": _like("ILIKE"), "notLike": _like("NOT LIKE"),
+    "notILike": _like("NOT ILIKE"),
     "in": membership_call, "notIn": membership_call,
     "if": _if, "multiIf": _multi_if,
     "isNotDistinctFrom": _null_safe, "isDistinctFrom": _distinct,
@@ -195,8 +195,8 @@ SPECIAL_FORMS: Mapping[str, Form] = {
     "accurateCastOrDefault": _accurate(Mode("zero", "refused"), 3),
     "defaultValueOfTypeName": _default_of, "toTypeName": _type_name, "finalizeAggregation": _finalize,
     "grouping": grouping, "arrayReduce": array_reduce, "initializeAggregation": initialize_aggregation,
-    "tuple": _tuple,
-    "tupleElement": _tuple_element, "arrayJoin": _array_join,
+    "tuple": _tuple, "arrayJoin": _array_join,
+    **TUPLE_FORMS,
     **TIME_FORMS,
     **LAMBDA_FORMS,
 }  # fmt: skip

@@ -18,6 +18,7 @@ from penstock.sql.arguments import Form, arguments_of, text_of
 from penstock.sql.dates import MONTHS, day_of_start, offset_at_1970, start_of, wall_clock, zone_of
 from penstock.sql.functions.datetimes import in_zone
 from penstock.sql.functions.function import BadArguments
+from penstock.sql.let import let
 from penstock.sql.literals import UNITS
 from penstock.sql.translator import Translator
 from penstock.sql.tree import call_name
@@ -125,6 +126,37 @@ def _fine_start(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: i
     return typed(sql, null_if_any(of, [value]))
 
 
+_LENGTHS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000,
+            "SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}  # fmt: skip
+
+
+def _age(tr: Translator, node: exp.Anonymous) -> Typed:
+    """The number of whole units between two times."""
+    arguments = arguments_of(tr, node, 3, 3)
+    unit, (first, last) = _unit(tr, arguments[0]), tr.all(arguments[1:])
+    for value, argument in ((first, arguments[1]), (last, arguments[2])):
+        if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
+            raise tr.refused(argument, "wrong-argument-type", f"`age` needs times, this is {value.type}")
+        if zone_of(value.bare):
+            raise tr.refused(argument, "wrong-argument-type", "`age` in a time zone is not supported", "dateDiff")
+    if unit == "WEEK":
+        raise tr.refused(arguments[0], "wrong-argument-type", "`age` in weeks is not supported", "'day'")
+    a, b = (f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql for value in (first, last))
+    if unit in MONTHS:
+        sql = let(a, lambda x: let(b, lambda y: _whole_months(x, y, MONTHS[unit])))
+    else:
+        sql = f"(unix_micros({b}) - unix_micros({a})) DIV {_LENGTHS[unit]}"
+    return typed(f"CAST({sql} AS BIGINT)", null_if_any(t.Int(64), [first, last]))
+
+
+def _whole_months(a: str, b: str, months: int) -> str:
+    """A month is whole when the day and time of the first one come again."""
+    since = [f"(unix_micros({x}) - unix_micros(date_trunc('MONTH', {x})))" for x in (a, b)]
+    count = f"((year({b}) - year({a})) * 12 + month({b}) - month({a}))"
+    early, late = f"{count} > 0 AND {since[1]} < {since[0]}", f"{count} < 0 AND {since[1]} > {since[0]}"
+    return f"({count} + CASE WHEN {early} THEN -1 WHEN {late} THEN 1 ELSE 0 END) DIV {months}"
+
+
 def _date_add(sign: int) -> Form:
     """date_add(unit, n, time) and date_add(time, INTERVAL n unit)."""
 
@@ -143,7 +175,8 @@ def _date_add(sign: int) -> Form:
 TIME_FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("dateDiff", "date_diff", "datediff", "timestampdiff"), _date_diff),
     **dict.fromkeys(("date_trunc", "dateTrunc", "datetrunc"), _date_trunc),
-    **dict.fromkeys(("date_add", "dateAdd", "dateadd"), _date_add(1)),
-    **dict.fromkeys(("date_sub", "dateSub", "datesub"), _date_add(-1)),
+    **dict.fromkeys(("date_add", "dateAdd", "dateadd", "timestamp_add", "timestampadd"), _date_add(1)),
+    **dict.fromkeys(("date_sub", "dateSub", "datesub", "timestamp_sub", "timestampsub"), _date_add(-1)),
+    "age": _age,
     "toStartOfInterval": _start_of_interval,
 }

@@ -14,7 +14,7 @@ from penstock.sql.comparisons import comparable
 from penstock.sql.constants import adapt
 from penstock.sql.translator import Columns, Translator
 from penstock.sql.tree import call_name, call_parts
-from penstock.sql.typed import Typed, is_null, null_if_any
+from penstock.sql.typed import NULL, Typed, is_null, null_if_any
 from penstock.sql.value_types import quoted, text_literal, value_type
 
 _UINT8 = t.Int(8, signed=False)
@@ -109,7 +109,7 @@ def membership_call(tr: Translator, node: exp.Anonymous) -> Typed:
     if len(arguments) != 2:
         raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes 2 arguments")
     found = membership(tr, exp.In(this=arguments[0], field=arguments[1]))
-    return found if call_name(node) == "in" else Typed(f"(NOT {found.sql})", found.type, found.spark)
+    return found if call_name(node) == "in" or is_null(found) else Typed(f"(NOT {found.sql})", found.type, found.spark)
 
 
 def _elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
@@ -128,12 +128,15 @@ def _elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
 
 
 def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Expr]) -> Typed:
+    if is_null(value):
+        return NULL
     shown = []
     left = value.sql
     for element in elements:
         _, item = adapt(tr, element, value, tr.translate(element))
         if is_null(item):
             continue
+        _check_times(tr, element, item, value)
         left, right = comparable(tr, element, value, item)
         shown.append((left, right))
     if not shown:
@@ -141,6 +144,25 @@ def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Ex
     lefts = list(dict.fromkeys(left for left, _ in shown))
     groups = (f"{left} IN ({', '.join(right for other, right in shown if other == left)})" for left in lefts)
     return Typed(f"({' OR '.join(groups)})", null_if_any(_UINT8, [value]), "BOOLEAN")
+
+
+_FINENESS: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
+
+
+def _check_times(tr: Translator, node: exp.Expr, cut: Typed, to: Typed) -> None:
+    """ClickHouse converts a list to the value's type, and the value to that of a SELECT: a time loses its hours
+    where `=` would find it different from a day."""
+    if _loses(cut.type, to.type):
+        message = f"IN of {cut.type} and {to.type} is not supported"
+        raise tr.refused(node, "no-common-type", message, "cast one of them")
+
+
+def _loses(cut: t.Type, to: t.Type) -> bool:
+    """Whether one of the times in `cut` is finer than the one at its place in `to`."""
+    cut, to = t.bare(cut), t.bare(to)
+    if isinstance(cut, t.Tuple) and isinstance(to, t.Tuple):
+        return any(_loses(a, b) for (_, a), (_, b) in zip(cut.fields, to.fields, strict=False))
+    return _FINENESS.get(type(cut), 0) > _FINENESS.get(type(to), 2)
 
 
 def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> Typed:
@@ -153,6 +175,8 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
     if len(lefts) > 1:
         return _in_rows(tr, node, lefts, (sql, columns))
     name, column = columns[0]
+    if isinstance(column.bare, t.Date):
+        _check_times(tr, node, value, column)
     left, right = comparable(tr, node, value, Typed(f"s.{quoted(name)}", column.type, column.spark))
     rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
         f" WHERE s.{quoted(name)} IS NOT NULL" if column.nullable else ""
@@ -176,6 +200,9 @@ def _fields(value: Typed) -> list[Typed]:
 def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str, Columns]) -> Typed:
     """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and makes nothing NULL."""
     sql, columns = rows
+    for left, (_, column) in zip(lefts, columns, strict=True):
+        if isinstance(column.bare, t.Date):
+            _check_times(tr, node, left, column)
     pairs = [
         comparable(tr, node, left, Typed(f"s.{quoted(name)}", column.type, column.spark))
         for left, (name, column) in zip(lefts, columns, strict=True)

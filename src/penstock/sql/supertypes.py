@@ -11,6 +11,7 @@ from functools import reduce
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
+from penstock.sql.dates import zone_of
 from penstock.sql.typed import NOTHING
 
 DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
@@ -80,6 +81,8 @@ def _decimal(precision: int, scale: int) -> t.Decimal | None:
 
 
 def _times(left: Type, right: Type) -> Type | None:
+    """Of equal kinds the first one's zone counts, of DateTime64s that of the finer one. A day beside a time in
+    a zone is midnight there, which no cast of Spark gives: there is none."""
     ranks = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
     if type(left) not in ranks or type(right) not in ranks:
         return None
@@ -87,8 +90,14 @@ def _times(left: Type, right: Type) -> Type | None:
     match (low, high):
         case (t.Date(), t.Date()):
             return t.Date(wide=True)
-        case (t.DateTime64(p1, zone), t.DateTime64(p2, _)):
-            return t.DateTime64(max(p1, p2), zone)
+        case (t.Date(wide=True), t.DateTime()):
+            return t.DateTime64(0)
+        case (t.Date(), _):
+            return None if zone_of(high) else high
+        case (t.DateTime(), t.DateTime()):
+            return left
+        case (t.DateTime64(p1, _), t.DateTime64(p2, _)):
+            return right if p2 > p1 else left
         case _:
             return high
 
@@ -114,6 +123,14 @@ def _nested(left: Type, right: Type) -> Type | None:
             return t.Tuple(tuple(zip(names, given, strict=True))) if len(given) == len(parts) else None
         case _:
             return None
+
+
+def same_digits(one: Type, other: Type) -> bool:
+    """Whether ClickHouse takes one type for the other: Decimals of one scale and width each keep their precision."""
+    if not isinstance(one, t.Decimal) or not isinstance(other, t.Decimal):
+        return one == other
+    narrow, wide = sorted((one.precision, other.precision))
+    return one.scale == other.scale and not any(narrow <= size < wide for size in (9, 18, 38))
 
 
 def arithmetic(operator: str, left: Type, right: Type) -> Type | None:

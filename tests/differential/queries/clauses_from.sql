@@ -75,3 +75,8 @@ SELECT * FROM generate_series(10, 1);
 SELECT * FROM generate_series(1 + 1, 2 * 3, 2);
 SELECT v.id FROM view(SELECT id FROM t) AS v ORDER BY v.id LIMIT 1;
 SELECT one.dummy FROM system.one;
+SELECT k, x.k, y.k, v, w FROM (SELECT i32 AS k, id AS v FROM t) AS x INNER JOIN (SELECT dec AS k, b AS w FROM t) AS y USING (k) ORDER BY k, v, w;
+SELECT k, x.k, y.k, v, w FROM (SELECT dec AS k, id AS v FROM t) AS x FULL JOIN (SELECT i32 AS k, b AS w FROM t) AS y USING (k) ORDER BY k, v, w, y.k;
+SELECT id, e, toTypeName(e), toTypeName([(1, e)]) FROM t ARRAY JOIN m AS e ORDER BY id, e.keys;
+SELECT NULL IN (1, 7, NULL) AS a, NULL NOT IN (1, 2) AS b, NULL IN ('a') AS c, if(NULL IN (1), 1, 2) AS d, NOT NULL AS e, not(NULL) AS f FROM t WHERE id = 1;
+SELECT count(), countIf(NOT (NULL IN (1))), countIf(NULL IN (1)) FROM t WHERE NULL IN (1, 2) OR id = 1 OR NOT (NULL) OR (NULL NOT IN (1));

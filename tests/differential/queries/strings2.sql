@@ -58,3 +58,19 @@ SELECT base64Decode(s) FROM t;
 SELECT base64URLDecode('Y');
 SELECT encodeXMLComponent('<a b="c">&\''), encodeXMLComponent(s), char(104, 101), hex(char(256)), hex(char(-1)), hex(char(u8, 65)), hex(char(ni)), ascii(s), ascii('é'), ascii(''), ascii(ns), isValidUTF8(s), isValidUTF8(unhex('ff')), isASCII(s), isASCII('a\nb\0'), isASCII(unhex('ff')), basename('/a/b.c'), basename('a\\b'), basename('/a/'), basename('a/b\nc/d'), basename(url), firstLine('a\nb'), firstLine('a\r\nb'), firstLine('\na'), firstLine(s) FROM t;
 SELECT appendTrailingCharIfAbsent(s, 'd'), appendTrailingCharIfAbsent('', 'b'), appendTrailingCharIfAbsent(ns, '/'), toStringCutToZero('a\0b'), toStringCutToZero(s), editDistance(s, 'Hallo'), editDistance('été', 'ete'), editDistanceUTF8('été', 'ete'), levenshteinDistance('kitten', 'sitting'), editDistance(s, ns), isValidUTF8(ns) FROM t;
+-- LIKE with odd escapes, ILIKE with letters of several cases.
+SELECT 'a\\xb' LIKE 'a\\xb' AS a, 'axb' LIKE 'a\\xb' AS b, 'a%b' LIKE 'a\\%b' AS c, 'a\\b' LIKE 'a\\\\b' AS d, 'ab\\' LIKE 'ab\\\\' AS e, 'a\nb' LIKE 'a%b' AS f, 'a\nb' LIKE 'a_b' AS g, 'aéb' LIKE 'a_b' AS h, 'axb' LIKE 'a.b' AS i, '' LIKE '' AS j, '' LIKE '%' AS k, 'a\\xb' ILIKE 'A\\XB' AS l, 'a\\%b' LIKE 'a\\\\%b' AS m, '\\' LIKE '\\\\' AS n, 'a' NOT LIKE 'a\\b' AS o;
+SELECT 'ab\\' LIKE 'ab\\';
+SELECT s LIKE concat('a', '%') AS a, s LIKE 'a,b,%' AS b, s NOT ILIKE 'HELLO%' AS c, notILike(s, 'H_llo%') AS d FROM t;
+SELECT a, a ILIKE 'k', a ILIKE 's', a ILIKE 'i', a ILIKE 'ß', a ILIKE 'σ', a ILIKE 'å', a ILIKE 'ǆ', a ILIKE 'μ', a ILIKE 'ω', a ILIKE 'ς', a ILIKE '_ς', a ILIKE 'İ', a ILIKE 'θ', a ILIKE '_', a ILIKE 'i%', a ILIKE '%İ%', a ILIKE 'k_', a ILIKE 'ασ', a ILIKE '%ς%', a ILIKE '%ασ%', a ILIKE '%Σ%', a ILIKE '%μ%', a ILIKE '%ω%', a ILIKE '%s%', a ILIKE 'ι', a ILIKE 'в' FROM (SELECT arrayJoin(['k', 'K', 's', 'ſ', 'i', 'I', 'İ', 'ı', 'ß', 'ẞ', 'ss', 'ς', 'σ', 'Σ', 'å', 'Å', 'Å', 'ǆ', 'ǅ', 'Ǆ', 'µ', 'μ', 'Ж', 'ω', 'Ω', 'Ω', 'ΑΣ', 'ας', 'ασ', 'θ', 'ϑ', 'ΐ', 'İx', 'Kx', 'ι', 'ᲀ']) AS a) ORDER BY a;
+-- Texts put together of others.
+SELECT format('{} {}', 'a', s) AS a, format('{1}{0}{1}', s, 'x') AS b, format('{{}}', 'a') AS c, format('a{}b', ns) AS d, format('{}', 1) AS e, format('{0}', toDate('2024-01-01')) AS f, format('x', 'a') AS g, format('{} ', 'a', 'b') AS h, format('{{ {} }}', id) AS i, concatWithSeparator('-', s, ns) AS j, concatWithSeparator('-', 'a', 1, toDate('2024-01-01')) AS k, concat_ws('x', 'a', 'b') AS l, concatWithSeparator('-', 'a') AS m FROM t;
+SELECT format('{', 'a');
+SELECT format('}', 'a');
+SELECT format('{}{0}', 'a');
+SELECT format('{1}', 'a');
+SELECT format('{a}', 'a');
+SELECT format('{{{}}}', 'a');
+SELECT concatWithSeparator(s, 'a', 'b') FROM t;
+SELECT initcap('hello wORLD a1b é été x-y_z 1abc') AS a, initcap(s) AS b, initcap(ns) AS c, initcap('') AS d, unbin('01100001') AS e, unbin('1') AS f, unbin('') AS g, hex(unbin('101100001')) AS h, hex(unbin('01100')) AS i FROM t;
+SELECT 'aſ' ILIKE 'as' AS a, 'aſ' ILIKE 'as%' AS b, 'aſ' ILIKE '_s' AS c, 'ſa' ILIKE 's%' AS d, 'aſ' ILIKE '%s' AS e, 'aſ' ILIKE 'a%s' AS f, 'ſeſame' ILIKE 'sesame' AS g, 'aſb' ILIKE '%s_' AS h, 'abſ' ILIKE '_bs' AS i, 'ς' ILIKE 'σ%' AS j, 'ας' ILIKE '_σ' AS k, 'aK' ILIKE 'ak' AS l, 'akK' ILIKE 'akk%' AS m, 'ΟΔΟΣ' ILIKE 'οδοσ' AS n, 'ΟΔΟΣ' ILIKE 'οδος' AS o, 'İstanbul' ILIKE 'i%' AS p, 'İstanbul' ILIKE 'ist%' AS q;

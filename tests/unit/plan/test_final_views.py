@@ -9,10 +9,13 @@ from penstock.plan.plan import Live, Plan, PlanOptions, make_plan
 
 FILES = {
     "events.datasource": "SCHEMA >\n    `k` UInt8 `json:$.k`\n\nENGINE MergeTree\nENGINE_SORTING_KEY k\n",
-    "users.datasource": "SCHEMA >\n    `k` UInt8 `json:$.k`,\n    `name` String `json:$.name`,\n    `at` DateTime `json:$.at`,"
-    "\n    `n` Int32 `json:$.n`\n\nENGINE ReplacingMergeTree\nENGINE_SORTING_KEY k\nENGINE_VER at\n",
+    "users.datasource": "SCHEMA >\n"
+    "    `k` UInt8 `json:$.k`,\n    `name` String `json:$.name`,\n"
+    "    `at` DateTime `json:$.at`,\n    `n` Int32 `json:$.n`\n\nENGINE ReplacingMergeTree\n"
+    "ENGINE_SORTING_KEY k\nENGINE_VER at\n",
     "named.datasource": "SCHEMA >\n    `k` UInt8,\n    `name` String\n\nENGINE MergeTree\nENGINE_SORTING_KEY k\n",
-    "to_named.pipe": "NODE n\nSQL >\n    SELECT e.k AS k, u.name AS name FROM events AS e JOIN users AS u FINAL ON e.k = u.k\n"
+    "to_named.pipe": "NODE n\nSQL >\n    SELECT e.k AS k, u.name AS name FROM events AS e"
+    " JOIN users AS u FINAL ON e.k = u.k\n"
     "TYPE materialized\nDATASOURCE named\n",
 }
 

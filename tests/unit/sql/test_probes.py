@@ -89,6 +89,11 @@ def test_a_null_takes_the_default_of_the_call() -> None:
     assert found("accurateCastOrDefault(s, 'Int32', 7)", "Int32")[0][0] == "default"
 
 
+def test_a_null_fails_a_cast_to_what_has_none() -> None:
+    for sql in ("CAST(n, 'Int32')", "n::Int32", "accurateCast(n, 'Int32')"):
+        assert ("fails", "(`n` IS NULL)") in [(each.kind, each.bad) for each in probed(sql, "Int32").probes], sql
+
+
 def test_branches_are_probed_for_their_rows() -> None:
     case = "CASE WHEN s = 'a' THEN toInt32(s) ELSE 0 END"
     for sql in ("if(s = 'a', toInt32(s), 0)", "s = 'a' ? toInt32(s) : 0", case, case.replace("WHEN s =", "s WHEN")):

@@ -19,6 +19,7 @@ from penstock.sql.aggregates.aggregate import (
     value_inputs,
 )
 from penstock.sql.aggregates.numbers import or_default
+from penstock.sql.kept_order import holds_kept_text, is_kept_text
 from penstock.sql.value_types import value_type, value_zero
 
 
@@ -35,7 +36,8 @@ def _pair(spark: str, types: Types, argument: str, value: str) -> str:
 
 
 def _needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
-    return "a second argument that can be compared" if holds_map(types[1]) else None
+    kept = is_kept_text(types[1]) or holds_kept_text(types[1])
+    return "a second argument that can be compared" if kept or holds_map(types[1]) else None
 
 
 def _best(name: str, spark: str) -> Aggregate:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from penstock.model import types as t
 from penstock.model.types import bare, nullable
 from penstock.sql.aggregates.aggregate import Parameter, Types, holds_map
+from penstock.sql.kept_order import holds_kept_text, is_kept_text
 
 Needs = Callable[[Types, tuple[Parameter, ...]], str | None]
 MOST = 2**20
@@ -46,6 +47,13 @@ def without_null(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
 
 def comparable(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
     return "values without a Map" if any(map(holds_map, types)) else None
+
+
+def sortable(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    """What Spark sorts as ClickHouse does."""
+    if any(is_kept_text(of) or holds_kept_text(of) for of in types):
+        return "values that are no enumerations, UUIDs or IP addresses: toString(…) of them"
+    return comparable(types, parameters)
 
 
 def one_type(types: Types, parameters: tuple[Parameter, ...]) -> str | None:

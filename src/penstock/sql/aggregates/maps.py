@@ -16,6 +16,7 @@ from penstock.sql.aggregates.bits import SUM_WITH_OVERFLOW
 from penstock.sql.aggregates.listed import Traits, listed
 from penstock.sql.aggregates.numbers import PICKS, SUM
 from penstock.sql.aggregates.wrappers import map_values, read_rows
+from penstock.sql.kept_order import holds_kept_text, is_kept_text
 
 
 def _inner(types: Types) -> tuple[Type, Type]:
@@ -36,6 +37,8 @@ def _two_arrays(row: Aggregate, name: str) -> Aggregate:
         if len(types) != 2 or not all(isinstance(bare(of), t.Array) for of in types):
             return "a Map, or an array of keys and one of values"
         key, value = _inner(types)
+        if is_kept_text(key) or holds_kept_text(key):
+            return "keys that are no enumerations, UUIDs or IP addresses: toString(…) of them"
         if nullable(key) or nullable(value) or holds_map(key) or bare(value) == t.Tuple(()):
             return "keys and values that are neither Nullable nor a Map"
         kinds = (t.Int, t.Float) if row.takes == "number" else (t.Int, t.Float, t.String, t.Date, t.DateTime)

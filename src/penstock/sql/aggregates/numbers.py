@@ -20,6 +20,7 @@ from penstock.sql.aggregates.aggregate import (
     value_inputs,
 )
 from penstock.sql.aggregates.arrays import NAN, folded, folded_or_null
+from penstock.sql.kept_order import holds_kept_text, is_kept_text, order_key
 from penstock.sql.value_types import value_type, value_zero
 
 UINT64 = t.Int(64, signed=False)
@@ -196,7 +197,7 @@ AVG = Aggregate(
 
 
 def _comparable(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
-    return "a value that can be compared" if holds_map(types[0]) else None
+    return "a value that can be compared" if holds_map(types[0]) or holds_kept_text(types[0]) else None
 
 
 def _pick(name: str, spark: str, gather: str) -> Aggregate:
@@ -207,9 +208,15 @@ def _pick(name: str, spark: str, gather: str) -> Aggregate:
             # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
             numbers = f"if(isnan({sql}), NULL, {sql})"
             return f"coalesce(max({numbers}){over}, max({sql}){over})"
+        if not name.startswith("any") and is_kept_text(types[0]):
+            value = sql.removeprefix("DISTINCT ")
+            return f"{name}_by({value}, {order_key(types[0], value)}){over}"
         return spark.format(sql) + over
 
     def chosen(rows: State) -> str:
+        if not name.startswith("any") and is_kept_text(rows.types[0]):
+            pairs = f"transform({rows.sql}, ` y` -> struct({order_key(rows.types[0], '` y`')} AS k, ` y` AS v))"
+            return f"(array_{name}({pairs})).v"
         if name == "max" and isinstance(bare(rows.types[0]), t.Float):
             numbers = "array_max(filter(` v`, ` x` -> NOT isnan(` x`)))"
             return f"transform(array({rows.sql}), ` v` -> coalesce({numbers}, array_max(` v`)))[0]"

@@ -10,7 +10,7 @@ from penstock.model import types as t
 from penstock.model.types import Type, bare
 from penstock.sql.aggregates.aggregate import Parameter, State, Types, nullable_like
 from penstock.sql.aggregates.arrays import bound
-from penstock.sql.aggregates.kinds import MOST, Needs, both, comparable, numbers, sizes
+from penstock.sql.aggregates.kinds import MOST, Needs, both, numbers, sizes, sortable
 from penstock.sql.aggregates.listed import Traits, listed
 from penstock.sql.aggregates.numbers import or_default, sum_type
 from penstock.sql.value_types import text_literal, value_type
@@ -87,7 +87,7 @@ TEXTS = (
         (1, 1),
         _array,
         lambda state: f"slice(array_sort({state.sql}), 1, {_limit(state)})",
-        Traits(both(sizes, comparable), (1, 1)),
+        Traits(both(sizes, sortable), (1, 1)),
     ),
     listed(
         "groupConcat",

@@ -37,7 +37,9 @@ def _numbers(value: Typed) -> Type:
     """The type of elements that are numbers and never NULL."""
     of = element_type(value)
     if t.nullable(of):
-        raise BadArguments(f"elements of {of} cannot be added", "arrayFilter(x -> x IS NOT NULL, …), then assumeNotNull")
+        raise BadArguments(
+            f"elements of {of} cannot be added", "arrayFilter(x -> x IS NOT NULL, …), then assumeNotNull"
+        )
     array_sum_type(t.bare(of))
     return t.bare(of)
 
@@ -52,6 +54,8 @@ def _sum(values: Sequence[Typed]) -> Typed:
 
 def _average(values: Sequence[Typed]) -> Typed:
     of = _numbers(values[0])
+    if isinstance(of, t.Decimal):
+        raise BadArguments("`arrayAvg` of decimals is not supported", "CAST(… AS Array(Float64))")
     array = as_spark(values[0], "ARRAY<INT>") if isinstance(of, t.Bool) else values[0].sql
     total = f"aggregate({array}, 0D, (` a`, ` x`) -> ` a` + CAST(` x` AS DOUBLE))"
     return typed(f"if(size({array}) = 0, 0D, {total} / size({array}))", FLOAT64)
@@ -107,13 +111,14 @@ def _difference(values: Sequence[Typed]) -> Typed:
     assert result is not None
     spark = value_type(result)
 
+    whole = isinstance(of, t.Int) and of.bits == 64
+    wide = "DECIMAL(38,0)" if whole else spark
+
     def formula(a: str) -> str:
-        wide = spark if spark in ("DOUBLE", "INT") else "DECIMAL(38,0)" if isinstance(of, t.Int) else spark
-        one, before = f"CAST(` x` AS {wide})", f"CAST(try_element_at({a}, ` i`) AS {wide})"
-        change = f"CAST({one} - {before} AS {spark})"
-        return f"transform({a}, (` x`, ` i`) -> if(` i` = 0, CAST(0 AS {spark}), {change}))".replace(
-            f"try_element_at({a}, ` i`)", f"try_element_at({a}, nullif(` i`, 0))"
-        )
+        change = f"CAST(` x` AS {wide}) - CAST(try_element_at({a}, nullif(` i`, 0)) AS {wide})"
+        if whole:
+            change = f"pmod({change} + {2**63}, {2**64}) - {2**63}"
+        return f"transform({a}, (` x`, ` i`) -> if(` i` = 0, CAST(0 AS {spark}), CAST({change} AS {spark})))"
 
     return typed(let(values[0].sql, formula), t.Array(result))
 
@@ -233,7 +238,10 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("range", (1, 3), ("integer",), _range),
     *map(_norm, _NORMS),
     *map(_distance, _NORMS),
-    Function("LpNorm", (2, 2), ("array", "number"), lambda v: typed(_of_power(_doubles("LpNorm", v[0]), v[1]), FLOAT64)),
+    Function(
+        "LpNorm", (2, 2), ("array", "number"),
+        lambda v: typed(_of_power(_doubles("LpNorm", v[0]), v[1]), FLOAT64),
+    ),
     Function(
         "LpDistance", (3, 3), ("array", "array", "number"),
         lambda v: typed(_of_power(_gaps("LpDistance", v), v[2]), FLOAT64),

@@ -12,6 +12,7 @@ from functools import partial, reduce
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function, simple
+from penstock.sql.kept_order import HINT, holds_kept_text, is_kept_text
 from penstock.sql.let import let
 from penstock.sql.supertypes import supertype
 from penstock.sql.typed import Typed, as_spark, is_null, typed
@@ -66,6 +67,8 @@ def _extreme(name: str) -> Function:
         of = common_type(values)
         if len(values) == 1:
             return values[0]
+        if is_kept_text(of) or holds_kept_text(of):
+            raise BadArguments(f"`{name}` of {of} is not supported", HINT)
         if isinstance(t.bare(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.bare(of), t.Float):

@@ -14,7 +14,8 @@ from penstock.model.types import Type
 from penstock.sql.conversions import CAST, Mode, convert
 from penstock.sql.dates import FIRST_SECOND
 from penstock.sql.functions.function import BadArguments, Function, simple
-from penstock.sql.typed import Typed, null_if_any
+from penstock.sql.typed import Typed, is_null, null_if_any
+from penstock.sql.value_types import value_zero
 
 _PLAIN: Mapping[str, Type] = {
     **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
@@ -58,13 +59,17 @@ def _to(name: str, of: Type) -> tuple[Function, ...]:
     if name != "String":
         rows.append(Function(f"to{name}OrZero", (1, 1), ("string",), forgiving(_OR_ZERO)))
         rows.append(Function(f"to{name}OrNull", (1, 1), ("string",), forgiving(_OR_NULL)))
-        rows.append(Function(f"to{name}OrDefault", (1, 2), ("any",), _or_default(of)))
+        rows.append(Function(f"to{name}OrDefault", (1, 2), ("any",), _or_default(of), strict=False))
     return tuple(rows)
 
 
 def _or_default(of: Type) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
-        default = _converted(values[1], of, CAST).sql if len(values) > 1 else None
+        if any(map(is_null, values)):
+            raise BadArguments("a literal NULL has no default", "the default alone")
+        default = value_zero(of) if values[0].nullable else None
+        if len(values) > 1:
+            default = _converted(values[1], of, CAST).sql
         return _converted(values[0], of, Mode("zero", "refused", default=default))
 
     return build

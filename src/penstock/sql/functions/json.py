@@ -6,6 +6,7 @@ kind than asked for gives the zero value, as in ClickHouse; a path step is a key
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
@@ -14,6 +15,7 @@ from penstock.parse.lexer import InvalidSyntax
 from penstock.parse.types import parse_type
 from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
+from penstock.sql.functions.json_paths import kind, parsed, text_at
 from penstock.sql.functions.text_arguments import constant_text
 from penstock.sql.let import let
 from penstock.sql.typed import Typed, null_if_any, typed
@@ -22,100 +24,183 @@ from penstock.sql.value_types import text_literal, value_type
 _NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
-def _path(steps: Sequence[Typed]) -> str:
-    """The JSON path of literal keys and places."""
-    path = "$"
-    for step in steps:
-        match step.constant:
-            case str(key) if "'" not in key and "]" not in key:
-                path += f"['{key}']"
-            case int(place) if place > 0:
-                path += f"[{place - 1}]"
-            case _:
-                raise BadArguments("a step of a JSON path must be a text literal, or a literal place from 1")
-    return text_literal(path)
-
-
-def _parsed(value: Typed, steps: Sequence[Typed]) -> str:
-    """The value at the path as a VARIANT; NULL where the text is no JSON or has no such place."""
-    return f"try_variant_get(try_parse_json({value.sql}), {_path(steps)}, 'variant')"
-
-
-def _kind(variant: str) -> str:
-    return f"schema_of_variant({variant})"
+def of_text(value: Typed, sql: str, of: Type) -> Typed:
+    """What is read from a text: NULL where the text is, but for arrays."""
+    result = null_if_any(of, [value])
+    if not value.nullable:
+        return typed(sql, result)
+    if result == of and not isinstance(of, t.Nullable):
+        raise BadArguments(f"a JSON text that may be NULL gives no {of}", "ifNull(json, '')")
+    return typed(f"if({value.sql} IS NULL, NULL, {sql})", result)
 
 
 def _extract(name: str, of: Type, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        sql = let(_parsed(values[0], values[1:]), formula)
-        return typed(sql, null_if_any(of, [values[0]]))
+        return of_text(values[0], let(parsed(values[0], values[1:]), formula), of)
+
+    return Function(name, (1, 16), ("string", "constant"), build)
+
+
+def _with_text(name: str, of: Type, formula: Callable[[str, str], str]) -> Function:
+    """The same with the text of the place, which has the keys in their order."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        text = text_at(values[0], values[1:])
+        whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
+        return of_text(values[0], let(parsed(values[0], values[1:]), lambda v: formula(v, whole)), of)
 
     return Function(name, (1, 16), ("string", "constant"), build)
 
 
 def _is_number(v: str) -> str:
-    return f"({_kind(v)} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {_kind(v)} LIKE 'DECIMAL%')"
+    return f"({kind(v)} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {kind(v)} LIKE 'DECIMAL%')"
+
+
+def _ordered(v: str, text: str) -> str:
+    """An object or array as ClickHouse writes it: its keys in the order of the text, which a VARIANT does not keep,
+    and numbers without a fraction of zero. `text` writes great numbers with an E, the VARIANT does not."""
+    strings = r'''("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])'''
+    shown = f"regexp_replace({text}, '{strings}', '$1$2')"
+    return f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})"
+
+
+def _ordered_text(v: str, text: str) -> str:
+    return f"if({_is_whole(v)}, {_ordered(v, text)}, {_text(v)})"
 
 
 def _text(v: str) -> str:
     """Texts as they are, other values as their JSON; '' for null and for what is not there."""
     number = as_text(typed(f"CAST(CAST({v} AS STRING) AS DOUBLE)", FLOAT64))
-    fraction = f"{_is_number(v)} AND {_kind(v)} <> 'BIGINT' AND CAST({v} AS STRING) RLIKE '[.eE]'"
+    fraction = f"{_is_number(v)} AND {kind(v)} <> 'BIGINT' AND CAST({v} AS STRING) RLIKE '[.eE]'"
     return (
-        f"CASE WHEN {v} IS NULL OR {_kind(v)} = 'VOID' THEN '' WHEN {_kind(v)} = 'STRING' THEN CAST({v} AS STRING) "
+        f"CASE WHEN {v} IS NULL OR {kind(v)} = 'VOID' THEN '' WHEN {kind(v)} = 'STRING' THEN CAST({v} AS STRING) "
         f"WHEN {fraction} THEN {number} ELSE to_json({v}) END"
     )
 
 
-def _integer(low: int, high: int, spark: str) -> Callable[[str], str]:
+def _integer(low: int, high: int, spark: str, otherwise: str = "0") -> Callable[[str], str]:
     """Numbers without their fraction, and texts that are numbers."""
 
     def formula(v: str) -> str:
         shown = f"CAST({v} AS STRING)"
         number = f"try_cast({shown} AS DECIMAL(38,10))"
         whole = f"if({number} < 0, ceil({number}), floor({number}))"
-        given = f"({_is_number(v)} OR ({_kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
-        return f"if({given} AND {whole} BETWEEN {low} AND {high}, CAST({whole} AS {spark}), CAST(0 AS {spark}))"
+        given = f"({_is_number(v)} OR ({kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
+        fits = f"{given} AND {whole} BETWEEN {low} AND {high}"
+        return f"if({fits}, CAST({whole} AS {spark}), CAST({otherwise} AS {spark}))"
 
     return formula
 
 
 def _float(v: str) -> str:
     shown = f"CAST({v} AS STRING)"
-    given = f"({_is_number(v)} OR ({_kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
+    given = f"({_is_number(v)} OR ({kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
     return f"if({given}, CAST({shown} AS DOUBLE), 0D)"
 
 
+def _float_or_null(v: str) -> str:
+    shown = f"CAST({v} AS STRING)"
+    given = f"({_is_number(v)} OR ({kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
+    return f"if({given}, CAST({shown} AS DOUBLE), NULL)"
+
+
 def _bool(v: str) -> str:
-    number = f"({_kind(v)} = 'BIGINT' AND CAST({v} AS STRING) <> '0')"
-    return f"CAST(coalesce({number} OR ({_kind(v)} = 'BOOLEAN' AND CAST({v} AS STRING) = 'true'), false) AS INT)"
+    number = f"({kind(v)} = 'BIGINT' AND CAST({v} AS STRING) <> '0')"
+    return f"CAST(coalesce({number} OR ({kind(v)} = 'BOOLEAN' AND CAST({v} AS STRING) = 'true'), false) AS INT)"
 
 
-def _raw(v: str) -> str:
-    return f"coalesce(if({_kind(v)} = 'VOID', 'null', to_json({v})), '')"
+def _is_whole(v: str) -> str:
+    return f"({kind(v)} LIKE 'OBJECT%' OR {kind(v)} LIKE 'ARRAY%')"
 
 
-def _raw_array(v: str) -> str:
+def _alone(v: str) -> str:
+    """A text, number, boolean or null as JSON."""
+    return f"regexp_replace(to_json({v}), '^(-?[0-9]+)[.]0$', '$1')"
+
+
+def _raw(v: str, text: str) -> str:
+    shown = f"if({_is_whole(v)}, {_ordered(v, text)}, {_alone(v)})"
+    return f"coalesce(if({kind(v)} = 'VOID', 'null', {shown}), '')"
+
+
+def _raw_array(v: str, text: str) -> str:
     elements = f"coalesce(try_cast({v} AS ARRAY<VARIANT>), array())"
-    return f"transform({elements}, ` e` -> to_json(` e`))"
+    of_element = f"get_json_object({text}, concat('$[', ` i`, ']'))"
+    shown = f"if({_is_whole('` e`')}, {_ordered('` e`', of_element)}, {_alone('` e`')})"
+    return f"transform({elements}, (` e`, ` i`) -> {shown})"
 
 
 def _length(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
         members = f"coalesce(size(try_cast({v} AS MAP<STRING, VARIANT>)), 0)"
-        of_object = f"if({_kind(v)} LIKE 'OBJECT%', {members}, 0)"
-        return f"if({_kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), {of_object})"
+        of_object = f"if({kind(v)} LIKE 'OBJECT%', {members}, 0)"
+        return f"if({kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), {of_object})"
 
-    return Typed(let(_parsed(values[0], values[1:]), formula), null_if_any(UINT64, [values[0]]), "INT")
+    sql = let(parsed(values[0], values[1:]), formula)
+    sql = f"if({values[0].sql} IS NULL, NULL, {sql})" if values[0].nullable else sql
+    return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
 
 
 def _has(values: Sequence[Typed]) -> Typed:
-    return Typed(f"({_parsed(values[0], values[1:])} IS NOT NULL)", UINT8, "BOOLEAN")
+    found = f"({parsed(values[0], values[1:])} IS NOT NULL)"
+    found = f"if({values[0].sql} IS NULL, NULL, {found})" if values[0].nullable else found
+    return Typed(found, null_if_any(UINT8, [values[0]]), "BOOLEAN")
+
+
+_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
+
+
+def _sql_json_path(value: Typed) -> str:
+    """A literal `$.key."other key"[0]` as the path of a VARIANT. Raises BadArguments for another."""
+    text = constant_text(value, "the path").strip()
+    path, place = "$", 1
+    while place < len(text) or not text.startswith("$"):
+        found = _STEP.match(text, place) if text.startswith("$") else None
+        if found is None:
+            raise BadArguments(f"the JSON path {value.sql} is not supported", "$.key, $[\"key\"] and $[0]")
+        key = found[1] or found[2] or found[3]
+        path += f"['{key}']" if key else f"[{found[4]}]"
+        place = found.end()
+    return text_literal(path)
+
+
+def _at_sql_path(values: Sequence[Typed]) -> str:
+    return f"try_variant_get(try_parse_json({values[0].sql}), {_sql_json_path(values[1])}, 'variant')"
 
 
 def _json_value(values: Sequence[Typed]) -> Typed:
-    found = f"get_json_object({values[0].sql}, {values[1].sql})"
-    return typed(f"coalesce({found}, '')", null_if_any(STRING, [values[0]]))
+    """A plain value; '' for arrays and objects."""
+
+    def formula(v: str) -> str:
+        nested = f"({kind(v)} LIKE 'ARRAY%' OR {kind(v)} LIKE 'OBJECT%')"
+        return f"CASE WHEN {kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {_text(v)} END"
+
+    return of_text(values[0], let(_at_sql_path(values), formula), STRING)
+
+
+def _json_exists(values: Sequence[Typed]) -> Typed:
+    found = f"({_at_sql_path(values)} IS NOT NULL)"
+    found = f"if({values[0].sql} IS NULL, NULL, {found})" if values[0].nullable else found
+    return Typed(found, null_if_any(UINT8, [values[0]]), "BOOLEAN")
+
+
+_END = "end of the text"
+
+
+def _is_valid(values: Sequence[Typed]) -> Typed:
+    """One value and nothing after it: Spark passes over what comes after the first value."""
+    whole = f"try_parse_json(concat('[[', {values[0].sql}, '],\"{_END}\"]'))"
+
+    def formula(v: str) -> str:
+        first, second = (f"try_variant_get({v}, '$[0][{place}]', 'variant')" for place in (0, 1))
+        one = f"{first} IS NOT NULL AND {second} IS NULL"
+        ends = f"coalesce(try_variant_get({v}, '$[1]', 'string') = '{_END}', false)"
+        infinite = f"NOT to_json({v}) LIKE '%Infinity%'"
+        return f"({one} AND {ends} AND coalesce({infinite}, true))"
+
+    sql = let(whole, formula)
+    sql = f"if({values[0].sql} IS NULL, NULL, {sql})" if values[0].nullable else sql
+    return Typed(sql, null_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
 def _formula(of: Type) -> Callable[[str], str]:
@@ -124,11 +209,15 @@ def _formula(of: Type) -> Callable[[str], str]:
         case t.String():
             return _text
         case t.Int():
-            return _integer(of.low, of.high, value_type(of))
+            return _or_truth(_integer(of.low, of.high, value_type(of)), value_type(of))
         case t.Float(64):
-            return _float
+            return _or_truth(_float, "DOUBLE")
         case t.Bool():
             return lambda v: f"({_bool(v)} <> 0)"
+        case t.Nullable(inner):
+            return formula_or_null(inner)
+        case t.LowCardinality(inner):
+            return _formula(inner)
         case t.Array(inner):
             element = _formula(inner)("` e`")
             return lambda v: f"transform(coalesce(try_cast({v} AS ARRAY<VARIANT>), array()), ` e` -> {element})"
@@ -136,36 +225,57 @@ def _formula(of: Type) -> Callable[[str], str]:
             raise BadArguments(f"`JSONExtract` of {of} is not supported", "String, integers, Float64, Bool, Array")
 
 
-def _extract_as(values: Sequence[Typed]) -> Typed:
-    """JSONExtract(json, path…, 'Type')."""
+def _or_truth(number: Callable[[str], str], spark: str) -> Callable[[str], str]:
+    """JSONExtract reads true as 1 and false as 0, which JSONExtractInt does not."""
+
+    def formula(v: str) -> str:
+        truth = f"CAST(if(CAST({v} AS STRING) = 'true', 1, 0) AS {spark})"
+        return f"if(coalesce({kind(v)}, '') = 'BOOLEAN', {truth}, {number(v)})"
+
+    return formula
+
+
+def formula_or_null(of: Type) -> Callable[[str], str]:
+    """The same, NULL for what is no value of the type. Raises BadArguments for a type without one."""
+    match of:
+        case t.String():
+            return lambda v: f"if({v} IS NULL OR {kind(v)} = 'VOID', NULL, {_text(v)})"
+        case t.Int():
+            return _or_truth(_integer(of.low, of.high, value_type(of), "NULL"), value_type(of))
+        case t.Float(64):
+            return _or_truth(_float_or_null, "DOUBLE")
+        case _:
+            raise BadArguments(f"JSON values as {of} are not supported here", "String, integers, Float64")
+
+
+def type_argument(values: Sequence[Typed]) -> Type:
+    """The type that the last argument names. Raises BadArguments where it is none."""
     try:
-        of = parse_type(constant_text(values[-1], "the type"))
+        return parse_type(constant_text(values[-1], "the type"))
     except InvalidSyntax as error:
         raise BadArguments(str(error), error.hint) from error
-    sql = let(_parsed(values[0], values[1:-1]), _formula(of))
-    return typed(sql, null_if_any(of, [values[0]]))
+
+
+def _extract_as(values: Sequence[Typed]) -> Typed:
+    """JSONExtract(json, path…, 'Type')."""
+    of = type_argument(values)
+    return of_text(values[0], let(parsed(values[0], values[1:-1]), _formula(of)), of)
 
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("JSONExtract", (2, 16), ("string", "constant"), _extract_as),
-    _extract("JSONExtractString", STRING, _text),
+    _with_text("JSONExtractString", STRING, _ordered_text),
     _extract("JSONExtractInt", INT64, _integer(-(2**63), 2**63 - 1, "BIGINT")),
     _extract("JSONExtractUInt", UINT64, _integer(0, 2**64 - 1, "DECIMAL(20,0)")),
     _extract("JSONExtractFloat", FLOAT64, _float),
     _extract("JSONExtractBool", UINT8, _bool),
-    _extract("JSONExtractRaw", STRING, _raw),
-    _extract("JSONExtractArrayRaw", t.Array(STRING), _raw_array),
+    _with_text("JSONExtractRaw", STRING, _raw),
+    _with_text("JSONExtractArrayRaw", t.Array(STRING), _raw_array),
     Function("JSONLength", (1, 16), ("string", "constant"), _length),
     Function("JSONHas", (2, 16), ("string", "constant"), _has),
     Function("JSON_VALUE", (2, 2), ("string", "constant"), _json_value),
-    Function(
-        "isValidJSON",
-        (1, 1),
-        ("string",),
-        lambda v: Typed(f"(try_parse_json({v[0].sql}) IS NOT NULL)", UINT8, "BOOLEAN"),
-    ),
+    Function("JSON_EXISTS", (2, 2), ("string", "constant"), _json_exists),
+    Function("isValidJSON", (1, 1), ("string",), _is_valid),
 )
-ALIASES = {
-    f"simpleJSONExtract{kind}": f"JSONExtract{kind}" for kind in ("String", "Int", "UInt", "Float", "Bool", "Raw")
-}
+ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

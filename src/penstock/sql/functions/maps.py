@@ -21,8 +21,8 @@ _TWO_64 = 2**64
 
 
 def _make_map(values: Sequence[Typed]) -> Typed:
-    if not values:
-        raise BadArguments("`map` without a pair has no type", "CAST(map(), 'Map(String, String)')")
+    if len(values) < 2:
+        raise BadArguments("`map` without a pair has no type", "mapFromArrays of empty arrays with a type")
     keys, items = values[::2], values[1::2]
     key, item = supertype([value.type for value in keys]), supertype([value.type for value in items])
     if len(keys) != len(items) or key is None or item is None:

@@ -20,7 +20,7 @@ from penstock.sql.typed import Typed, typed
 _ENDS = ("", "OrNull", "OrZero")
 
 
-def _settled(value: Typed, found: str, of: t.DateTime | t.DateTime64, end: str) -> Typed:
+def settled(value: Typed, found: str, of: t.DateTime | t.DateTime64, end: str) -> Typed:
     """What a text becomes that is no time."""
     if end == "OrNull":
         return typed(found, t.Nullable(of))
@@ -48,7 +48,7 @@ def _datetime(name: str, american: str, end: str) -> Function:
         of = t.DateTime(_zone(values, 1))
         found = best_effort(_text(values[0]), american, "", zone_of(of))
         seconds = within(f"date_trunc('SECOND', {found})", FIRST_SECOND, LAST_SECOND, nullable=True)
-        return _settled(values[0], seconds, of, end)
+        return settled(values[0], seconds, of, end)
 
     return Function(name, (1, 2), ("string", "constant"), build, exact=False)
 
@@ -60,7 +60,7 @@ def _datetime64(name: str, american: str, end: str) -> Function:
             raise BadArguments("the precision must be a literal from 0 to 6")
         of = t.DateTime64(precision, _zone(values, 2))
         found = best_effort(_text(values[0]), american, "fractions", zone_of(of))
-        return _settled(values[0], cut(found, precision), of, end)
+        return settled(values[0], cut(found, precision), of, end)
 
     return Function(name, (1, 3), ("string", "constant"), build, exact=False)
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.sql.block import Block, Key, LimitBy
-from penstock.sql.ordering import key_values, sort_keys
-from penstock.sql.positions import at_position
+from penstock.sql.ordering import check_hashable, key_values, sort_keys
+from penstock.sql.positions import as_key, at_position
 from penstock.sql.problems import refused
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed
@@ -43,7 +43,7 @@ def _keys(block: Block, node: exp.Expr) -> list[Key]:
     tr = block.translator.tracing()
     found = []
     for value in key_values(tr, node, at_position(block, node.this)):
-        given = _no_literal(value)
+        given = replace(value, sql=as_key(value))
         found.append(Key(given, node, tuple(sort_keys(given, node)), tr.trace.windows > 0))
         _check_distinct(block, node, given, tr)
     return found
@@ -58,11 +58,6 @@ def _check_distinct(block: Block, node: exp.Expr, value: Typed, tr: Translator) 
     if block.grouped or tr.trace.windows or not made_of <= shown:
         message = "DISTINCT is ordered by what is selected only"
         raise refused(block.environment.text, node, "unsupported-clause", message, "select the key, or use GROUP BY")
-
-
-def _no_literal(value: Typed) -> Typed:
-    """Spark would read a literal number as a position."""
-    return replace(value, sql=f"CAST({value.sql} AS {value.spark})") if value.constant is not None else value
 
 
 def limit_by(block: Block) -> Block:
@@ -84,7 +79,9 @@ def _by(block: Block, keys: list[exp.Expr]) -> tuple[str, ...]:
     shown: list[str] = []
     for key in keys:
         with block.environment.report.collecting():
-            shown.append(_no_literal(block.translator.tracing().translate(at_position(block, key))).sql)
+            value = block.translator.tracing().translate(at_position(block, key))
+            check_hashable(block.translator, key, value)
+            shown.append(as_key(value))
     return tuple(shown)
 
 

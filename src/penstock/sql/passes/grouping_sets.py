@@ -14,7 +14,8 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.sql.block import Block
 from penstock.sql.grouping import lacks
-from penstock.sql.positions import at_position
+from penstock.sql.ordering import check_hashable
+from penstock.sql.positions import at_position, is_literal
 from penstock.sql.problems import Refused, refused
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import value_zero
@@ -75,7 +76,8 @@ def _key(block: Block, node: exp.Expr, keys: dict[str, Typed]) -> str:
     if isinstance(node, (*_SETS, exp.Tuple)):
         raise _refused(block, node, "a list of keys in the list of keys")
     value = block.translator.at("filter").tracing().translate(at_position(block, node))
-    if value.constant is not None or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
+    check_hashable(block.translator, node, value)
+    if is_literal(value) or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
         raise _refused(block, node, f"a literal, or a key of {value.type}")
     keys.setdefault(value.sql, value)
     return value.sql

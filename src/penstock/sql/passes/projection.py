@@ -12,12 +12,15 @@ from sqlglot import exp
 
 from penstock.sql.block import Block, Item, Selected
 from penstock.sql.comparisons import connect
+from penstock.sql.intervals import no_interval
+from penstock.sql.ordering import check_hashable
 from penstock.sql.passes.grouping_sets import grouping_sets, shape_of
-from penstock.sql.positions import at_position
+from penstock.sql.positions import as_key, at_position
 from penstock.sql.problems import refused
+from penstock.sql.supertypes import same_digits
 from penstock.sql.translator import Translator
 from penstock.sql.tree import call_name
-from penstock.sql.typed import Typed, condition, is_null
+from penstock.sql.typed import NOTHING, Typed, condition, integer, is_null
 
 
 def where(block: Block) -> Block:
@@ -49,14 +52,15 @@ def group(block: Block) -> Block:
         with block.environment.report.collecting():
             return grouping_sets(block, shape)
         return block
-    keys: list[str] = []
+    keys: list[Typed] = []
     for node in clause.expressions:
         for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
             with block.environment.report.collecting():
                 value = block.translator.at("filter").tracing().translate(at_position(block, part))
-                keys.append(_key(value))
+                check_hashable(block.translator, part, value)
+                keys.append(value)
     # One group of all rows, and none of no rows.
-    return _with_keys(block, keys if clause.expressions != [exp.Tuple()] else ["CAST(1 AS INT)"])
+    return _with_keys(block, keys if clause.expressions != [exp.Tuple()] else [integer(1)])
 
 
 def _grouped_by_all(block: Block) -> Block:
@@ -67,18 +71,15 @@ def _grouped_by_all(block: Block) -> Block:
             tr = block.translator.tracing()
             value = tr.translate(selected.node)
             if not tr.trace.aggregates:
-                keys.append(_key(value))
+                check_hashable(tr, selected.node, value)
+                keys.append(value)
     return _with_keys(block, keys)
 
 
-def _with_keys(block: Block, keys: list[str]) -> Block:
-    translator = replace(block.translator, keys=frozenset(keys))
+def _with_keys(block: Block, values: list[Typed]) -> Block:
+    keys = [as_key(value) for value in values]
+    translator = replace(block.translator, keys=frozenset((*keys, *(value.sql for value in values))))
     return replace(block, group=tuple(dict.fromkeys(keys)), grouped=True, translator=translator)
-
-
-def _key(value: Typed) -> str:
-    """A key's text; a literal must not look like a position."""
-    return f"CAST({value.sql} AS {value.spark})" if value.constant is not None else value.sql
 
 
 def items(block: Block) -> Block:
@@ -88,9 +89,26 @@ def items(block: Block) -> Block:
         with block.environment.report.collecting():
             tr = block.translator.tracing()
             value = _item(tr, selected)
+            _check_column(block, found, selected, value)
             found.append(Item(selected.name, value, tuple(tr.trace.free)))
             aggregates += tr.trace.aggregates
     return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0)
+
+
+def _check_column(block: Block, before: list[Item], selected: Selected, value: Typed) -> None:
+    """Raises Refused for what no column of a result can be."""
+    tr, node = block.translator, selected.node
+    no_interval(tr, node, [value])
+    if value.type == NOTHING:
+        raise tr.refused(node, "wrong-argument-type", f"`{selected.name}` has no type", "CAST([], 'Array(String)')")
+    distinct = block.tree.args.get("distinct")
+    if isinstance(distinct, exp.Distinct) and not distinct.args.get("on"):
+        check_hashable(tr, node, value)
+    same = (each for each in before if each.name == selected.name)
+    other = next((each for each in same if not same_digits(each.value.type, value.type)), None)
+    if other is not None:
+        message = f"two columns are called `{selected.name}`, of {other.value.type} and {value.type}"
+        raise tr.refused(node, "duplicate-column", message, "give one of them another alias")
 
 
 def _item(tr: Translator, selected: Selected) -> Typed:
