@@ -200,7 +200,6 @@ FUNCTIONS: tuple[Function, ...] = (
 ALIASES: dict[str, str] = {
     "extractAllGroups": "extractAllGroupsVertical",
     "REGEXP_MATCHES": "match",
-    "REGEXP_EXTRACT": "regexpExtract",
     "REGEXP_REPLACE": "replaceRegexpAll",
 }
 ANY_CASE: tuple[str, ...] = ("REGEXP_REPLACE",)
