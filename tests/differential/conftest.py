@@ -25,7 +25,9 @@ def spark_session() -> Iterator[SparkSession]:
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": "3g",
+        "spark.sql.ui.retainedExecutions": "10",
+        "spark.sql.maxPlanStringLength": "16384",
         "spark.log.level": "OFF",
         "spark.sql.adaptive.enabled": "false",
     }

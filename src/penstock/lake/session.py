@@ -44,6 +44,9 @@ SPARK_CONF = {
     "spark.default.parallelism": "1",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.cleaner.periodicGC.interval": "5min",
+    # Spark keeps the plans of past queries as text for a UI that is off; some of ours are megabytes.
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.sql.maxPlanStringLength": "16384",
     "spark.log.level": "ERROR",
 }
 # A local Spark listens to nobody but its own processes.
