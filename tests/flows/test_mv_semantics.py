@@ -133,15 +133,17 @@ def test_targets_are_those_of_clickhouse(
 
 def numbered(posts: Sequence[tuple[str, list[Row]]]) -> list[tuple[str, list[Row]]]:
     """Events with an id in the order of insertion, and a sign by which each row with 1 is taken back by
-    the next of its key, as CollapsingMergeTree wants it."""
-    count, open_keys, made = 0, set(), []
+    the next of its key, with the same value: CollapsingMergeTree wants it so, and sums stay whenever it merges."""
+    count, made = 0, []
+    open_keys: dict[object, object] = {}
     for stream, rows in posts:
         batch = []
         for row in rows:
             if stream == "events":
                 count += 1
-                open_keys ^= {row["k"]}
-                row = {**row, "id": count, "sign": 1 if row["k"] in open_keys else -1}
+                sign = -1 if row["k"] in open_keys else 1
+                value = open_keys.pop(row["k"]) if sign < 0 else open_keys.setdefault(row["k"], row["n"])
+                row = {**row, "n": value, "id": count, "sign": sign}
             batch.append(row)
         made.append((stream, batch))
     return made

@@ -27,6 +27,9 @@ from penstock.model.types import String
 from penstock.sql.own_seq import with_own_seq
 from penstock.sql.placeholders import put_in
 
+_WITHOUT: set[str] = set()
+"""The SQL of views of which Spark has said that their rows are not made from one row each, as an aggregate without
+GROUP BY. It is asked once: each refusal fills the log."""
 SMALL = 50_000
 """Steps of fewer rows run in the session that is tuned for them."""
 
@@ -82,14 +85,14 @@ def _rows(session: SparkSession, view: View, step: Advance) -> DataFrame:
     keep their order; where there is no such row (or Spark does not take the SQL for it), that of the step."""
     texts = {other.placeholder: merged(other.binding) for other in view.others}
     last = f"CAST({step.seq} AS BIGINT)"
-    own = with_own_seq(view.sql, view.trigger.placeholder)
+    own = with_own_seq(view.sql, view.trigger.placeholder) if view.sql not in _WITHOUT else None
     if own is not None:
         trigger = relation(with_seq(view.trigger.binding), step.part)
         try:
             rows = session.sql(put_in(own, texts | {view.trigger.placeholder: trigger})).toDF(*view.fields, SEQ)
             return rows.selectExpr(*map(quoted, view.fields), f"least({SEQ}, {last}) AS {SEQ}")
         except AnalysisException:
-            pass
+            _WITHOUT.add(view.sql)
     trigger = relation(view.trigger.binding, step.part)
     rows = session.sql(put_in(view.sql, texts | {view.trigger.placeholder: trigger})).toDF(*view.fields)
     return rows.selectExpr(*map(quoted, view.fields), f"{last} AS {SEQ}")
