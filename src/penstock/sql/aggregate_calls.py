@@ -12,7 +12,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import bare
+from penstock.model.types import Type, bare
 from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types
 from penstock.sql.aggregates.combinators import Called, called, whole
 from penstock.sql.intervals import no_interval
@@ -193,8 +193,13 @@ def _state(tr: Translator, node: exp.Anonymous, call: Called, given: Input, test
     return Typed(call.row.state(given), of, spark_type(of))
 
 
+def _or_null(of: Type) -> Type:
+    """Arrays, maps and tuples are never NULL."""
+    return of if isinstance(bare(of), (t.Array, t.Map, t.Tuple)) else t.Nullable(bare(of))
+
+
 def _value(tr: Translator, node: exp.Anonymous, call: Called, given: Input) -> Typed:
-    types = tuple(t.Nullable(bare(of)) for of in given.types) if call.or_null else given.types
+    types = tuple(map(_or_null, given.types)) if call.or_null else given.types
     given = replace(given, types=types)
     if call.row.plain is not None:
         sql = call.row.plain(given)

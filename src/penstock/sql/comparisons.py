@@ -93,12 +93,17 @@ def _other_enum(left: Type, right: Type) -> bool:
 def _may_be_nan(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]) -> list[str]:
     """The sides that must not be NaN for Spark's answer to be ClickHouse's."""
     sides = {"<": (right,), "<=": (left, right), ">": (left,), ">=": (left, right), "=": (left,), "<>": (left,)}
-    if operator in ("=", "<>") and (left[0].constant is not None or right[0].constant is not None):
+    if operator in ("=", "<>") and (_is_number(left[0]) or _is_number(right[0])):
         return []
-    if operator in ("<=", ">=") and right[0].constant is not None:
+    if operator in ("<=", ">=") and _is_number(right[0]):
         return [left[1]] if operator == ">=" and isinstance(left[0].bare, t.Float) else []
-    found = [(side, sql) for side, sql in sides[operator] if side.constant is None]
+    found = [(side, sql) for side, sql in sides[operator] if not _is_number(side)]
     return [sql for side, sql in found if isinstance(side.bare, t.Float)]
+
+
+def _is_number(value: Typed) -> bool:
+    """Whether it is a literal that is surely not NaN."""
+    return value.constant is not None and value.constant == value.constant
 
 
 def comparable(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:

@@ -47,6 +47,10 @@ def coalesce(values: Sequence[Typed]) -> Typed:
 
 
 def _null_if(values: Sequence[Typed]) -> Typed:
+    if isinstance(values[0].bare, (t.Array, t.Map, t.Tuple)):
+        raise BadArguments(f"a {values[0].type} is never NULL")
+    if any(map(is_null, values)):  # nothing is equal to NULL
+        return Typed(values[0].sql, t.Nullable(values[0].bare), values[0].spark)
     of = common_type(values)
     a, b = (_as(value, of) for value in values)
     first = values[0]
@@ -91,7 +95,7 @@ def _float_extreme(name: str, left: str, right: str) -> str:
 FUNCTIONS: tuple[Function, ...] = (
     Function("coalesce", (1, MANY), ("any",), coalesce, strict=False),
     Function("ifNull", (2, 2), ("any",), coalesce, strict=False),
-    Function("nullIf", (2, 2), ("any",), _null_if),
+    Function("nullIf", (2, 2), ("any",), _null_if, strict=False),
     Function("assumeNotNull", (1, 1), ("any",), _assume_not_null),
     Function("isNull", (1, 1), ("any",), lambda v: Typed(f"({v[0].sql} IS NULL)", UINT8, "BOOLEAN"), strict=False),
     Function(
