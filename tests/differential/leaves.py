@@ -162,6 +162,7 @@ UNSTABLE = frozenset(
         "last_value",
         "groupConcat",
         "argMin",
+        "boundingRatio",
         "argMax",
         "topK",
         "nowInBlock",

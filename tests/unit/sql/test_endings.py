@@ -72,7 +72,7 @@ REFUSED = {
         "ROLLUP, CUBE and GROUPING SETS do not support a list of keys in the list of keys"
     ),
     "SELECT count() FROM flights GROUP BY 'x', day WITH CUBE": (
-        "ROLLUP, CUBE and GROUPING SETS do not support a literal, or a key of String"
+        "ROLLUP, CUBE and GROUPING SETS do not support a constant, or a key of String"
     ),
     "SELECT count() OVER () FROM flights GROUP BY day WITH ROLLUP HAVING count() > 1": (
         "HAVING beside window functions and grouping sets is not supported"

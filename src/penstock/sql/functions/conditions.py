@@ -47,7 +47,7 @@ def coalesce(values: Sequence[Typed]) -> Typed:
 
 
 def _null_if(values: Sequence[Typed]) -> Typed:
-    if isinstance(values[0].bare, (t.Array, t.Map, t.Tuple)):
+    if isinstance(values[0].bare, (t.Array, t.Map, t.Tuple)) and not is_null(values[0]):
         raise BadArguments(f"a {values[0].type} is never NULL")
     if any(map(is_null, values)):  # nothing is equal to NULL
         return Typed(values[0].sql, t.Nullable(values[0].bare), values[0].spark)

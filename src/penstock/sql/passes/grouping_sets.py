@@ -75,10 +75,11 @@ def grouping_sets(block: Block, shape: Shape) -> Block:
 def _key(block: Block, node: exp.Expr, keys: dict[str, Typed]) -> str:
     if isinstance(node, (*_SETS, exp.Tuple)):
         raise _refused(block, node, "a list of keys in the list of keys")
-    value = block.translator.at("filter").tracing().translate(at_position(block, node))
+    tr = block.translator.at("filter").tracing()
+    value = tr.translate(at_position(block, node))
     check_hashable(block.translator, node, value)
-    if is_literal(value) or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
-        raise _refused(block, node, f"a literal, or a key of {value.type}")
+    if is_literal(value) or not tr.trace.free or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
+        raise _refused(block, node, f"a constant, or a key of {value.type}")
     keys.setdefault(value.sql, value)
     return value.sql
 
