@@ -29,7 +29,7 @@ def using(random: Random) -> str:
 
 def filled(random: Random) -> str:
     key, bounds = random.choice(FILLS)
-    other = random.choice(KEYS)
+    other = random.choice([each for each in KEYS if each != key])  # of the key itself ClickHouse makes the key
     down = f"SELECT {key} AS k, max({other}) AS v FROM t GROUP BY k ORDER BY k DESC WITH FILL"
     up = f"SELECT {key} AS k, max({other}) AS v FROM t GROUP BY k ORDER BY k WITH FILL {bounds}"
     ending = random.choice(("", " INTERPOLATE (v)", " LIMIT 5"))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
+from penstock.model import types as t
 from penstock.sql.block import Block
 from penstock.sql.comparisons import comparable, connect
 from penstock.sql.join_keys import Condition
@@ -116,7 +117,8 @@ def _swapped(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
 
 def _check_common(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
     """One column stands for both: of their common type."""
-    if supertype([value.type for value in pair]) is None:
+    kinds = {type(value.bare) for value in pair}
+    if supertype([value.type for value in pair]) is None or kinds == {t.Bool, t.Decimal}:
         message = f"USING (`{name}`) of {pair[0].type} and {pair[1].type}: there is no common type"
         raise tr.refused(node, "no-common-type", message, "ON … = …")
 

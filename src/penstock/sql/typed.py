@@ -85,7 +85,9 @@ def as_spark(value: Typed, spark: str) -> str:
 
 def condition(value: Typed) -> str:
     """A value as a Spark boolean: a number is true where it is not 0."""
-    if value.spark == "BOOLEAN" or is_null(value):
+    if is_null(value):
+        return "CAST(NULL AS BOOLEAN)"
+    if value.spark == "BOOLEAN":
         return value.sql
     return f"({value.sql} <> 0)"
 

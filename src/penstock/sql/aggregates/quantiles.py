@@ -145,7 +145,9 @@ def _one(family: Family, state: State, of: str) -> str:
 
 def _several(family: Family, state: State, of: str) -> str:
     levels = _levels(state.parameters, family.skipped)
-    default = _default(family, state.types)
+    # ClickHouse fills the array of those that give one of the values with zeros, also of floats.
+    picks = family.result is _same
+    default = value_zero(_same(state.types)) if picks else _default(family, state.types)
     read = ", ".join(f"if(size(` v`) = 0, {default}, CAST({family.read(each)} AS {of}))" for each in levels)
     return bound(_sorted_values(family, state), lambda _: f"array({read})")
 
