@@ -118,7 +118,7 @@ def _swapped(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
 def _check_common(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
     """One column stands for both: of their common type."""
     kinds = {type(value.bare) for value in pair}
-    if supertype([value.type for value in pair]) is None or kinds == {t.Bool, t.Decimal}:
+    if supertype([value.type for value in pair]) is None or (t.Bool in kinds and len(kinds) > 1):
         message = f"USING (`{name}`) of {pair[0].type} and {pair[1].type}: there is no common type"
         raise tr.refused(node, "no-common-type", message, "ON … = …")
 
