@@ -1,0 +1,14 @@
+-- Differences that made-up queries found, each as small as it got; both engines answer alike since.
+SELECT NOT (nan > 3) AS a, nan = nan AS b, 1 <= nan AS c FROM t;
+SELECT nullIf(-1, NULL) AS a, nullIf(ni, 5) AS b FROM t;
+SELECT maxOrNull([1.5, -2.5]) AS a, uniqOrNull(id) AS b FROM t;
+SELECT quantilesExact(0.9)(f) AS a FROM none;
+SELECT multiIf(u8 > 3, 1, NULL, 2, 3) AS a FROM t;
+SELECT toStartOfWeek(t3, 1) AS a, toMonday(t) AS b FROM t;
+SELECT addQuarters(d, -128) AS a FROM t;
+SELECT DISTINCT multiSearchFirstIndex(ns, ['x']) AS a FROM t;
+SELECT multiSearchAnyCaseInsensitive(s, ['HELLO', '']) AS a FROM t;
+SELECT arrayDistinct([1, NULL, 3]) AS a, JSONExtractString(js, 1) AS b FROM t;
+SELECT JSONExtractRaw('{"o": {"z": 1, "a": [2, {"y": 1e3, "b": 1.50}]}}', 'o') AS a;
+SELECT toUInt8(2) AS k, count() AS n FROM t GROUP BY k;
+SELECT 0 AS c0 FROM t UNION DISTINCT SELECT nf AS c0 FROM t;
