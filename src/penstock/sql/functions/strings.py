@@ -96,10 +96,11 @@ def _cut_to(values: Sequence[Typed], raw: Callable[[str], str], size: str, text:
     def formula(v: str, s: str, n: str) -> str:
         first = f"if({s} > 0, {s} - 1, greatest({size}({v}) + {s}, 0))"
         to_end = text(f"substring({raw(v)}, {first} + 1, greatest({size}({v}) + {n} - {first}, 0))")
-        return (
-            f"CASE WHEN {s} = 0 THEN '' WHEN {n} >= 0 THEN {text(f'substring({raw(v)}, {s}, {n})')} ELSE {to_end} END"
-        )
+        nothing = f"WHEN {s} IS NULL OR {n} IS NULL THEN NULL " if may_be_null else ""
+        counted = text(f"substring({raw(v)}, {s}, {n})")
+        return f"CASE {nothing}WHEN {s} = 0 THEN '' WHEN {n} >= 0 THEN {counted} ELSE {to_end} END"
 
+    may_be_null = values[1].nullable or values[2].nullable  # `greatest` passes over a NULL
     start, length = as_int(values[1]), as_int(values[2])
     return let(values[0].sql, lambda v: let(start, lambda s: let(length, lambda n: formula(v, s, n))))
 
@@ -124,18 +125,22 @@ def _right(values: Sequence[Typed]) -> Typed:
     if isinstance(count, int) and count >= 0:
         start = f"greatest(octet_length({values[0].sql}) - {count - 1}, 1)"
     else:
-        start = _right_start(f"octet_length({values[0].sql})", as_int(values[1]))
+        start = _right_start(f"octet_length({values[0].sql})", values[1])
     cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), {start}) AS STRING)"
     return typed(cut, null_if_any(STRING, list(values)))
 
 
 def _right_utf8(values: Sequence[Typed]) -> Typed:
-    start = _right_start(f"char_length({values[0].sql})", as_int(values[1]))
+    start = _right_start(f"char_length({values[0].sql})", values[1])
     return typed(f"substring({values[0].sql}, {start})", null_if_any(STRING, list(values)))
 
 
-def _right_start(size: str, count: str) -> str:
-    return let(count, lambda n: f"if({n} >= 0, greatest({size} - {n} + 1, 1), - greatest({n}, -2147483646) + 1)")
+def _right_start(size: str, count: Typed) -> str:
+    def formula(n: str) -> str:
+        start = f"if({n} >= 0, greatest({size} - {n} + 1, 1), - greatest({n}, -2147483646) + 1)"
+        return f"if({n} IS NULL, NULL, {start})" if count.nullable else start
+
+    return let(as_int(count), formula)
 
 
 def _replace_one(values: Sequence[Typed]) -> Typed:

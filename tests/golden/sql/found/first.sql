@@ -12,3 +12,4 @@ SELECT arrayDistinct([1, NULL, 3]) AS a, JSONExtractString(js, 1) AS b FROM t;
 SELECT JSONExtractRaw('{"o": {"z": 1, "a": [2, {"y": 1e3, "b": 1.50}]}}', 'o') AS a;
 SELECT toUInt8(2) AS k, count() AS n FROM t GROUP BY k;
 SELECT 0 AS c0 FROM t UNION DISTINCT SELECT nf AS c0 FROM t;
+SELECT leftUTF8(url, ni) AS a, rightUTF8(s, ni) AS b, left(s, ni) AS c, right(s, ni) AS d, substring(s, ni) AS e, substringUTF8(s, 1, ni) AS f, substring(s, ni, 2) AS g, right(s, i8) AS h FROM t;
