@@ -8,6 +8,7 @@ YYYYMMDD, YYYYMMDDhhmmss, seconds, milliseconds and microseconds since 1970.
 from __future__ import annotations
 
 from penstock.sql.dates import from_clock_text
+from penstock.sql.let import bind
 from penstock.sql.parameters import fresh
 
 _ISO = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?)?"
@@ -60,7 +61,7 @@ def _unnamed(text: str) -> str:
 def _bound(sql: str, letter: str, body: str) -> str:
     """`body`, in which `@` stands for `sql`, evaluated once."""
     name = fresh(letter, body + sql)
-    return f"try_element_at(transform(array({sql}), {name} -> {body.replace('@', name)}), 1)"
+    return bind(sql, name, body.replace("@", name))
 
 
 def _loose(text: str, american: str, zone: str | None) -> str:

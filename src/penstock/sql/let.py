@@ -25,4 +25,9 @@ def let(sql: str, formula: Callable[[str], str]) -> str:
     if tried.count(_NAME) <= 1 or _SUBQUERY in tried:
         return formula(sql)
     name = fresh("v", tried)
-    return f"try_element_at(transform(array({sql}), {name} -> {formula(name)}), 1)"
+    return bind(sql, name, formula(name))
+
+
+def bind(sql: str, name: str, body: str) -> str:
+    """`body`, in which `name` stands for `sql`, evaluated once."""
+    return f"try_element_at(transform(array({sql}), {name} -> {body}), 1)"

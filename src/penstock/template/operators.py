@@ -94,7 +94,6 @@ _ORDERINGS: dict[str, Callable[[Number, Number], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-COMPARISONS = ("==", "!=", "is", "is not", "in", "not in", *_ORDERINGS)
 
 
 def compare(symbol: str, left: Value, right: Value, frame: Frame, offset: int) -> bool:

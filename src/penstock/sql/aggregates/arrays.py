@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from penstock.model.types import bare
 from penstock.sql.aggregates.aggregate import Input, State, Types, value_inputs
-from penstock.sql.value_types import value_type
 
 NAN = "double('NaN')"
 
@@ -108,8 +106,3 @@ def empty_list(types: Types) -> str:
 def all_rows(state: State) -> str:
     """A state that is an array, which may be NULL over no rows."""
     return f"coalesce({state.sql}, {empty_list(state.types)})"
-
-
-def spark_of(types: Types, place: int = 0) -> str:
-    """The Spark type of an argument."""
-    return value_type(bare(types[place]))

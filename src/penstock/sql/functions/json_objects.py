@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.functions.function import STRING, UINT64, BadArguments, Function
 from penstock.sql.functions.json import formula_or_null, of_text, type_argument
 from penstock.sql.functions.json_paths import kind, parsed, text_at
-from penstock.sql.let import let
+from penstock.sql.let import bind, let
 from penstock.sql.typed import Typed, typed
 from penstock.sql.value_types import value_type
 
@@ -54,7 +54,7 @@ def _pairs(values: Sequence[Typed]) -> Typed:
     keys = _object_keys(values[0], values[1:-1])
     made = f"transform({keys}, ` k` -> struct(` k` AS `_1`, {value} AS `_2`))"
     kept = f"filter({made}, ` p` -> ` p`.`_2` IS NOT NULL)"
-    whole = f"try_element_at(transform(array({members}), ` m` -> {kept}), 1)"
+    whole = bind(members, "` m`", kept)
     return typed(f"CAST(coalesce({whole}, array()) AS {value_type(result)})", result)
 
 
