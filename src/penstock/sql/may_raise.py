@@ -83,10 +83,11 @@ def _is_pattern(word: str, token: Token) -> bool:
     strange = (
         r"\)[*+{]|\[\^?[\]\[]|\[[^\]]*\[|&&|\\[A-Za-ce-rt-vx-z0]|\(\?(?![si]?:|s\))|\{(?![0-9]+(,[0-9]*)?\})|[*+?}]\+"
     )
-    if re.search(strange, token.text):
+    pattern = token.text.replace(r"\z", "$")
+    if re.search(strange, pattern):
         return False
     try:
-        re.compile(token.text)
+        re.compile(pattern)
     except re.error:
         return False
     return True

@@ -46,11 +46,9 @@ def faults_of(value: Typed, to: Type, mode: Mode) -> Faults | None:
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
-def faults_of_parsing(value: Typed, strict: Typed, mode: Mode) -> Faults | None:
-    """Of parseDateTimeBestEffort and its kin, whose SQL is NULL for a text that is no time, or fails."""
-    if mode.failure == "zero":
-        return None
-    bad = f"{value.sql} IS NOT NULL AND {tolerant(strict.sql)} IS NULL"
+def faults_of_parsing(value: Typed, parsed: Typed, mode: Mode) -> Faults:
+    """Of parseDateTimeBestEffort and its kin: `parsed` is what the function OrNull makes of the value."""
+    bad = f"{value.sql} IS NOT NULL AND {tolerant(parsed.sql)} IS NULL"
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 

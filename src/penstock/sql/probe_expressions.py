@@ -21,7 +21,7 @@ from penstock.sql.functions import conversions, parsing
 from penstock.sql.functions.table import function_named
 from penstock.sql.handlers import HANDLERS
 from penstock.sql.may_raise import may_raise
-from penstock.sql.probe_conversions import faults_of, faults_of_parsing, mode_of
+from penstock.sql.probe_conversions import Faults, faults_of, faults_of_parsing, mode_of
 from penstock.sql.probe_found import Found, null_of
 from penstock.sql.special_forms import SPECIAL_FORMS, cast
 from penstock.sql.tokens import CALL_MARK
@@ -151,8 +151,7 @@ class Watch:
     def _converted(self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]) -> Typed:
         """What stands for a conversion: never raising where it is covered, itself where not."""
         strict, mode = converted
-        parses = (call_name(node) or "").startswith("parseDateTime")
-        found = faults_of_parsing(value, strict, mode) if parses else faults_of(value, strict.type, mode)
+        found = self._faults(tr, node, value, converted)
         faults = () if is_null(value) else found
         certain = faults == () and not _fails_for_null(value, strict, mode)
         hidden = not certain and (self.blind or bool(tr.locals))
@@ -162,6 +161,14 @@ class Watch:
         self.found.convicts(value, faults, written(node), self.guards)
         raises = bool(faults) or _fails_for_null(value, strict, mode)
         return replace(strict, sql=self.found.stand_in(tolerant(strict.sql) if raises else strict.sql))
+
+    def _faults(self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]) -> Faults | None:
+        name = call_name(node) or ""
+        if not name.startswith("parseDateTime"):
+            return faults_of(value, converted[0].type, converted[1])
+        quiet = exp.Anonymous(this=f"{name.removesuffix('OrNull').removesuffix('OrZero')}OrNull")
+        parsed = call(*_given(tr, quiet, [value], call_parts(node)[1][1:]))
+        return faults_of_parsing(value, parsed, converted[1])
 
     def _settled(self, result: Typed, parts: list[Typed]) -> Typed:
         """A choice between values that do not raise: a cast to their common type does not either."""
