@@ -21,7 +21,7 @@ from penstock.sql.let import let
 from penstock.sql.like_patterns import LETTERS, folded_letters, spark_pattern
 from penstock.sql.supertypes import supertype
 from penstock.sql.translator import Translator
-from penstock.sql.typed import NULL, Typed, as_spark, boolean, condition, is_null, null_if_any
+from penstock.sql.typed import NULL, Typed, as_spark, boolean, is_null
 from penstock.sql.value_types import text_literal, value_type
 
 OPERATORS: dict[type[exp.Expr], str] = {
@@ -185,41 +185,6 @@ def _scale(of: Type) -> int:
     return of.scale if isinstance(of, t.Decimal) else 0
 
 
-def conjunction(tr: Translator, node: exp.Expr) -> Typed:
-    left, right = tr.translate(node.this), tr.translate(node.expression)
-    return connect(tr, node, "AND" if isinstance(node, exp.And) else "OR", [left, right])
-
-
-def connect(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> Typed:
-    """Values joined by AND or OR."""
-    for value in values:
-        if not isinstance(value.bare, _NUMBERS) and not is_null(value):
-            raise tr.refused(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
-    return _logical(f"({f' {word} '.join(map(condition, values))})", values)
-
-
-def _logical(sql: str, values: list[Typed]) -> Typed:
-    """UInt8, or Bool where an operand is."""
-    of = t.Bool() if any(isinstance(value.bare, t.Bool) for value in values) else t.Int(8, signed=False)
-    return Typed(sql, null_if_any(of, values), "BOOLEAN")
-
-
-def negation(tr: Translator, node: exp.Expr) -> Typed:
-    value = tr.translate(node.this)
-    if is_null(value):
-        return NULL
-    connect(tr, node, "NOT", [value])
-    return _logical(f"(NOT {condition(value)})", [value])
-
-
-def is_test(tr: Translator, node: exp.Expr) -> Typed:
-    """`x IS NULL`; the operand after IS can only be NULL."""
-    value = tr.translate(node.this)
-    if not isinstance(node.expression, exp.Null):
-        raise tr.refused(node, "unsupported-syntax", "only IS NULL and IS NOT NULL are supported")
-    return Typed(f"({value.sql} IS NULL)", t.Int(8, signed=False), "BOOLEAN")
-
-
 def between(tr: Translator, node: exp.Expr) -> Typed:
     value = tr.translate(node.this)
     low = compare(tr, node, ">=", (value, tr.translate(node.args["low"])))
@@ -255,35 +220,3 @@ def _pattern(tr: Translator, node: exp.Expr, text: str) -> str:
     if pattern is None:
         raise tr.refused(node, "invalid-literal", "the pattern ends with a backslash", r"`\\\\` is a backslash")
     return text_literal(pattern)
-
-
-def case(tr: Translator, node: exp.Expr) -> Typed:
-    """CASE with or without an operand."""
-    from_operand = [exp.EQ(this=node.this, expression=each.this) for each in node.args["ifs"]] if node.this else []
-    tests = from_operand or [each.this for each in node.args["ifs"]]
-    values = [tr.translate(each.args["true"]) for each in node.args["ifs"]]
-    last = tr.translate(node.args["default"]) if node.args.get("default") is not None else NULL
-    return choose(tr, node, [tr.translate(test) for test in tests], [*values, last])
-
-
-def ternary(tr: Translator, node: exp.Expr) -> Typed:
-    values = [tr.translate(node.args["true"]), tr.translate(node.args["false"])]
-    return choose(tr, node, [tr.translate(node.this)], values)
-
-
-def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Typed]) -> Typed:
-    """The first value whose test is true, else the last; all of their supertype."""
-    no_interval(tr, node, values)
-    of = supertype([value.type for value in values])
-    if of is None:
-        types = ", ".join(dict.fromkeys(str(value.type) for value in values))
-        raise tr.refused(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
-    spark = value_type(of)
-    shown = [
-        f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values
-    ]
-    connect(tr, node, "if", tests)
-    if len(tests) == 1:
-        return Typed(f"if({condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
-    branches = " ".join(f"WHEN {condition(test)} THEN {sql}" for test, sql in zip(tests, shown, strict=False))
-    return Typed(f"CASE {branches} ELSE {shown[-1]} END", of, spark)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql import arithmetic, comparisons, filtered, literals, names, subqueries, windows
+from penstock.sql import arithmetic, choice, comparisons, filtered, literals, logic, names, subqueries, windows
 from penstock.sql.calls import call
 from penstock.sql.functions.arrays import element
 from penstock.sql.functions.function import BadArguments
@@ -90,15 +90,15 @@ HANDLERS: Mapping[type[exp.Expr], Handler] = {
     **dict.fromkeys(arithmetic.OPERATORS, arithmetic.binary),
     **dict.fromkeys(comparisons.OPERATORS, comparisons.comparison),
     exp.NullSafeEQ: comparisons.null_safe,
-    exp.And: comparisons.conjunction,
-    exp.Or: comparisons.conjunction,
-    exp.Not: comparisons.negation,
-    exp.Is: comparisons.is_test,
+    exp.And: logic.conjunction,
+    exp.Or: logic.conjunction,
+    exp.Not: logic.negation,
+    exp.Is: logic.is_test,
     exp.Between: comparisons.between,
     exp.Like: comparisons.like,
     exp.ILike: comparisons.like,
-    exp.Case: comparisons.case,
-    exp.If: comparisons.ternary,
+    exp.Case: choice.case,
+    exp.If: choice.ternary,
     exp.In: subqueries.membership,
     exp.Exists: subqueries.exists,
     exp.Subquery: subqueries.scalar,

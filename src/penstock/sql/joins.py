@@ -13,10 +13,11 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.block import Block
-from penstock.sql.comparisons import comparable, connect
+from penstock.sql.comparisons import comparable
 from penstock.sql.join_keys import Condition
 from penstock.sql.join_kinds import Kind, kind_of
 from penstock.sql.join_sides import after_join
+from penstock.sql.logic import connect
 from penstock.sql.scope import Relation
 from penstock.sql.supertypes import supertype
 from penstock.sql.tables import Table

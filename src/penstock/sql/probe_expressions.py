@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import bare
-from penstock.sql import arithmetic, comparisons
+from penstock.sql import arithmetic, choice, comparisons
 from penstock.sql.calls import call
 from penstock.sql.conversions import CAST, Mode, convert
 from penstock.sql.functions import conversions, parsing
@@ -106,7 +106,7 @@ class Watch:
             chosen.append(passed._under(sql).on(tr).translate(value))
             watch = passed._under(sql, "NOT ")
         chosen.append(watch.on(tr).translate(values[-1]))
-        return self._settled(comparisons.choose(tr, node, conditions, chosen), [*conditions, *chosen])
+        return self._settled(choice.choose(tr, node, conditions, chosen), [*conditions, *chosen])
 
     def _coalesce(self, tr: Translator, node: exp.Expr, arguments: list[exp.Expr]) -> Typed:
         watch, values = self, []

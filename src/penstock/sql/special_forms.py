@@ -15,7 +15,7 @@ from penstock.model import types as t
 from penstock.model.types import Type, nullable
 from penstock.parse.lexer import InvalidSyntax
 from penstock.parse.types import parse_type
-from penstock.sql import arithmetic, comparisons
+from penstock.sql import arithmetic, choice, comparisons, logic
 from penstock.sql.aggregate_calls import finalize
 from penstock.sql.arguments import Form, arguments_of, text_of
 from penstock.sql.array_reduce import array_reduce, initialize_aggregation
@@ -61,14 +61,18 @@ def _distinct(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _connective(word: str) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        return comparisons.connect(tr, node, word, tr.all(arguments_of(tr, node, 1, 64)))
+        return logic.connect(tr, node, word, tr.all(arguments_of(tr, node, 1, 64)))
 
     return form
 
 
+def _xor(tr: Translator, node: exp.Anonymous) -> Typed:
+    return logic.exclusive(tr, node, tr.all(arguments_of(tr, node, 2, 64)))
+
+
 def _not(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = arguments_of(tr, node, 1, 1)
-    return comparisons.negation(tr, exp.Not(this=argument))
+    return logic.negation(tr, exp.Not(this=argument))
 
 
 def _like(word: str) -> Form:
@@ -81,7 +85,7 @@ def _like(word: str) -> Form:
 
 def _if(tr: Translator, node: exp.Anonymous) -> Typed:
     test, yes, no = tr.all(arguments_of(tr, node, 3, 3))
-    return comparisons.choose(tr, node, [test], [yes, no])
+    return choice.choose(tr, node, [test], [yes, no])
 
 
 def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -90,7 +94,7 @@ def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
         raise tr.refused(
             node, "wrong-argument-count", "`multiIf` takes pairs of a condition and a value, and a last value"
         )
-    return comparisons.choose(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
+    return choice.choose(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
 
 
 def cast(tr: Translator, node: exp.Expr) -> Typed:
@@ -184,7 +188,7 @@ SPECIAL_FORMS: Mapping[str, Form] = {
     "modulo": _operator("%"), "intDiv": _operator("intDiv"), "mod": _operator("%"),
     "equals": _comparison("="), "notEquals": _comparison("<>"), "less": _comparison("<"), "greater": _comparison(">"),
     "lessOrEquals": _comparison("<="), "greaterOrEquals": _comparison(">="),
-    "and": _connective("AND"), "or": _connective("OR"), "not": _not,
+    "and": _connective("AND"), "or": _connective("OR"), "not": _not, "xor": _xor,
     "like": _like("LIKE"), "ilike": _like("ILIKE"), "notLike": _like("NOT LIKE"),
     "notILike": _like("NOT ILIKE"),
     "in": membership_call, "notIn": membership_call,

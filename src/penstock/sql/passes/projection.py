@@ -11,8 +11,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.sql.block import Block, Item, Selected
-from penstock.sql.comparisons import connect
 from penstock.sql.intervals import no_interval
+from penstock.sql.logic import connect
 from penstock.sql.ordering import check_hashable
 from penstock.sql.passes.grouping_sets import grouping_sets, shape_of
 from penstock.sql.positions import as_key, at_position
