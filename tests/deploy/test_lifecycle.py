@@ -163,6 +163,31 @@ def test_nothing_to_deploy(running: Running) -> None:
     assert again.plan["changes"] == []
 
 
+def test_token_lines_of_the_live_version_grant(running: Running) -> None:
+    secret = running.pipeline.tokens.create("tl", ("declared",))
+
+    def may(scope: str, name: str) -> bool:
+        token = running.pipeline.token(secret)
+        assert token is not None
+        return token.allows(scope, name)
+
+    running.deploy(project("tl"))
+    assert not may("read", "tl_answer")
+    files = project("tl")
+    lines = {
+        "pipes/tl_answer.pipe": f"TOKEN tl READ\n{files['pipes/tl_answer.pipe']}",
+        "datasources/tl.datasource": f"TOKEN tl APPEND\n{files['datasources/tl.datasource']}",
+    }
+    running.deploy(lines, promote=False)
+    assert not may("read", "tl_answer"), "nothing is granted before it is live"
+    running.promote()
+    assert may("read", "tl_answer")
+    assert may("append", "tl")
+    assert not may("read", "tl")
+    running.rollback()
+    assert not may("append", "tl")
+
+
 def test_removing_is_destructive_and_can_be_rolled_back(running: Running) -> None:
     running.deploy(project("g"))
     running.post("g", [row(1)])

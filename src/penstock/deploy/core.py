@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.deploy.apart import Apart
 from penstock.deploy.readers import Readers
 from penstock.digits import whole_number
-from penstock.errors import Conflict, NotFound, did_you_mean
+from penstock.errors import Conflict, NotFound, PenstockError, did_you_mean
 from penstock.flow.arrivals import Arrivals
 from penstock.flow.lag import Behind, behind
 from penstock.flow.registry import Registry
@@ -24,8 +24,10 @@ from penstock.flow.work import work_of
 from penstock.lake.recorded import Recorded
 from penstock.lake.session import Lake
 from penstock.model.deployment import Deployment
+from penstock.model.grants import Grants, grants_of
 from penstock.model.manifest import Manifest
 from penstock.model.settings import Settings
+from penstock.parse.load import load_files
 from penstock.state.attempts import Attempts
 from penstock.state.deployments import Deployments
 from penstock.state.journal import Journal
@@ -37,10 +39,11 @@ MOST_IDS = 2**31 - 1  # what Postgres takes for an id
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The running deployments and which of them is live, as of one moment."""
+    """The running deployments, which of them is live, and what its TOKEN lines grant, as of one moment."""
 
     deployments: tuple[Deployment, ...] = ()
     live: Deployment | None = None
+    grants: Grants = field(default_factory=dict)
 
 
 class Board:
@@ -74,11 +77,22 @@ class Core:
         """Run the flows of the deployments that are running now, and show readers those."""
         running = tuple(self.deployments.running())
         pointed = self.pointer.read().live
-        self.board.running = Running(running, next((each for each in running if each.id == pointed), None))
+        live = next((each for each in running if each.id == pointed), None)
+        self.board.running = Running(running, live, self._grants(live))
         paused = {each.id for each in running if each.paused}
         for id in self.apart.tables.keys() - {each.id for each in running if not each.paused}:
             self.apart.end(id)
         self.scheduler.assign([work for work in work_of(running) if not paused.issuperset(work.deployments)])
+
+    def _grants(self, live: Deployment | None) -> Grants:
+        """Files of a deployment never change, so they are read once. What cannot be read grants nothing."""
+        before = self.board.running
+        if live is None or (before.live is not None and before.live.id == live.id):
+            return before.grants if live is not None else {}
+        try:
+            return grants_of(load_files(live.files).project)
+        except PenstockError:
+            return {}
 
     @contextmanager
     def exclusive(self, tables: Collection[str]) -> Iterator[None]:

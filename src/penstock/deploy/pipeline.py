@@ -51,7 +51,7 @@ from penstock.state.journal import Journal
 from penstock.state.made_tables import MadeTables
 from penstock.state.operations import Operations
 from penstock.state.pointer import Pointer
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import Token, Tokens
 from penstock.template.frame import Parameter
 
 MOST_DAMAGED = 50
@@ -126,6 +126,11 @@ class Pipeline:
         self._deployer.close()
         self._core.lake.close()
         self._database.close()
+
+    def token(self, secret: str) -> Token | None:
+        """The token of a secret; one that is `declared` with what TOKEN lines of the live version grant it."""
+        found = self.tokens.find(secret)
+        return found.granted(self._core.board.running.grants) if found is not None else None
 
     def append(self, name: str, body: bytes, key: str | None) -> Receipt:
         """Durable on return. Raises NotFound, InvalidRequest, TooLarge."""

@@ -14,13 +14,16 @@ from typing import Literal, TypeAlias, Union
 from starlette.requests import Request
 
 from penstock.errors import Forbidden, InvalidRequest, PenstockError, Problem, Unauthorized, did_you_mean
-from penstock.state.tokens import Token, Tokens
+from penstock.state.tokens import DECLARED, Token
 
 Scope: TypeAlias = Literal["admin", "deploy", "append", "read"]
-SCOPES: tuple[Scope, ...] = ("admin", "deploy", "append", "read")
+SCOPES = ("admin", "deploy", "append", "read", DECLARED)
+"""What a token may be made with; `declared` is what TOKEN lines of the live version say for its name."""
 PER_NAME = ("append", "read")
 """Scopes that may be for one data source or pipe: `read:NAME`."""
 Needed: TypeAlias = Union[Scope, None]
+Find: TypeAlias = Callable[[str], Union[Token, None]]
+"""The token of a secret."""
 NameOf: TypeAlias = Callable[[Request], Union[str, None]]
 """What a call is for, by its request. None: for everything."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
@@ -32,27 +35,27 @@ def for_all(request: Request) -> str | None:
     return None
 
 
-def authorize(request: Request, tokens: Tokens, scope: Scope, name: str | None) -> None:
+def authorize(request: Request, find: Find, scope: Scope, name: str | None) -> None:
     """Raises Unauthorized without a valid token, Forbidden if it lacks the scope for the name."""
-    token = identify(request, tokens)
+    token = identify(request, find)
     if not token.allows(scope, name):
         what = scope if name is None or not token.allows_some(scope) else f"{scope} `{name[:100]}`"
         raise Forbidden(f"the token `{token.name}` may not {what}", hint=f"it may: {', '.join(token.scopes)}")
 
 
-def authorize_some(request: Request, tokens: Tokens, scope: Scope) -> None:
+def authorize_some(request: Request, find: Find, scope: Scope) -> None:
     """The same for a call whose handler asks what the token may read, name by name."""
-    token = identify(request, tokens)
+    token = identify(request, find)
     if not token.allows_some(scope):
         raise Forbidden(f"the token `{token.name}` may not {scope}", hint=f"it may: {', '.join(token.scopes)}")
 
 
-def identify(request: Request, tokens: Tokens) -> Token:
+def identify(request: Request, find: Find) -> Token:
     """The call's token, kept with the request. Raises Unauthorized."""
     secret = _secret(request)
     if not secret:
         raise Unauthorized("a token is needed", hint="send `Authorization: Bearer TOKEN` or ?token=TOKEN")
-    token = tokens.find(secret)
+    token = find(secret)
     if token is None:
         raise Unauthorized("the token is not valid")
     request.state.token = token

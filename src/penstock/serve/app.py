@@ -109,9 +109,9 @@ def _authorize(host: Host, call: Call, request: Request) -> None:
     if call.scope is None:
         return
     if call.name is None:
-        authorize_some(request, host.pipeline.tokens, call.scope)
+        authorize_some(request, host.pipeline.token, call.scope)
     else:
-        authorize(request, host.pipeline.tokens, call.scope, call.name(request))
+        authorize(request, host.pipeline.token, call.scope, call.name(request))
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ import hmac
 import secrets
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 import sqlalchemy as sa
@@ -21,11 +21,13 @@ from penstock.errors import Conflict, NotFound, did_you_mean
 from penstock.state.database import Database
 from penstock.state.schema import tokens
 
+DECLARED = "declared"
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
     """A token's name and what it allows: `read`, or `read:NAME` for one pipe or data source; `append` in
-    the same way; `deploy`; `admin`, which is all."""
+    the same way; `deploy`; `admin`, which is all; `declared`, what TOKEN lines of the live version say."""
 
     name: str
     scopes: tuple[str, ...]
@@ -38,6 +40,13 @@ class Token:
     def allows_some(self, scope: str) -> bool:
         """Whether there is anything that it allows this for."""
         return self.allows(scope) or any(each.startswith(f"{scope}:") for each in self.scopes)
+
+
+    def granted(self, grants: Mapping[str, tuple[str, ...]]) -> Token:
+        """With what is declared for its name, if an admin said that it be so."""
+        if DECLARED not in self.scopes:
+            return self
+        return replace(self, scopes=(*self.scopes, *grants.get(self.name, ())))
 
 
 class Tokens:

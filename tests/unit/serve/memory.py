@@ -27,7 +27,7 @@ from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
 from penstock.parse.load import load_files
 from penstock.serve.parameters import texts
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import Token, Tokens
 from penstock.template.frame import Parameter
 
 TYPES: Mapping[type, Type] = {int: Int(64), float: Float(64), str: String(), type(None): Nullable(String())}
@@ -60,6 +60,7 @@ class Event:
 class MemoryPipeline:
     def __init__(self, tokens: Tokens):
         self.tokens = tokens
+        self.grants: dict[str, tuple[str, ...]] = {}
         self.ready = True
         self.rows: dict[str, list[bytes]] = {"flights": []}
         self.keys: dict[str, Receipt] = {}
@@ -67,6 +68,10 @@ class MemoryPipeline:
         self.asked: list[tuple[str, str]] = []
         self._deployments: list[Deployment] = []
         self._live: list[int] = []
+
+    def token(self, secret: str) -> Token | None:
+        found = self.tokens.find(secret)
+        return found.granted(self.grants) if found is not None else None
 
     def append(self, name: str, body: bytes, key: str | None) -> Receipt:
         if name not in self.rows:

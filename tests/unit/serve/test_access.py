@@ -48,6 +48,19 @@ def test_read_is_per_pipe(host: Host, tokens: Tokens) -> None:
     assert one.post("/v0/events?name=top", content=ROWS).status_code == 403
 
 
+def test_a_declared_token_may_what_the_live_version_says(host: Host, tokens: Tokens, pipeline: MemoryPipeline) -> None:
+    declared, plain = of(host, tokens, "declared"), of(host, tokens, "read:other")
+    assert declared.get("/v0/pipes/top.json").status_code == 403
+    assert declared.post("/v0/events?name=flights", content=ROWS).status_code == 403
+    pipeline.grants = {"of-declared": ("read:top", "append:flights"), "of-read.other": ("read:top",)}
+    assert declared.get("/v0/pipes/top.json").status_code == 200
+    assert declared.get("/v0/pipes/other.json").status_code == 403
+    assert declared.post("/v0/events?name=flights", content=ROWS).status_code == 202
+    assert plain.get("/v0/pipes/top.json").status_code == 403, "a token that was not made so gains nothing"
+    pipeline.grants = {}
+    assert declared.get("/v0/pipes/top.json").status_code == 403
+
+
 def test_listings_show_what_may_be_read(client: TestClient, host: Host, tokens: Tokens) -> None:
     deploy(client)
     one, pipe = of(host, tokens, "read:flights"), of(host, tokens, "read:top")

@@ -1,0 +1,21 @@
+"""TOKEN lines as scopes."""
+
+from __future__ import annotations
+
+from penstock.model.grants import grants_of
+from penstock.parse.load import load_files
+
+FILES = {
+    "events.datasource": 'TOKEN tracker APPEND\nTOKEN "board" READ\nSCHEMA >\n    `id` UInt64 `json:$.id`\n',
+    "top.pipe": "TOKEN board READ\nNODE top\nSQL >\n    SELECT count() AS rows FROM events\nTYPE endpoint\n",
+}
+
+
+def test_each_line_is_a_scope_of_its_resource() -> None:
+    project = load_files(FILES).project
+    assert grants_of(project) == {"tracker": ("append:events",), "board": ("read:events", "read:top")}
+
+
+def test_a_project_without_token_lines_grants_nothing() -> None:
+    without = {path: "\n".join(each for each in text.split("\n") if "TOKEN" not in each) for path, text in FILES.items()}
+    assert grants_of(load_files(without).project) == {}
