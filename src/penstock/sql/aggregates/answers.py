@@ -7,7 +7,7 @@ count the rows beside the state, so a state of no rows is known for one after an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
@@ -17,60 +17,65 @@ from penstock.sql.aggregates.wrappers import WRAPPERS, Wrap, collected, element_
 from penstock.sql.value_types import value_type, value_zero
 
 
-def _or(row: Aggregate, ending: str, result: Callable[[Types], Type]) -> Aggregate:
+@dataclass(frozen=True, slots=True)
+class _Counting:
     """A row that has its own answer to no rows: beside the state it counts them."""
 
-    def whole(types: Types) -> Types:
-        return tuple(bare(of) for of in types)
+    row: Aggregate
+    result: Callable[[Types], Type]
 
-    def given(call: Input) -> str:
-        return f"if({call.all_given}, 1, NULL)" if call.args else "1"
+    def named(self, ending: str) -> Aggregate:
+        row = self.row
+        return replace(
+            row,
+            name=row.name + ending,
+            result=self.result,
+            result_spark=lambda types: value_type(self.result(types)),
+            storage=lambda types: f"STRUCT<`state`: {row.storage(types)}, `rows`: BIGINT>",
+            state=self._state,
+            merge=self._merge,
+            finish=self._finish,
+            empty=lambda types: f"named_struct('state', {row.empty(types)}, 'rows', 0L)",
+            plain=self._plain,
+            merged=None,
+            gather=None if row.gather is None else self._gather,
+            null_over_none=False,
+        )
 
-    def state(call: Input) -> str:
-        return f"named_struct('state', {row.state(call)}, 'rows', count({given(call)}){call.over})"
+    def _state(self, call: Input) -> str:
+        return f"named_struct('state', {self.row.state(call)}, 'rows', {_rows(call)})"
 
-    def answer(value: str, rows: str, types: Types) -> str:
-        of = result(types)
-        return f"if({rows} = 0L, {value_zero(of)}, CAST({value} AS {value_type(of)}))"
-
-    def finish(state: State) -> str:
-        value = row.finish(replace(state, sql="` o`.state"))
-        body = answer(value, "coalesce(` o`.rows, 0L)", state.types)
-        return bound(state.sql, lambda _: body, "` o`")
-
-    def merge(state: State) -> str:
-        inner = row.merge(replace(state, sql=f"{state.sql}.state"))
+    def _merge(self, state: State) -> str:
+        inner = self.row.merge(replace(state, sql=f"{state.sql}.state"))
         return f"named_struct('state', {inner}, 'rows', coalesce(sum({state.sql}.rows){state.over}, 0L))"
 
-    def plain(call: Input) -> str:
-        state = State(row.state(call), call.types, call.parameters) if row.plain is None else None
-        value = row.finish(state) if state is not None else row.plain(call) if row.plain is not None else ""
-        return answer(value, f"count({given(call)}){call.over}", call.types)
+    def _finish(self, state: State) -> str:
+        value = self.row.finish(replace(state, sql="` o`.state"))
+        body = self._answer(value, "coalesce(` o`.rows, 0L)", state.types)
+        return bound(state.sql, lambda _: body, "` o`")
 
-    def empty(types: Types) -> str:
-        return f"named_struct('state', {row.empty(types)}, 'rows', 0L)"
+    def _plain(self, call: Input) -> str:
+        if self.row.plain is None:
+            value = self.row.finish(State(self.row.state(call), call.types, call.parameters))
+        else:
+            value = self.row.plain(call)
+        return self._answer(value, _rows(call), call.types)
 
-    def gather(rows: State) -> str:
-        inner = collected(row)
+    def _gather(self, rows: State) -> str:
+        inner = collected(self.row)
         assert inner.gather is not None
         both = f"named_struct('state', {inner.gather(replace(rows, sql='` q`'))}, 'rows', CAST(size(` q`) AS BIGINT))"
         return bound(rows.sql, lambda _: both, "` q`")
 
-    return replace(
-        row,
-        name=row.name + ending,
-        result=result,
-        result_spark=lambda types: value_type(result(types)),
-        storage=lambda types: f"STRUCT<`state`: {row.storage(types)}, `rows`: BIGINT>",
-        state=state,
-        merge=merge,
-        finish=finish,
-        empty=empty,
-        plain=plain,
-        merged=None,
-        gather=None if row.gather is None else gather,
-        null_over_none=False,
-    )
+    def _answer(self, value: str, rows: str, types: Types) -> str:
+        of = self.result(types)
+        return f"if({rows} = 0L, {value_zero(of)}, CAST({value} AS {value_type(of)}))"
+
+
+def _rows(call: Input) -> str:
+    """How many rows are given, over the call's window."""
+    given = f"if({call.all_given}, 1, NULL)" if call.args else "1"
+    return f"count({given}){call.over}"
 
 
 def or_null(row: Aggregate) -> Aggregate | None:
@@ -87,12 +92,12 @@ def or_null(row: Aggregate) -> Aggregate | None:
             return "a result that is no Tuple: a Tuple is never NULL here"
         return said
 
-    return replace(_or(row, "OrNull", result), needs=needs)
+    return replace(_Counting(row, result).named("OrNull"), needs=needs)
 
 
 def or_default(row: Aggregate) -> Aggregate | None:
     """-OrDefault: the type's zero value over no rows."""
-    return _or(row, "OrDefault", row.result)
+    return _Counting(row, row.result).named("OrDefault")
 
 
 def condition(row: Aggregate) -> Aggregate | None:
