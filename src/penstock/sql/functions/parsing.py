@@ -1,7 +1,8 @@
 """parseDateTimeBestEffort and its kin.
 
 In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a text of no known shape
-is an error, zero or NULL, as the name says; ClickHouse knows a few more shapes, so the rows are not `exact`.
+is an error, zero or NULL, as the name says; ClickHouse knows a few more
+shapes (`docs/sql-functions.md`), so the rows are not `exact`.
 """
 
 from __future__ import annotations
