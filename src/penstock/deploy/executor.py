@@ -140,13 +140,13 @@ def _run(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a
             core.recorded.made(table.id)
         case AddFields(table, fields):
             with core.exclusive([table]):
-                tables.add_fields(lake, table, fields)
-                core.recorded.changed(table, [field.name for field in fields])
+                with core.recorded.changing(table, [field.name for field in fields]):
+                    tables.add_fields(lake, table, fields)
                 _touch(core, table)
         case WidenField(table, field, to):
             with core.exclusive([table]):
-                tables.widen_field(lake, table, Field(field, to))
-                core.recorded.changed(table, [field])
+                with core.recorded.changing(table, [field]):
+                    tables.widen_field(lake, table, Field(field, to))
                 _touch(core, table)
         case SetSort(table, sort, _):
             with core.exclusive([table]):

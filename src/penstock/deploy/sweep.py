@@ -36,9 +36,8 @@ def sweep(core: Core) -> None:
             core.registry.forget(table)
     for table, field in sorted(_fields(over) - _fields(kept)):
         if table in there and table in _tables(kept) and field not in (SEQ, REJECTS):
-            with core.exclusive([table]):
+            with core.exclusive([table]), core.recorded.changing(table, [field]):
                 tables.drop_field(core.lake, table, field)
-                core.recorded.changed(table, [field])
 
 
 def let_go(core: Core) -> None:

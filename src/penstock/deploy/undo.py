@@ -112,10 +112,9 @@ def _drop_fields(core: Core, deployment: Deployment, table: str, names: Collecti
         for field in other.fields
         if other.id == table
     }
-    with core.exclusive([table]):
+    with core.exclusive([table]), core.recorded.changing(table, names):
         for name in sorted(set(names) - named):
             tables.drop_field(core.lake, table, name)
-        core.recorded.changed(table, names)
 
 
 def _set_since(core: Core, deployment: Deployment, step: SetSort | SetPartition) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from pyiceberg.table import Table as IcebergTable
@@ -46,6 +47,9 @@ class Recorded:
         self._unsaved: set[str] = set()
         self._looked: dict[str, tuple[float, tuple[Difference, ...]]] = {}
         self._guard = threading.RLock()
+        self._changes: dict[str, int] = {}
+        """How often each table began to be changed, or was: odd while it is."""
+        self._settled = threading.Condition(self._guard)
 
     def made(self, table: str) -> None:
         """Record a table that was just created or cloned, as it is. Of a clone's rows, those of before are
@@ -56,8 +60,24 @@ class Recorded:
                 accepted = max((each.accepted for each in self._tables.values() if each.uuid == now.uuid), default=0)
             self._keep(_record(table, now, accepted))
 
-    def changed(self, table: str, columns: Collection[str]) -> None:
-        """Record that Penstock added, widened or dropped these columns; of the others nothing is said anew."""
+    @contextmanager
+    def changing(self, table: str, columns: Collection[str]) -> Iterator[None]:
+        """While Penstock adds, widens or drops these columns; then records that it did. Who looks at the table
+        meanwhile waits for that: what it sees would else be taken for somebody else's doing."""
+        self._count(table)
+        try:
+            yield
+            self._changed(table, columns)
+        finally:
+            self._count(table)
+
+    def _count(self, table: str) -> None:
+        with self._settled:
+            self._changes[table] = self._changes.get(table, 0) + 1
+            self._settled.notify_all()
+
+    def _changed(self, table: str, columns: Collection[str]) -> None:
+        """Of the other columns nothing is said anew."""
         before, now = self._of(table), self._load(table)
         if before is not None and isinstance(now, Actual):
             others = [each for each in before.columns if each.name not in columns]
@@ -105,8 +125,7 @@ class Recorded:
 
     def differences(self, table: str) -> tuple[Difference, ...]:
         """Of a table that should be there. One without a record differs only if it is not."""
-        made = self._of(table)  # before the look: what is seen is then never older than the record
-        now = self._load(table)
+        made, now = self._look(table)
         if not isinstance(now, Actual):
             return (now,)
         if made is None:
@@ -115,6 +134,18 @@ class Recorded:
         if now.newest is not None and not any(each.stops for each in found):
             self._saw(table, now.newest.sequence)
         return found
+
+    def _look(self, table: str) -> tuple[MadeTable | None, Actual | Difference]:
+        """The record and the table as they were between two changes of ours. The record is read first: what is
+        seen is then never older."""
+        while True:
+            with self._settled:
+                self._settled.wait_for(lambda: self._changes.get(table, 0) % 2 == 0)
+                count, made = self._changes.get(table, 0), self._tables.get(table)
+            now = self._load(table)
+            with self._settled:
+                if self._changes.get(table, 0) == count:
+                    return made, now
 
     def verify(self, those: Iterable[str]) -> None:
         """Raises Drifted where flows into or out of one of the tables must not go on. A look at a table
