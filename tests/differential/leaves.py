@@ -143,6 +143,10 @@ ARGUMENTS: Mapping[str, Sequence[Sequence[str]]] = {
 UNSTABLE = frozenset(
     {
         "MD5",
+        "sipHash128",
+        "geoDistance",
+        "greatCircleAngle",
+        "greatCircleDistance",
         "SHA1",
         "SHA224",
         "SHA256",

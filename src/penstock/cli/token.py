@@ -35,7 +35,9 @@ def create(
     scope: Annotated[
         list[str],
         typer.Option(
-            "--scopes", "--scope", help="admin, deploy, append, read, append:NAME, read:NAME, declared; with commas, or repeated."
+            "--scopes",
+            "--scope",
+            help="admin, deploy, append, read, append:NAME, read:NAME, declared; with commas, or repeated.",
         ),
     ],
 ) -> None:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from penstock.deploy.core import Core
 from penstock.deploy.given import given_secrets
 from penstock.errors import Forbidden, Location, NotFound, did_you_mean
-from penstock.lake.query import Most, Result, run_query, session_for
+from penstock.lake.query import Most, Result, run_query, session_for, with_totals
 from penstock.lake.read import Latest, merged, rejected, relation
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
@@ -123,7 +123,8 @@ class Reader:
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.registry.snapshots(table).rows for table in read)
         session = session_for(self._core.lake, rows)
-        return run_query(session, put_in(query.sql, relations), query.columns, self._most)
+        answer = run_query(session, put_in(query.with_totals or query.sql, relations), query.columns, self._most)
+        return with_totals(answer) if query.with_totals else answer
 
 
 def _load(deployment: Deployment) -> Compiled:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -40,13 +40,21 @@ LOST = "org.apache.iceberg.jdbc.UncheckedSQLException"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An answer: columns in order, rows as tuples of Python values, seconds, and what was read."""
+    """An answer: columns in order, rows as tuples of Python values, seconds, and what was read; the row of
+    totals of a SELECT WITH TOTALS."""
 
     columns: tuple[tuple[str, Type], ...]
     rows: list[tuple[object, ...]]
     elapsed: float
     rows_read: int
     bytes_read: int
+    totals: tuple[object, ...] | None = None
+
+
+def with_totals(answer: Result) -> Result:
+    """The answer to a query's `with_totals`: its last row is taken out, its last column left out."""
+    *rows, totals = (row[:-1] for row in answer.rows)
+    return replace(answer, rows=rows, totals=totals)
 
 
 def session_for(lake: Lake, rows: int) -> SparkSession:

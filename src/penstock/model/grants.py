@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from penstock.model.datasource import DataSource
+from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 
 Grants = Mapping[str, tuple[str, ...]]
@@ -16,7 +18,8 @@ Grants = Mapping[str, tuple[str, ...]]
 def grants_of(project: Project) -> Grants:
     """By the name of a token its scopes: `read:NAME`, `append:NAME`."""
     found: dict[str, dict[str, None]] = {}
-    for resource in (*project.datasources, *project.pipes):
+    resources: tuple[DataSource | Pipe, ...] = (*project.datasources, *project.pipes)
+    for resource in resources:
         for token in resource.tokens:
             found.setdefault(token.name, {})[f"{token.scope.lower()}:{resource.name}"] = None
     return {name: tuple(scopes) for name, scopes in found.items()}

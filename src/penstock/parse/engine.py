@@ -17,6 +17,7 @@ from penstock.parse.datafile import Entry
 from penstock.parse.keys import KeyPart, check_columns, check_sortable, expression, key_parts
 from penstock.parse.lexer import at_commas, lex
 from penstock.parse.places import place
+from penstock.parse.sampling import canonical, check_sampling
 from penstock.parse.ttl import ttl_rules
 
 _KEYS = ("ENGINE_PARTITION_KEY", "ENGINE_SORTING_KEY", "ENGINE_PRIMARY_KEY", "ENGINE_SAMPLING_KEY")
@@ -148,10 +149,11 @@ def _check_keys(keys: Mapping[str, tuple[KeyPart, ...]], columns: Sequence[Colum
         yield from check_sortable(each, columns)
     primary, sorting = keys["ENGINE_PRIMARY_KEY"], keys["ENGINE_SORTING_KEY"]
     for at, each in enumerate(primary if sorting else ()):
-        if at >= len(sorting) or _canonical(each) != _canonical(sorting[at]):
+        if at >= len(sorting) or canonical(each.text.text) != canonical(sorting[at].text.text):
             message = f"`{each.text.text}` is not part {at + 1} of the sorting key"
             hint = "the primary key is the sorting key or its beginning"
             yield Problem("invalid-key", message, each.text.location, hint)
+    yield from check_sampling(keys["ENGINE_SAMPLING_KEY"], primary or sorting, columns)
 
 
 def _check_named(
@@ -226,7 +228,3 @@ def _texts(parts: Sequence[KeyPart]) -> tuple[str, ...]:
 
 def _name_of(column: Column | None) -> str | None:
     return column.name if column else None
-
-
-def _canonical(each: KeyPart) -> tuple[str, ...]:
-    return tuple(lexeme.text for lexeme in lex(each.text.text))

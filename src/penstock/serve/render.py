@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import orjson
@@ -32,6 +32,8 @@ class Answer(Protocol):
     def rows_read(self) -> int: ...
     @property
     def bytes_read(self) -> int: ...
+    @property
+    def totals(self) -> Sequence[object] | None: ...
 
 
 def render(answer: Answer, form: str) -> Response:
@@ -44,10 +46,11 @@ def render(answer: Answer, form: str) -> Response:
 
 
 def _json(answer: Answer) -> Response:
-    data = list(_objects(answer))
+    data = list(_objects(answer, answer.rows))
     document = {
         "meta": [{"name": name, "type": str(of)} for name, of in answer.columns],
         "data": data,
+        **({"totals": next(_objects(answer, [answer.totals]))} if answer.totals is not None else {}),
         "rows": len(data),
         "rows_before_limit_at_least": len(data),
         "statistics": {
@@ -60,13 +63,15 @@ def _json(answer: Answer) -> Response:
 
 
 def _ndjson(answer: Answer) -> Response:
-    lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _objects(answer))
+    lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _objects(answer, answer.rows))
     return Response(lines, media_type="application/x-ndjson")
 
 
 def _csv(answer: Answer) -> Response:
     names = _csv_line([name for name, _ in answer.columns])
-    text = names + "".join(map(_csv_line, _lines(answer)))
+    text = names + "".join(map(_csv_line, _lines(answer, answer.rows)))
+    if answer.totals is not None:
+        text += "\n" + "".join(map(_csv_line, _lines(answer, [answer.totals])))
     return Response(text, media_type="text/csv")
 
 
@@ -93,15 +98,15 @@ def _quoted(text: str) -> str:
     return line.getvalue()
 
 
-def _lines(answer: Answer) -> Iterator[list[object]]:
+def _lines(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[list[object]]:
     shows = [shower(of) for _, of in answer.columns]
-    for row in answer.rows:
+    for row in rows:
         yield [show(value) for show, value in zip(shows, row, strict=True)]
 
 
-def _objects(answer: Answer) -> Iterator[dict[str, object]]:
+def _objects(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[dict[str, object]]:
     names = [name for name, _ in answer.columns]
-    for line in _lines(answer):
+    for line in _lines(answer, rows):
         yield dict(zip(names, line, strict=True))
 
 

@@ -23,6 +23,12 @@ def an_object(**properties: Json) -> Json:
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
+def with_optional(given: Json, **properties: Json) -> Json:
+    """An object that may have these, too."""
+    known = given["properties"]
+    return {**given, "properties": {**known, **properties}} if isinstance(known, dict) else given
+
+
 def a_list(of: Json) -> Json:
     return {"type": "array", "items": of}
 
@@ -40,12 +46,15 @@ ERROR = an_object(error=TEXT, code=TEXT, documentation=TEXT, problems=a_list(PRO
 EVENT = an_object(event={"enum": ["state", "progress", "lag"]}, data=TEXT)
 """One server-sent event; its data is a JSON object."""
 COUNT: Json = {"type": "integer", "minimum": 0}
-ROWS = an_object(
-    meta=a_list(an_object(name=TEXT, type=TEXT)),
-    data=a_list(OBJECT),
-    rows=COUNT,
-    rows_before_limit_at_least=COUNT,
-    statistics=OBJECT,
+ROWS = with_optional(
+    an_object(
+        meta=a_list(an_object(name=TEXT, type=TEXT)),
+        data=a_list(OBJECT),
+        rows=COUNT,
+        rows_before_limit_at_least=COUNT,
+        statistics=OBJECT,
+    ),
+    totals=OBJECT,
 )
 RESULT: Mapping[str, Json] = {JSON: ROWS, "text/csv": TEXT, "application/x-ndjson": TEXT}
 TOKEN = an_object(name=TEXT, scopes=a_list(TEXT))

@@ -16,6 +16,7 @@ from penstock.model.types import Type, bare
 from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types
 from penstock.sql.aggregates.combinators import Called, called, whole
 from penstock.sql.intervals import no_interval
+from penstock.sql.overflow import is_small
 from penstock.sql.spark_types import spark_type, state_arguments, state_parameters, state_row
 from penstock.sql.state_names import state_of
 from penstock.sql.translator import Translator
@@ -57,6 +58,8 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: Called, over: str 
 def _parts(tr: Translator, node: exp.Anonymous, call: Called) -> tuple[tuple[Parameter, ...], list[exp.Expr], Called]:
     """Parameters as values, arguments without `*` and DISTINCT, and the call with what DISTINCT means."""
     given, arguments = call_parts(node)
+    if call.row.name == "groupConcat" and call.form == "plain" and not given and len(arguments) == 2:
+        given, arguments = (given, arguments) if call.on_condition else (arguments[1:], arguments[:1])
     low, high = call.row.parameters
     if not (low <= len(given) or call.form in ("Merge", "MergeState")) or len(given) > high:
         message = f"`{call_name(node)}` takes {_many(low, high)} parameters, {len(given)} are given"
@@ -135,7 +138,7 @@ def _fresh(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed
         args = [f"if({condition(tests[0])}, 1, NULL)"]
     if call.distinct and args:
         args[0] = f"DISTINCT {args[0]}"
-    given = Input(tuple(args), types, parameters, over)
+    given = Input(tuple(args), types, parameters, over, any(map(is_small, values[:1])))
     if call.form == "State":
         return _state(tr, node, call, given, () if call.outside else tuple(test.type for test in tests))
     return _value(tr, node, call, given)

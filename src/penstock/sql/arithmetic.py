@@ -1,8 +1,8 @@
 """+ - * / % DIV of numbers, dates and intervals.
 
 In: binary nodes or two values. Out: `Typed`. Called through HANDLERS and by functions (plus, intDiv …).
-Invariant: operands are cast to the result's Spark type first, so nothing overflows below 64 bits; an
-overflow there is an error in Spark, not a wrapped number.
+Invariant: operands are cast to the result's Spark type first, so nothing overflows below 64 bits; a result
+of 64 bits wraps around.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from penstock.model import types as t
 from penstock.sql.conversion_numbers import wrapped
 from penstock.sql.dates import shift
 from penstock.sql.let import let
+from penstock.sql.overflow import TWO_63, TWO_64, to_signed, whole
+from penstock.sql.overflow import WIDE as _WIDE
 from penstock.sql.supertypes import arithmetic
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed, as_spark, is_null, null_if_any, typed
@@ -28,8 +30,6 @@ OPERATORS: dict[type[exp.Expr], str] = {
 }
 _UINT64 = t.Int(64, signed=False)
 _TIMES = (t.Date, t.DateTime, t.DateTime64)
-_WIDE = "DECIMAL(20,0)"
-_TWO_63, _TWO_64 = 2**63, 2**64
 
 
 def binary(tr: Translator, node: exp.Expr) -> Typed:
@@ -57,6 +57,8 @@ def combine(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
     if of == _UINT64 and _stays_small(operator, pair):
         sql = f"({as_spark(left, 'BIGINT')} {operator} {as_spark(right, 'BIGINT')})"
         return Typed(sql, null_if_any(of, pair), "BIGINT")
+    if of == t.Int(64) and operator in "+-*":
+        return whole(operator, left, right)
     result = null_if_any(of, pair)
     if isinstance(of, t.Decimal):
         return _decimal(operator, pair, of, result)
@@ -70,11 +72,32 @@ def is_wide(of: t.Type) -> bool:
 
 def _wrapping(operator: str, pair: tuple[Typed, Typed], of: t.Type) -> Typed:
     """Where a UInt64 takes part: computed in decimals, then the lowest 64 bits of it."""
-    sql = f"{as_spark(pair[0], _WIDE)} {operator} {as_spark(pair[1], _WIDE)}"
+    left, right = (as_spark(value, _WIDE) for value in pair)
+    sql = f"{left} {operator} {right}"
+    if operator == "*" and not any(_is_less(value) for value in pair):
+        sql = _product(left, right)
     if of == _UINT64:
-        return typed(f"CAST(pmod({sql}, {_TWO_64}) AS {_WIDE})", null_if_any(of, pair))
-    signed = f"CAST(pmod({sql} + {_TWO_63}, {_TWO_64}) - {_TWO_63} AS BIGINT)"
-    return typed(signed, null_if_any(of, pair))
+        return typed(f"CAST(pmod({sql}, {TWO_64}) AS {_WIDE})", null_if_any(of, pair))
+    return typed(to_signed(sql), null_if_any(of, pair))
+
+
+def _is_less(value: Typed) -> bool:
+    """Whether a product with it is within the digits of a decimal."""
+    if isinstance(value.constant, int):
+        return abs(value.constant) < 2**61
+    return isinstance(value.bare, t.Bool) or (isinstance(value.bare, t.Int) and value.bare.bits < 64)
+
+
+def _product(left: str, right: str) -> str:
+    """Where the digits are too many, the product of the numbers read as signed has the same lowest bits."""
+
+    def signed(v: str) -> str:
+        return f"if({v} >= {TWO_63}, {v} - {TWO_64}, {v})"
+
+    def formula(a: str, b: str) -> str:
+        return f"coalesce(try_multiply({a}, {b}), {signed(a)} * {signed(b)})"
+
+    return let(left, lambda a: let(right, lambda b: formula(a, b)))
 
 
 def _decimal(operator: str, pair: tuple[Typed, Typed], of: t.Decimal, result: t.Type) -> Typed:

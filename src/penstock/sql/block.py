@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.environment import Environment, Output
+from penstock.sql.environment import Environment, Output, Totals
 from penstock.sql.fill_sql import FillColumn
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed
@@ -60,7 +60,7 @@ class Block:
     """`keys` are what `order` was made of; `fills` and `interpolated` (by place) what WITH FILL adds; `ties`
     the offset and number of LIMIT WITH TIES. `group` is None without GROUP BY; `grouped` also where there are
     only aggregates. `unnested` says that
-    the source ends with a LATERAL VIEW."""
+    the source ends with a LATERAL VIEW; `below` is what a table in FROM has WITH TOTALS."""
 
     environment: Environment
     tree: exp.Select
@@ -82,6 +82,7 @@ class Block:
     fills: tuple[FillColumn, ...] = ()
     interpolated: Mapping[int, Callable[[str], str]] = field(default_factory=dict)
     ties: tuple[int, int] | None = None
+    below: Totals | None = None
 
 
 def output_of(block: Block) -> Output:

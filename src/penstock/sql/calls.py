@@ -12,6 +12,7 @@ from penstock.errors import did_you_mean
 from penstock.sql.aggregate_calls import aggregate_call
 from penstock.sql.aggregates.combinators import called, known_names
 from penstock.sql.functions.function import BadArguments, Function, is_kind, shown_kind
+from penstock.sql.functions.missing import why_missing
 from penstock.sql.functions.table import function_named, function_names
 from penstock.sql.intervals import no_interval
 from penstock.sql.special_forms import SPECIAL_FORMS
@@ -37,7 +38,8 @@ def call(tr: Translator, node: exp.Expr) -> Typed:
     if name in WINDOW_FUNCTIONS:
         raise tr.refused(node, "misplaced-window", f"`{name}` needs OVER (…)")
     known = (*function_names(), *SPECIAL_FORMS, *known_names(), *WINDOW_FUNCTIONS)
-    raise tr.refused(node, "unknown-function", f"unknown function `{name}`", did_you_mean(name, known))
+    hint = why_missing(name) or did_you_mean(name, known)
+    raise tr.refused(node, "unknown-function", f"unknown function `{name}`", hint)
 
 
 def apply(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:

@@ -5,6 +5,7 @@ In: a node. Out: a name. Called by passes.select_list. Invariant: a plain column
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -56,9 +57,12 @@ def _literal(node: exp.Expr) -> str:
 _ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"})
 
 
+_FLOAT = re.compile(r"(?=[0-9.]*[.eE])([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+
+
 def _number(written: str) -> str:
-    """A Float64 by its least digits, a dot after a whole one; an integer as it is written."""
-    if written.isdigit() or not written.replace(".", "").replace("e", "").replace("-", "").replace("+", "").isdigit():
+    """A Float64 by its least digits, a dot after a whole one; an integer, and what is no number, as it is written."""
+    if not _FLOAT.fullmatch(written):
         return written
     value = float(written)
     if value == 0 or 1e-6 <= value < 1e21:

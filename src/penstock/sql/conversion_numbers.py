@@ -9,12 +9,14 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversion import TWO_64, Conversion, Overflow
+from penstock.sql.let import let
 from penstock.sql.typed import Typed, as_spark
 from penstock.sql.value_types import text_literal, value_type
 
 _INTEGER = "^[+-]?[0-9]+$"
 _DECIMAL = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 _SPECIAL = "^[+-]?(?i:inf|infinity|nan)$"
+_LONG_DIGITS = 18
 _TEXTS = (t.String, t.FixedString, t.Json)
 
 
@@ -163,10 +165,22 @@ def _from_float_to_decimal(value: Typed, want: t.Decimal) -> Conversion:
     """As ClickHouse has it: times 10**scale in doubles, the fraction cut off."""
     spark = value_type(want)
     scaled = f"({as_spark(value, 'DOUBLE')} * {float(10**want.scale)!r}D)"
+    if want.precision > _LONG_DIGITS:
+        return Conversion(let(scaled, lambda number: _wide(number, want)))
     whole = f"if({scaled} < 0, ceil({scaled}), floor({scaled}))"
     one = "0." + "0" * (want.scale - 1) + "1" if want.scale else "1"
     unit = f"CAST('{one}' AS DECIMAL({want.scale + 1},{want.scale}))"
     return Conversion(f"CAST(CAST({whole} AS DECIMAL(19,0)) * {unit} AS {spark})")
+
+
+def _wide(scaled: str, want: t.Decimal) -> str:
+    """Beyond 63 bits `floor` gives the nearest BIGINT: a double as large as that is whole, and taken apart into
+    two parts that a BIGINT holds."""
+    high = f"CAST({scaled} / {float(TWO_64)!r}D AS BIGINT)"
+    low = f"CAST(({scaled} - CAST({high} AS DOUBLE) * {float(TWO_64)!r}D) / 2 AS BIGINT)"
+    large = f"CAST({high} AS DECIMAL(20,0)) * {TWO_64} + CAST({low} AS DECIMAL(20,0)) * 2"
+    whole = f"if(abs({scaled}) < {float(2**63)!r}D, CAST(CAST({scaled} AS BIGINT) AS DECIMAL(38,0)), {large})"
+    return f"CAST(concat(CAST({whole} AS STRING), 'e-{want.scale}') AS {value_type(want)})"
 
 
 def _cut(sql: str, want: t.Decimal) -> Conversion:

@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.sql.best_effort import best_effort
 from penstock.sql.conversion import Conversion, Overflow
-from penstock.sql.conversion_time_texts import date_of, datetime64_of, datetime_of
-from penstock.sql.dates import FIRST_DAY, at_least, from_wall_clock, narrowed, wall_clock, within, zone_of
+from penstock.sql.conversion_time_texts import LAST_SECOND, date_of, datetime64_of, datetime_of
+from penstock.sql.dates import (
+    FIRST_DAY,
+    FIRST_SECOND,
+    at_least,
+    from_wall_clock,
+    narrowed,
+    wall_clock,
+    within,
+    zone_of,
+)
 from penstock.sql.typed import Typed, as_spark
 
 _TEXTS = (t.String, t.FixedString, t.Json)
@@ -25,7 +35,7 @@ def to_time(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
         case t.DateTime():
             return _to_datetime(value, want, _SECONDS if overflow == "refused" else None)
         case t.DateTime64():
-            return _to_datetime64(value, want)
+            return _to_datetime64(value, want, overflow)
         case _:
             return None
 
@@ -81,9 +91,23 @@ def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conve
         case t.Int() | t.Bool() | t.Float() | t.Decimal():
             return Conversion(_second_of_number(value), _in_range(value, seconds))
         case of if isinstance(of, _TEXTS):
-            return _of_text(value, datetime_of(value.sql, want))
+            return _of_text(value, datetime_of(value.sql, want)) if seconds is None else _guessed(value, want)
         case _:
             return None
+
+
+def _guessed(value: Typed, want: t.DateTime | t.DateTime64) -> Conversion:
+    """An accurate conversion of a text, as parseDateTimeBestEffort reads it."""
+    found = best_time(value.sql, want, "")
+    return Conversion(found, f"{found} IS NOT NULL")
+
+
+def best_time(text: str, want: t.DateTime | t.DateTime64, american: str) -> str:
+    """A text of many shapes as a time of a type; NULL where it is none."""
+    if isinstance(want, t.DateTime64):
+        return cut(best_effort(text, american, "fractions", zone_of(want)), want.precision)
+    second = f"date_trunc('SECOND', {best_effort(text, american, '', zone_of(want))})"
+    return within(second, FIRST_SECOND, LAST_SECOND, nullable=True)
 
 
 def _second_of_number(value: Typed) -> str:
@@ -105,7 +129,7 @@ def _in_range(value: Typed, seconds: t.Int | None) -> str | None:
     return f"{value.sql} BETWEEN {seconds.low} AND {seconds.high}{whole}"
 
 
-def _to_datetime64(value: Typed, want: t.DateTime64) -> Conversion | None:
+def _to_datetime64(value: Typed, want: t.DateTime64, overflow: Overflow) -> Conversion | None:
     match value.bare:
         case t.DateTime64(precision, _):
             return Conversion(value.sql if precision <= want.precision else cut(value.sql, want.precision))
@@ -118,6 +142,8 @@ def _to_datetime64(value: Typed, want: t.DateTime64) -> Conversion | None:
         case t.Float() | t.Decimal():
             micros = f"timestamp_micros(CAST({value.sql} * 1000000 AS BIGINT))"
             return Conversion(cut(micros, want.precision))
+        case of if isinstance(of, _TEXTS) and overflow == "refused":
+            return _guessed(value, want)
         case of if isinstance(of, _TEXTS):
             found = _of_text(value, datetime64_of(value.sql, want))
             return Conversion(cut(found.sql, want.precision), found.valid)

@@ -15,20 +15,30 @@ from sqlglot import exp
 from penstock.model.datasource import Text
 from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
-from penstock.sql.problems import Report
+from penstock.sql.problems import Refused, Report
 from penstock.sql.scope import Uses
 from penstock.sql.typed import Typed
 from penstock.template.frame import CHECK, Given
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """What WITH TOTALS adds to a SELECT: the SELECT of one row of the same columns, or why it cannot be had
+    (which matters only where the totals are shown)."""
+
+    sql: str = ""
+    refusal: Refused | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """A compiled SELECT. `columns` have the Spark types they really have; `grouped` says that rows
-    of the left-most table are aggregated on the way."""
+    of the left-most table are aggregated on the way; `totals` are there WITH TOTALS."""
 
     sql: str
     columns: tuple[tuple[str, Typed], ...]
     grouped: bool = False
+    totals: Totals | None = None
 
 
 Compile: TypeAlias = Callable[["Environment", exp.Query], Output]

@@ -1,7 +1,7 @@
 """What the condition of a JOIN is made of: which of its parts compare the two sides, and with what.
 
-In: the condition and the relations of both sides. Out: `Condition`. Called by joins and asof. Invariant: a part is
-a key only where each of its operands reads one side and the two read different ones.
+In: the condition and the relations of both sides. Out: `Condition`. Called by joins and join_parts. Invariant: a part
+is a key only where each of its operands reads one side and the two read different ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from penstock.sql.scope import Relation
 from penstock.sql.translator import Translator
 from penstock.sql.tree import call_name
 
-_EQUAL = (exp.EQ, exp.NullSafeEQ)
+EQUAL = (exp.EQ, exp.NullSafeEQ)
 LEFT, RIGHT = "left", "right"
 
 
@@ -28,6 +28,9 @@ class Pair:
     right: exp.Expr
 
 
+_CALLS: dict[str | None, type[exp.Expr]] = {
+    "equals": exp.EQ, "less": exp.LT, "greater": exp.GT, "lessOrEquals": exp.LTE, "greaterOrEquals": exp.GTE,
+}  # fmt: skip
 _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.NullSafeEQ: exp.NullSafeEQ, exp.LT: exp.GT, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.GTE: exp.LTE,
 }  # fmt: skip
@@ -64,7 +67,7 @@ class Condition:
     def pair(self, node: exp.Expr) -> Pair | None:
         """A comparison of one side with the other; None for anything else."""
         node = node.unnest()
-        kind = exp.EQ if call_name(node) == "equals" else type(node)
+        kind = _CALLS.get(call_name(node), type(node))
         if kind not in _TURNED:
             return None
         a, b = node.expressions if isinstance(node, exp.Anonymous) else (node.this, node.expression)
@@ -84,7 +87,7 @@ class Condition:
         if isinstance(node, exp.Or):
             return self.has_keys(node.this) and self.has_keys(node.expression)
         pair = self.pair(node)
-        return pair is not None and pair.kind in _EQUAL
+        return pair is not None and pair.kind in EQUAL
 
     def reads_only(self, node: exp.Expr, side: str) -> bool:
         """Whether each part reads this side, or no column at all."""

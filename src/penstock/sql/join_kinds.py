@@ -16,7 +16,8 @@ from penstock.sql.translator import Translator
 @dataclass(frozen=True, slots=True)
 class Kind:
     """`keyed` kinds need an equality of both sides, or conditions on the side `filters` alone. `misses` are the sides
-    whose columns read as zero values; `swapped` writes the right side first; `any` takes one row of several."""
+    whose columns read as zero values; `swapped` writes the right side first; `picks` are the sides of which one row
+    for each key is taken; `asof` takes the nearest row of the right side."""
 
     words: str
     spark: str
@@ -24,7 +25,8 @@ class Kind:
     filters: str | None = None
     misses: frozenset[str] = frozenset()
     swapped: bool = False
-    any: bool = False
+    picks: frozenset[str] = frozenset()
+    asof: bool = False
     matches: str | None = None
     """The side of which only the rows that match, or do not, are kept."""
 
@@ -36,17 +38,22 @@ _KINDS: Mapping[tuple[str, ...], Kind] = {
     ("LEFT",): Kind("LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT),
     ("RIGHT",): Kind("RIGHT JOIN", "RIGHT JOIN", True, "left", _LEFT),
     ("FULL",): Kind("FULL JOIN", "FULL JOIN", True, None, _LEFT | _RIGHT),
-    ("ANY", "LEFT"): Kind("ANY LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, any=True),
+    ("ANY", "LEFT"): Kind("ANY LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, picks=_RIGHT),
+    ("ANY", "INNER"): Kind("ANY INNER JOIN", "INNER JOIN", picks=_LEFT | _RIGHT),
+    ("ANY", "RIGHT"): Kind("ANY RIGHT JOIN", "RIGHT JOIN", True, "left", _LEFT, picks=_LEFT),
+    ("ASOF", "INNER"): Kind("ASOF JOIN", "INNER JOIN", asof=True),
+    ("ASOF", "LEFT"): Kind("ASOF LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, asof=True),
     ("LEFT", "SEMI"): Kind("SEMI LEFT JOIN", "LEFT SEMI JOIN", True, "right", matches="left"),
     ("ANTI", "LEFT"): Kind("ANTI LEFT JOIN", "LEFT ANTI JOIN", True, "right", _RIGHT, matches="left"),
     ("RIGHT", "SEMI"): Kind("SEMI RIGHT JOIN", "LEFT SEMI JOIN", True, "left", swapped=True, matches="right"),
     ("ANTI", "RIGHT"): Kind("ANTI RIGHT JOIN", "LEFT ANTI JOIN", True, "left", _LEFT, swapped=True, matches="right"),
 }
-_DEFAULTS = {(): ("INNER",), ("SEMI",): ("LEFT", "SEMI"), ("ANTI",): ("ANTI", "LEFT")}
+_DEFAULTS = {(): ("INNER",), ("SEMI",): ("LEFT", "SEMI"), ("ANTI",): ("ANTI", "LEFT"),
+             ("ANY",): ("ANY", "INNER"), ("ASOF",): ("ASOF", "INNER")}  # fmt: skip
 _DROPPED = ("", "OUTER", "ALL", "GLOBAL")
 _HINTS = {
-    "ANY": "ANY LEFT JOIN of a SELECT with GROUP BY, or SEMI LEFT JOIN",
-    "ASOF": "JOIN … ON a.key = b.key WHERE a.time >= b.time, then argMax(…, b.time) for each row",
+    "ANY": "ANY LEFT JOIN, ANY RIGHT JOIN or ANY INNER JOIN",
+    "ASOF": "ASOF JOIN or ASOF LEFT JOIN",
     "NATURAL": "JOIN … USING (…)",
     "PASTE": "JOIN … USING (…) of a row number",
 }

@@ -6,15 +6,17 @@ passes.sources. Invariant: USING keeps one column, the one of the side that neve
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.block import Block
 from penstock.sql.comparisons import comparable
-from penstock.sql.join_keys import Condition
+from penstock.sql.join_any import any_join
+from penstock.sql.join_asof import asof_join
+from penstock.sql.join_form import Joined, both_sides, check_form, using_of, using_pair
+from penstock.sql.join_keys import EQUAL, RIGHT, Condition, Pair
 from penstock.sql.join_kinds import Kind, kind_of
 from penstock.sql.join_sides import after_join
 from penstock.sql.logic import connect
@@ -22,15 +24,7 @@ from penstock.sql.scope import Relation
 from penstock.sql.supertypes import supertype
 from penstock.sql.tables import Table
 from penstock.sql.translator import Translator
-from penstock.sql.typed import Typed, condition, is_null
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """The text of FROM with the join, and every relation in scope after it."""
-
-    source: str
-    relations: tuple[Relation, ...]
+from penstock.sql.typed import Typed, boolean, condition, is_null
 
 
 def join(block: Block, node: exp.Join, right: Table) -> Joined:
@@ -41,17 +35,24 @@ def join(block: Block, node: exp.Join, right: Table) -> Joined:
     if any(each.name == right.relation.name for each in before):
         message = f"two tables are called `{right.relation.name}`"
         raise tr.refused(node.this, "duplicate-table", message, "give one of them an alias")
-    both = tr.with_scope(replace(tr.scope, relations=(*before, right.relation))).at("filter").tracing()
-    _check_form(both, node, kind)
-    on, using = node.args.get("on"), [each.name for each in node.args.get("using") or []]
-    tests = [_equal(both, node, name, right.relation) for name in using]
+    both = both_sides(block, right.relation)
+    check_form(both, node, kind)
+    if kind.asof:
+        return asof_join(block, node, kind, right)
+    on, using = node.args.get("on"), using_of(node)
     same = _Same(Condition(both, right.relation), on, using)
+    if kind.picks and not (kind.picks == {RIGHT} and _is_unique(right, same)):
+        return any_join(block, node, kind, right)
+    tests = [_equal(both, node, name, right.relation) for name in using]
     if on is not None:
         tests.append(_test(same.of, on, kind))
-    if kind.any:
-        _check_unique(both, node, kind, right, same)
     spark = _swapped(block, kind, right, tests) if kind.swapped else _following(block, kind, right, tests)
     return Joined(spark, after_join(kind, before, right.relation, using))
+
+
+def _is_unique(right: Table, same: _Same) -> bool:
+    """Whether no two rows of the right table have the same keys: then ANY is an ordinary join."""
+    return right.unique is not None and right.unique <= same.columns().keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +73,10 @@ class _Same:
         return found
 
 
-def _check_form(tr: Translator, node: exp.Join, kind: Kind) -> None:
-    """What ClickHouse's grammar wants."""
-    given = bool(node.args.get("on") is not None or node.args.get("using"))
-    if kind.spark == "CROSS JOIN" and given:
-        raise tr.refused(node, "invalid-join", "CROSS JOIN takes no ON or USING", "JOIN … ON does")
-    if kind.spark != "CROSS JOIN" and not given:
-        raise tr.refused(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
-
-
 def _test(of: Condition, on: exp.Expr, kind: Kind) -> str:
     """ON as a Spark condition. Raises Refused for what ClickHouse takes for no condition of a join."""
     tr = of.tr
-    value = tr.translate(on)
+    value = _value(of, on)
     if isinstance(on.unnest(), (exp.Column, exp.Identifier)):
         raise tr.refused(on, "invalid-join", "ON needs a comparison, this is a column", "compare it, as in a.x = b.y")
     connect(tr, on, "ON", [value])
@@ -96,13 +88,27 @@ def _test(of: Condition, on: exp.Expr, kind: Kind) -> str:
     return "CAST(NULL AS BOOLEAN)" if is_null(value) else condition(value)
 
 
-def _check_unique(tr: Translator, node: exp.Join, kind: Kind, right: Table, same: _Same) -> None:
-    """ANY takes the row that ClickHouse meets first: only where there is no other it is known which."""
-    if right.unique is not None and right.unique <= same.columns().keys():
-        return
-    message = f"{kind.words} takes any of the right table's rows with the same key"
-    hint = "join a SELECT that gives one row for each key: (SELECT key, any(…) … GROUP BY key) AS name"
-    raise tr.refused(node, "unsupported-clause", message, hint)
+def _value(of: Condition, on: exp.Expr) -> Typed:
+    """The condition as it is written, but where floats are keys: NaN finds NaN as a key, and is not equal to it."""
+    keys = {id(part): pair for part in of.conjuncts(on) if (pair := of.pair(part)) is not None and pair.kind in EQUAL}
+    values = {part: (of.tr.translate(pair.left), of.tr.translate(pair.right)) for part, pair in keys.items()}
+    floats = {part for part, pair in values.items() if any(isinstance(value.bare, t.Float) for value in pair)}
+    if not floats:
+        return of.tr.translate(on)
+    tests = [
+        _float_key(of, part, keys[id(part)], values[id(part)]) if id(part) in floats else of.tr.translate(part)
+        for part in of.conjuncts(on)
+    ]
+    return connect(of.tr, on, "AND", tests)
+
+
+def _float_key(of: Condition, node: exp.Expr, pair: Pair, values: tuple[Typed, Typed]) -> Typed:
+    left, right = values
+    if supertype((left.type, right.type)) is None:
+        message = f"{left.type} and {right.type} have no common type"
+        raise of.tr.refused(node, "no-common-type", message, "cast one of them")
+    a, b = comparable(of.tr, node, left, right)
+    return boolean(f"({a} {'=' if pair.kind is exp.EQ else '<=>'} {b})", left, right)
 
 
 def _following(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
@@ -116,22 +122,6 @@ def _swapped(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
     return f"{right.sql} {kind.spark} {left} ON {' AND '.join(tests)}"
 
 
-def _check_common(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
-    """One column stands for both: of their common type."""
-    kinds = {type(value.bare) for value in pair}
-    if supertype([value.type for value in pair]) is None or (t.Bool in kinds and len(kinds) > 1):
-        message = f"USING (`{name}`) of {pair[0].type} and {pair[1].type}: there is no common type"
-        raise tr.refused(node, "no-common-type", message, "ON … = …")
-
-
 def _equal(tr: Translator, node: exp.Join, name: str, right: Relation) -> str:
-    left = next((each for each in tr.scope.relations[:-1] if name in each.columns), None)
-    if left is None or name not in right.columns:
-        known = right.columns if left is not None else [each for one in tr.scope.relations[:-1] for each in one.columns]
-        raise tr.refused(node, "unknown-column", f"unknown column `{name}` in USING", did_you_mean(name, known))
-    for relation in (left, right):
-        if relation.placeholder is not None:
-            tr.uses.column(relation.placeholder, name)
-    _check_common(tr, node, name, (left.columns[name], right.columns[name]))
-    a, b = comparable(tr, node, left.columns[name], right.columns[name])
+    a, b = comparable(tr, node, *using_pair(tr, node, name, right))
     return f"({a} = {b})"

@@ -13,6 +13,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.intervals import no_interval
 from penstock.sql.let import let
+from penstock.sql.overflow import negated_whole, to_signed
 from penstock.sql.supertypes import supertype
 from penstock.sql.translator import Translator
 from penstock.sql.typed import NOTHING, NULL, Typed, as_spark, integer, is_null, text, typed
@@ -81,8 +82,18 @@ def negated(value: Typed) -> Typed | None:
             of: Type = t.Nullable(plain) if value.nullable else plain
             if signed and bits < 32:
                 return Typed(let(value.sql, lambda v: f"if({v} = {plain.low}, {v}, - {v})"), of, value_type(of))
-            return Typed(f"(- {as_spark(value, value_type(of))})", of, value_type(of))
+            return _negated_whole(value, of)
     return None
+
+
+def _negated_whole(value: Typed, of: Type) -> Typed:
+    """A result of 64 bits, or of as many as the value has, wraps around."""
+    spark = value_type(of)
+    if value.spark.startswith("DECIMAL"):
+        return Typed(to_signed(f"- {value.sql}"), of, spark)
+    if isinstance(value.bare, t.Int) and not value.bare.signed:
+        return Typed(f"(- {as_spark(value, spark)})", of, spark)
+    return Typed(negated_whole(value, spark), of, spark)
 
 
 def array(tr: Translator, node: exp.Expr) -> Typed:

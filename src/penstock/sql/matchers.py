@@ -26,11 +26,11 @@ def matched(block: Block, node: exp.Expr) -> list[Selected] | None:
         found = matched(block, node.this)
         return None if found is None else [_applied(block, node, each) for each in found]
     if isinstance(node, exp.Star):
-        return _star(block, node, _all(block.translator.scope))
+        return _star(block, node, _all(block))
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
         return _star(block, node.this, _of(block, node, node.table))
     if isinstance(node, exp.Columns):
-        return _matching(block, node.this, _all(block.translator.scope))
+        return _matching(block, node.this, _all(block))
     if isinstance(node, exp.Dot) and node.expression.name == "COLUMNS":
         if len(node.expression.expressions) != 1:
             raise _unsupported(block, node, "a list in COLUMNS")
@@ -74,10 +74,16 @@ Found = list[tuple[Relation, str, str]]
 """Relations, the names of their columns, and how each is read."""
 
 
-def _all(scope: Scope) -> Found:
-    """Every column of `*`; what ARRAY JOIN unfolds under a name of its own is not among them."""
-    tables = [each for each in scope.relations if not each.is_array]
-    return [(each, name, "bare") for each in tables for name in each.columns if name not in each.hidden]
+def _all(block: Block) -> Found:
+    """Every column of `*`; what ARRAY JOIN unfolds under a name of its own is not among them. Those of the last
+    USING come first."""
+    tables = [each for each in block.translator.scope.relations if not each.is_array]
+    found = [(each, name, "bare") for each in tables for name in each.columns if name not in each.hidden]
+    for join in block.tree.args.get("joins") or []:
+        using = [each.name for each in join.args.get("using") or []]
+        first = [each for name in using for each in [other for other in found if other[1] == name][:1]]
+        found = [*first, *(each for each in found if each not in first)]
+    return found
 
 
 def _of(block: Block, node: exp.Expr, table: str) -> Found:

@@ -31,11 +31,13 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A SELECT. `columns` are names and ClickHouse types of the result, in order."""
+    """A SELECT. `columns` are names and ClickHouse types of the result, in order. `with_totals` is, for a SELECT
+    WITH TOTALS, the statement that gives the rows and then their totals, with one more column: NULL there."""
 
     sql: str
     reads: tuple[Read, ...]
     columns: tuple[tuple[str, Type], ...]
+    with_totals: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 _PREFIXES = ("max_", "optimize_", "log_", "query_cache_", "query_plan_", "min_bytes_", "min_rows_", "min_count_")
 _NAMES = frozenset({
-    "aggregation_memory_efficient_merge_threads", "allow_prefetched_read_pool_for_remote_filesystem",
+    "aggregation_memory_efficient_merge_threads", "allow_deprecated_error_prone_window_functions",
+    "allow_prefetched_read_pool_for_remote_filesystem",
     "compile_aggregate_expressions", "compile_expressions", "compile_sort_description", "enable_filesystem_cache",
     "enable_optimize_predicate_expression", "enable_reads_from_query_cache", "enable_writes_to_query_cache",
     "grace_hash_join_initial_buckets", "group_by_two_level_threshold", "group_by_two_level_threshold_bytes",

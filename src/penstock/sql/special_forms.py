@@ -24,6 +24,8 @@ from penstock.sql.grouping import grouping
 from penstock.sql.intervals import no_interval
 from penstock.sql.lambdas import LAMBDA_FORMS
 from penstock.sql.literals import make_tuple
+from penstock.sql.polygons import POLYGON_FORMS
+from penstock.sql.running import RUNNING_FORMS
 from penstock.sql.spark_types import zero
 from penstock.sql.special_times import TIME_FORMS
 from penstock.sql.subqueries import membership_call
@@ -148,6 +150,15 @@ def _default_of(tr: Translator, node: exp.Anonymous) -> Typed:
     return typed(zero(of), of)
 
 
+def _square(tr: Translator, node: exp.Anonymous) -> Typed:
+    (value,) = tr.all(arguments_of(tr, node, 1, 1))
+    if value.unit or not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
+        raise tr.refused(node, "wrong-argument-type", f"`sqr` needs a number, this is {value.type}")
+    if "rand()" in value.sql:
+        raise tr.refused(node, "wrong-argument-type", "`sqr` of a random number is not supported", "pow")
+    return arithmetic.combine(tr, node, "*", (value, value))
+
+
 def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = arguments_of(tr, node, 1, 1)
     before = tr.trace.aggregates
@@ -199,8 +210,10 @@ SPECIAL_FORMS: Mapping[str, Form] = {
     "accurateCastOrDefault": _accurate(Mode("zero", "refused"), 3),
     "defaultValueOfTypeName": _default_of, "toTypeName": _type_name, "finalizeAggregation": _finalize,
     "grouping": grouping, "arrayReduce": array_reduce, "initializeAggregation": initialize_aggregation,
-    "tuple": _tuple, "arrayJoin": _array_join,
+    "tuple": _tuple, "arrayJoin": _array_join, "unnest": _array_join, "sqr": _square,
     **TUPLE_FORMS,
     **TIME_FORMS,
     **LAMBDA_FORMS,
+    **RUNNING_FORMS,
+    **POLYGON_FORMS,
 }  # fmt: skip

@@ -19,7 +19,7 @@ from penstock.sql.dates import MONTHS, day_of_start, offset_at_1970, start_of, w
 from penstock.sql.functions.datetimes import in_zone
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.let import let
-from penstock.sql.literals import UNITS
+from penstock.sql.literals import UNITS, make_tuple
 from penstock.sql.translator import Translator
 from penstock.sql.tree import call_name
 from penstock.sql.typed import Typed, null_if_any, typed
@@ -172,11 +172,48 @@ def _date_add(sign: int) -> Form:
     return form
 
 
+def _moved_by(sign: int) -> Form:
+    """addDate(time, INTERVAL n unit): nothing else than an interval is added."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        time, step = tr.all(arguments_of(tr, node, 2, 2))
+        if step.unit is None or not isinstance(time.bare, (t.Date, t.DateTime, t.DateTime64)):
+            raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` takes a time and an INTERVAL")
+        return arithmetic.combine(tr, node, "+" if sign > 0 else "-", (time, step))
+
+    return form
+
+
+def _window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
+    """The start and the end of the window of one length that a time is in."""
+    arguments = arguments_of(tr, node, 2, 3)
+    time, step = _in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
+    if not isinstance(time.bare, t.DateTime) or time.nullable or zone_of(time.bare):
+        message = f"`{call_name(node)}` needs a DateTime in UTC that is not Nullable"
+        raise tr.refused(arguments[0], "wrong-argument-type", message)
+    if step.unit in (None, *_FINE) or not isinstance(step.constant, int) or step.constant < 1:
+        raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
+    if step.constant > 1 and step.unit not in ("SECOND", "MINUTE"):
+        raise tr.refused(arguments[1], "wrong-argument-type", "only windows of one such unit are supported")
+    start = _start(tr, node, time, str(step.unit), step.constant)
+    return start, arithmetic.combine(tr, node, "+", (start, step))
+
+
+def _tumble(part: int | None) -> Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        window = _window(tr, node)
+        return make_tuple([*window]) if part is None else window[part]
+
+    return form
+
+
 TIME_FORMS: Mapping[str, Form] = {
-    **dict.fromkeys(("dateDiff", "date_diff", "datediff", "timestampdiff"), _date_diff),
+    **dict.fromkeys(("dateDiff", "date_diff", "datediff", "timestampdiff", "timestamp_diff"), _date_diff),
     **dict.fromkeys(("date_trunc", "dateTrunc", "datetrunc"), _date_trunc),
     **dict.fromkeys(("date_add", "dateAdd", "dateadd", "timestamp_add", "timestampadd"), _date_add(1)),
     **dict.fromkeys(("date_sub", "dateSub", "datesub", "timestamp_sub", "timestampsub"), _date_add(-1)),
     "age": _age,
-    "toStartOfInterval": _start_of_interval,
+    **dict.fromkeys(("toStartOfInterval", "date_bin", "time_bucket"), _start_of_interval),
+    "adddate": _moved_by(1), "subdate": _moved_by(-1),
+    "tumble": _tumble(None), "tumbleStart": _tumble(0), "tumbleEnd": _tumble(1),
 }

@@ -13,12 +13,13 @@ from sqlglot import exp
 from penstock.errors import InvalidQuery, did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
-from penstock.sql.environment import Environment, Output
+from penstock.sql.environment import Environment, Output, Totals
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.merge_rules import Ruling, merge_rule
 from penstock.sql.parameters import is_made_up
 from penstock.sql.problems import refused
 from penstock.sql.query import FINAL
+from penstock.sql.sample import no_sample, sampled
 from penstock.sql.scope import Relation
 from penstock.sql.spark_types import spark_type
 from penstock.sql.table_functions import Rows, function_rows
@@ -32,12 +33,13 @@ from penstock.sql.value_types import quoted, value_type
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table with its alias, as Spark SQL. `unique` are columns of which no two rows have the same values, where
-    some are known."""
+    some are known; `totals` those of a SELECT WITH TOTALS, as a table."""
 
     sql: str
     relation: Relation
     grouped: bool = False
     unique: frozenset[str] | None = None
+    totals: Totals | None = None
 
 
 def table(environment: Environment, node: exp.Expr, place: int) -> Table:
@@ -54,20 +56,20 @@ def _table(environment: Environment, node: exp.Expr, place: int) -> Table:
     if isinstance(node, exp.Final):
         return _final(environment, node)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        no_sample(environment, node, "a SELECT")
         return _selected(environment, node, place)
     if not isinstance(node, exp.Table):
         raise refused(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
-    if node.args.get("sample"):
-        message = "SAMPLE is not supported: which rows it takes depends on ClickHouse's own parts"
-        raise refused(environment.text, node, "unsupported-clause", message, "a filter such as id % 10 = 0")
     alias = node.args.get("alias")
     if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
         raise refused(environment.text, node, "unsupported-clause", "names of columns after a table are not supported")
     if node.args.get("version") or node.args.get("when"):
         raise refused(environment.text, node, "unsupported-clause", "a table of another time is not supported")
     if isinstance(node.this, exp.Anonymous):
+        no_sample(environment, node, "a table function")
         return _function(environment, node)
     if node.db == "system" and node.name == "one":
+        no_sample(environment, node, "system.one")
         return one(node.alias or "one")
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
@@ -102,7 +104,8 @@ def _subquery(output: Output, alias: str) -> Table:
     columns = {
         name: Typed(f"{quoted(alias)}.{quoted(name)}", value.type, value.spark) for name, value in output.columns
     }
-    return Table(f"({output.sql}) AS {quoted(alias)}", Relation(alias, columns), output.grouped)
+    totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quoted(alias)}")
+    return Table(f"({output.sql}) AS {quoted(alias)}", Relation(alias, columns), output.grouped, totals=totals)
 
 
 def _named(environment: Environment, node: exp.Table, alias: str) -> Table:
@@ -110,18 +113,24 @@ def _named(environment: Environment, node: exp.Table, alias: str) -> Table:
     name = node.name
     cte = environment.ctes.get(name)
     if cte is not None:
+        no_sample(environment, node, "a SELECT")
         inner = replace(cte.environment, triggers=environment.triggers)
         rows = _subquery(inner.compile(inner, cte.query), alias)
         return replace(rows, relation=replace(rows.relation, also=name), unique=unique_by(cte.query))
     environment.names(name)
     found = node_named(environment, name)
     if found is not None:
+        no_sample(environment, node, "a pipe")
         return _subquery(inlined(environment, node, found), alias)
     source = environment.project.datasource(name)
     if source is None:
         hint = hint_for(environment, name)
         raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
-    return _datasource(environment, source, alias)
+    stored = _datasource(environment, source, alias)
+    if not node.args.get("sample"):
+        return stored
+    sample = sampled(environment, node, source, placeholder_of(environment, source))
+    return replace(stored, sql=f"{sample} AS {quoted(alias)}")
 
 
 def node_named(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
@@ -163,6 +172,7 @@ def _final(environment: Environment, node: exp.Final) -> Table:
     if source is None:
         message = "FINAL is for a data source whose engine merges rows"
         raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
+    no_sample(environment, of, "rows that FINAL merges")
     ruling = _ruling(environment, node, source)
     if ruling.rule is None:
         raise refused(environment.text, node, "unsupported-clause", ruling.why, ruling.hint)

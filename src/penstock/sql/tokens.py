@@ -57,6 +57,9 @@ _NO_CALLS = frozenset(
 )
 _CALLS = frozenset({TokenType.VAR, *ClickHouseParser.FUNC_TOKENS})
 
+SAMPLE_PARTS = 4
+"""`SAMPLE a/b OFFSET c/d` is read as `SAMPLE ((a, b, c, d))`: its OFFSET is not that of LIMIT."""
+
 Tokens = list[Token]
 
 
@@ -197,5 +200,38 @@ def select_list(tokens: Tokens) -> Tokens:
     return tokens
 
 
-REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (limit_by, bare_except, plain_calls, parametric_calls)
+def samples(tokens: Tokens) -> Tokens:
+    """`SAMPLE 0.1` → `SAMPLE ((0.1, 1, 0, 1))`."""
+    if not _has(tokens, TokenType.TABLE_SAMPLE):
+        return tokens
+    out: Tokens = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        out.append(token)
+        index += 1
+        if token.token_type != TokenType.TABLE_SAMPLE or _kind(tokens, index) != TokenType.NUMBER:
+            if token.token_type == TokenType.TABLE_SAMPLE and _kind(tokens, index) == TokenType.L_PAREN:
+                out.append(token_like(token, TokenType.STRING, ""))  # no ratio: nobody else writes what stands below
+            continue
+        size, index = _ratio(tokens, index)
+        offset = [token_like(token, TokenType.NUMBER, each) for each in "01"]
+        if _kind(tokens, index) == TokenType.OFFSET and _kind(tokens, index + 1) == TokenType.NUMBER:
+            offset, index = _ratio(tokens, index + 1)
+        comma = token_like(token, TokenType.COMMA, ",")
+        open_, close = (token_like(token, *each) for each in ((TokenType.L_PAREN, "("), (TokenType.R_PAREN, ")")))
+        parts = [each for number in (*size, *offset) for each in (comma, number)][1:]
+        out += [open_, open_, *parts, close, close]
+    return out
+
+
+def _ratio(tokens: Tokens, index: int) -> tuple[Tokens, int]:
+    """The numerator and the denominator that begin there, and what comes after them."""
+    number = tokens[index]
+    if _kind(tokens, index + 1) == TokenType.SLASH and _kind(tokens, index + 2) == TokenType.NUMBER:
+        return [number, tokens[index + 2]], index + 3
+    return [number, token_like(number, TokenType.NUMBER, "1")], index + 1
+
+
+REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (limit_by, bare_except, samples, plain_calls, parametric_calls)
 """In order: calls are marked before their parameters are looked for."""

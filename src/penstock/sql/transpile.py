@@ -33,6 +33,7 @@ from penstock.sql.single import compile_expression
 from penstock.sql.spark_dialect import compile_spark
 from penstock.sql.templates import with_rendered
 from penstock.sql.texts import split_format
+from penstock.sql.totals import answer_sql, with_totals
 from penstock.sql.translator import Columns, Translator, too_deep
 from penstock.sql.tree import parse_query
 from penstock.sql.unions import no_ending, union
@@ -76,7 +77,7 @@ def compile_pipe(project: Project, pipe: Pipe, given: Given = CHECK) -> Query:
     """The SQL of what a pipe gives; `given` is what its templates, and those of what it reads, are rendered
     with. Raises InvalidQuery; for a call also InvalidRequest."""
     environment = _environment(project, pipe.result.sql, pipe.dialect, given).of_node(pipe, pipe.result)
-    output = _compiled(environment, f"the pipe `{pipe.name}` cannot be compiled")
+    output = _shown(environment, f"the pipe `{pipe.name}` cannot be compiled")
     return _query(project, environment.uses, output)
 
 
@@ -99,7 +100,7 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
 def compile_sql(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> Query:
     """One SELECT of a user. Raises InvalidQuery."""
     environment = _environment(project, text, dialect, given)
-    return _query(project, environment.uses, _compiled(environment, "the SQL cannot be compiled"))
+    return _query(project, environment.uses, _shown(environment, "the SQL cannot be compiled"))
 
 
 def names_read(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> frozenset[str]:
@@ -118,6 +119,15 @@ def _compiled(environment: Environment, message: str) -> Output:
     output = Output("", ())
     with environment.report.collecting():
         output = compile_text(environment)
+    environment.report.finish(message)
+    return output
+
+
+def _shown(environment: Environment, message: str) -> Output:
+    """The environment's text, of which also the totals are shown."""
+    output = _compiled(environment, message)
+    if output.totals is not None and output.totals.refusal is not None:
+        environment.report.problems.append(output.totals.refusal.problem)
     environment.report.finish(message)
     return output
 
@@ -146,7 +156,7 @@ def compile_query(environment: Environment, tree: exp.Query) -> Output:
     for each in PASSES:
         block = each(block)
         block = replace(block, translator=replace(block.translator, subquery=_subquery(block.environment)))
-    return finished(block)
+    return with_totals(block, finished(block))
 
 
 def _not_select(environment: Environment, tree: exp.Expr) -> Refused:
@@ -169,7 +179,7 @@ def _subquery(environment: Environment) -> Callable[[exp.Query], tuple[str, Colu
 
 def _query(project: Project, uses: Uses, output: Output) -> Query:
     columns = tuple((name, value.type) for name, value in output.columns)
-    return Query(output.sql, _reads(project, uses), columns)
+    return Query(output.sql, _reads(project, uses), columns, answer_sql(output))
 
 
 def _reads(project: Project, uses: Uses) -> tuple[Read, ...]:

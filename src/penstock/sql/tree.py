@@ -6,11 +6,13 @@ Invariant: every function call is an `Anonymous` whose name ends with CALL_MARK.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType
 
 from penstock.errors import Problem
 from penstock.model.datasource import Text
@@ -62,12 +64,27 @@ def _parse(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> exp.Expr:
     if not text.text.strip():
         raise refused(text, None, "empty-query", "expected a SELECT, found nothing")
     try:
-        found = [each for each in _DIALECT.parser().parse(prepare(tokenize(text.text)), text.text) if each is not None]
+        tokens = tokenize(text.text)
+        _check_bytes(text, tokens)
+        found = [each for each in _DIALECT.parser().parse(prepare(tokens), text.text) if each is not None]
     except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
     if len(found) != 1:
         raise refused(text, found[1] if found else None, "invalid-sql", "expected one statement")
     return found[0]
+
+
+_BYTE = re.compile(r"(?<!\\)(?:\\\\)*(\\x[89a-fA-F][0-9a-fA-F])")
+
+
+def _check_bytes(text: Text, tokens: Tokens) -> None:
+    """The parser takes the byte `\\xff` for the character U+00FF."""
+    for token in tokens:
+        found = _BYTE.search(text.text, token.start, token.end + 1) if token.token_type == TokenType.STRING else None
+        if found is not None:
+            message = f"`{found.group(1)}` is a byte, and by itself no character: texts are UTF-8 here"
+            place = place_of(text, found.start(1))
+            raise Refused(Problem("invalid-literal", message, place, "unhex('…') gives bytes, or write the character"))
 
 
 def syntax_problem(text: Text, error: Exception) -> Refused:

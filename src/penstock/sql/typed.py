@@ -20,14 +20,27 @@ NOTHING = t.Tuple(())
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """What arithmetic knows of a BIGINT: `of` is its SQL, `tried` the same but NULL where a step passes 64 bits,
+    `exact` the same in decimals, where none does, and `reach` the greatest absolute value of that."""
+
+    of: str
+    tried: str
+    exact: str
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
 class Typed:
-    """`constant` is the value of a literal, `unit` that of an interval (whose `sql` is the number)."""
+    """`constant` is the value of a literal, `unit` that of an interval (whose `sql` is the number); `whole` holds
+    only while its `of` is this `sql`."""
 
     sql: str
     type: Type
     spark: str
     constant: Constant | None = None
     unit: str | None = None
+    whole: Whole | None = None
 
     @property
     def bare(self) -> Type:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.environment import Environment, Output
+from penstock.sql.environment import Environment, Output, Totals
 from penstock.sql.literals import widen_all
 from penstock.sql.problems import refused
 from penstock.sql.supertypes import supertype
@@ -43,7 +43,15 @@ def union(environment: Environment, tree: exp.SetOperation) -> Output:
         _check_comparable(environment, tree, columns)
     # Alone, INTERSECT and EXCEPT count the rows, as with ALL.
     shown = word if tree.args.get("distinct") else f"{word} ALL"
-    return Output(f"{_as(left, columns)} {shown} {_as(right, columns)}", columns, left.grouped or right.grouped)
+    rows = f"{_as(left, columns)} {shown} {_as(right, columns)}"
+    totals = _no_totals(environment, tree) if left.totals or right.totals else None
+    return Output(rows, columns, left.grouped or right.grouped, totals)
+
+
+def _no_totals(environment: Environment, tree: exp.SetOperation) -> Totals:
+    """ClickHouse shows those of the first part that has some."""
+    message = f"WITH TOTALS in a part of {_WORDS[type(tree)]} is not supported"
+    return Totals(refusal=refused(environment.text, tree, "unsupported-clause", message, "leave WITH TOTALS out"))
 
 
 def no_ending(environment: Environment, tree: exp.Query) -> None:

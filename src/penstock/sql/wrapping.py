@@ -12,14 +12,21 @@ from dataclasses import dataclass, field
 from itertools import count
 
 TWO_64 = 2**64
+_MADE_UP, _FIELD = re.compile(r"` \w+`"), re.compile(r"'\w+'")
 _LOW = "4294967295L"
-_SIMPLE = re.compile(r"(` ?\w+`)(\.\w+)?|-?\d+L")
+_SIMPLE = re.compile(r"(` ?\w+`)(\.\w+)?(\[[0-7]\])?|-?\d+L")
 
 
 def signed(value: int, bits: int = 64) -> int:
     """The number whose bits are those of an unsigned one."""
     value %= 2**bits
     return value - 2**bits if value >= 2 ** (bits - 1) else value
+
+
+def halves(value: int) -> tuple[int, int]:
+    """The low half of a number, signed, and what is left of the high one."""
+    low = signed(value, 32)
+    return low, signed((value - low) >> 32, 32)
 
 
 def constant(value: int) -> str:
@@ -30,6 +37,27 @@ def constant(value: int) -> str:
 def unsigned(sql: str) -> str:
     """As UInt64 is kept."""
     return f"CAST(pmod(CAST({sql} AS DECIMAL(20,0)), {TWO_64}BD) AS DECIMAL(20,0))"
+
+
+def bind(name: str, sql: str, body: str) -> str:
+    """`body`, in which `name` stands for `sql`. What is bound itself is handed on: Spark resolves a chain of lambdas in
+    half as many rounds as lambdas of what is taken out of an array."""
+    one = sql.removesuffix("[0]") if _is_bound(sql) else f"array({sql})"
+    return f"transform({one}, {name} -> {body})[0]"
+
+
+def _is_bound(sql: str) -> bool:
+    """Whether this is one array's only element, with nothing in it that a user wrote."""
+    if not sql.startswith("transform(") or not sql.endswith(")[0]") or "`" in _MADE_UP.sub("", sql):
+        return False
+    plain, depth = _FIELD.sub("0", sql), 0
+    if "'" in plain:
+        return False
+    for place, letter in enumerate(plain):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and letter == ")":
+            return place == len(plain) - len(")[0]")
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +71,20 @@ class Wrapping:
         if _SIMPLE.fullmatch(sql):
             return formula(sql)
         name = f"` h{next(self.numbers)}`"
-        return f"transform(array({sql}), {name} -> {formula(name)})[0]"
+        return bind(name, sql, formula(name))
 
     def times(self, sql: str, factor: int) -> str:
-        """A product with a constant. The signed low half keeps it within 63 bits."""
-        low, high = signed(factor, 32), signed((factor - signed(factor, 32)) >> 32, 32)
+        """A product with a constant."""
+        low, high = halves(factor)
+        return self.product(sql, (f"{low}L", f"{high}L"))
+
+    def product(self, sql: str, factor: tuple[str, str]) -> str:
+        """A product with the number of two `halves`. The signed low half keeps it within 63 bits."""
+        low, high = factor
 
         def formula(v: str) -> str:
-            below = f"(({v} & {_LOW}) * {low}L)"
-            above = f"shiftright({v}, 32) * {low}L + ((({v} & {_LOW}) * {high}L) & {_LOW})"
+            below = f"(({v} & {_LOW}) * {low})"
+            above = f"shiftright({v}, 32) * {low} + ((({v} & {_LOW}) * {high}) & {_LOW})"
             return f"(shiftleft(shiftright({below}, 32) + {above}, 32) | ({below} & {_LOW}))"
 
         return self.bound(sql, formula)

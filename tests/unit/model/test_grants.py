@@ -17,5 +17,7 @@ def test_each_line_is_a_scope_of_its_resource() -> None:
 
 
 def test_a_project_without_token_lines_grants_nothing() -> None:
-    without = {path: "\n".join(each for each in text.split("\n") if "TOKEN" not in each) for path, text in FILES.items()}
+    without = {
+        path: "\n".join(line for line in text.split("\n") if "TOKEN" not in line) for path, text in FILES.items()
+    }
     assert grants_of(load_files(without).project) == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from penstock.errors import Problem
 from penstock.model import types as t
 from penstock.model.datasource import DataSource, Token
@@ -9,9 +11,14 @@ from penstock.parse.datasource import parse_datasource
 
 
 def read(text: str) -> DataSource:
-    problems: list[Problem] = []
-    found = parse_datasource(text, "x.datasource", "x", problems)
-    assert [str(problem) for problem in problems] == []
+    found = problems(text)
+    assert [str(problem) for problem in found] == []
+    return parse_datasource(text, "x.datasource", "x", [])
+
+
+def problems(text: str) -> list[Problem]:
+    found: list[Problem] = []
+    parse_datasource(text, "x.datasource", "x", found)
     return found
 
 
@@ -68,7 +75,7 @@ def test_keys_in_every_spelling() -> None:
 
 def test_engine() -> None:
     source = read(
-        "SCHEMA >\n    a Int8, at DateTime, v UInt8, gone UInt8\n"
+        "SCHEMA >\n    a UInt8, at DateTime, v UInt8, gone UInt8\n"
         'ENGINE "ReplacingMergeTree"\n'
         "ENGINE_SORTING_KEY a, at\nENGINE_PRIMARY_KEY a\nENGINE_SAMPLING_KEY a\n"
         "ENGINE_VER v\nENGINE_IS_DELETED `gone`\n"
@@ -94,3 +101,27 @@ def test_everything_else() -> None:
     assert source.indexes == ("INDEX i a TYPE minmax", "INDEX j b TYPE set(1)")
     assert source.forward_query is not None
     assert (source.forward_query.text, source.keeps_history, source.renamed_from) == ("SELECT *", False, "old")
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("ENGINE_SAMPLING_KEY a", None),
+        ("ENGINE_SAMPLING_KEY (a)", None),
+        ("ENGINE_SAMPLING_KEY cityHash64( s )", None),
+        ("ENGINE_SAMPLING_KEY a\nENGINE_PRIMARY_KEY s, a", None),
+        ("ENGINE_SAMPLING_KEY a\nENGINE_PRIMARY_KEY s", "`a` is not part of the primary key"),
+        ("ENGINE_SAMPLING_KEY w", "`w` is not part of the primary key"),
+        ("ENGINE_SAMPLING_KEY cityHash64(a)", "`cityHash64(a)` is not part of the primary key"),
+        ("ENGINE_SAMPLING_KEY s", "needs one expression of UInt8, UInt16, UInt32 or UInt64"),
+        ("ENGINE_SAMPLING_KEY i", "needs one expression of UInt8, UInt16, UInt32 or UInt64"),
+        ("ENGINE_SAMPLING_KEY a, s", "needs one expression of UInt8, UInt16, UInt32 or UInt64"),
+    ],
+)
+def test_sampling_keys(written: str, said: str | None) -> None:
+    schema = "SCHEMA >\n    s String, a UInt16, i Int32, w UInt8\nENGINE MergeTree\n"
+    text = f"{schema}ENGINE_SORTING_KEY s, a, cityHash64(s), i\n{written}\n"
+    found = problems(text)
+    assert [each.code for each in found] == (["invalid-key"] if said else [])
+    assert said is None or said in found[0].message
+    assert said is None or str(found[0].location).startswith("x.datasource:5:21")

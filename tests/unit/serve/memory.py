@@ -48,6 +48,7 @@ class Result:
     elapsed: float = 0.01
     rows_read: int = 3
     bytes_read: int = 42
+    totals: tuple[object, ...] | None = None
 
 
 @dataclass(frozen=True)

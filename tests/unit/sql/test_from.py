@@ -12,10 +12,6 @@ COLUMNS = {"a": "Int32", "b": "Int32", "arr": "Array(Int32)", "m": "Map(String, 
 PROJECT = Project.of([datasource("t", COLUMNS), datasource("u", COLUMNS), datasource("w", {"a": "Int32"})], [])
 
 CASES = {
-    "SELECT f.day FROM flights f ANY LEFT JOIN flights g ON f.day = g.day": "takes any of the right table's rows",
-    "SELECT f.day FROM flights f ANY LEFT JOIN (SELECT day, month FROM flights GROUP BY day, month) AS g "
-    "ON f.day = g.day": "takes any of the right table's rows",
-    "SELECT f.day FROM flights f ANY JOIN flights g ON f.day = g.day": "ANY JOIN is not supported",
     "SELECT g.month FROM flights f SEMI LEFT JOIN flights g ON f.day = g.day": "`g.month` is of any of the rows",
     "SELECT f.month FROM flights f SEMI RIGHT JOIN flights g ON f.day = g.day": "`f.month` is of any of the rows",
     "SELECT 1 FROM flights NATURAL JOIN flights AS g": "NATURAL JOIN is not supported",

@@ -93,8 +93,8 @@ def test_problems(sql: str, target: str) -> None:
 def test_a_target_with_an_unknown_state() -> None:
     assert refused("SELECT day FROM flights", day="UInt8", s="AggregateFunction(histogram(3), UInt8)") == [
         "the state type AggregateFunction(histogram(3), UInt8) is not supported (there is: any, anyHeavy, anyLast, "
-        "anyLastRespectNulls, anyLast_respect_nulls, anyRespectNulls, any_respect_nulls, any_value, "
-        "any_value_respect_nulls, argMax, …)"
+        "anyLastRespectNulls, anyLast_respect_nulls, anyRespectNulls, anyValueRespectNulls, any_respect_nulls, "
+        "any_value, any_value_respect_nulls, …)"
     ]
 
 

@@ -23,12 +23,14 @@ Parameter: TypeAlias = Union[float, str]
 @dataclass(frozen=True, slots=True)
 class Input:
     """The arguments of one call: Spark SQL already cast to what the row's `inputs` says. `over` is
-    the text of the window, if any, that follows each Spark aggregate."""
+    the text of the window, if any, that follows each Spark aggregate; `small` is whether the first argument
+    is a whole number of some 32 bits, whatever its type."""
 
     args: tuple[str, ...]
     types: Types
     parameters: tuple[Parameter, ...] = ()
     over: str = ""
+    small: bool = False
 
     @property
     def all_given(self) -> str:

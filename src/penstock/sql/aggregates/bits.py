@@ -13,7 +13,7 @@ from penstock.model.types import Type, bare, nullable
 from penstock.sql.aggregates.aggregate import Aggregate, Input, State, Types, nullable_like, value_inputs
 from penstock.sql.aggregates.arrays import bound, folded, folded_or_null
 from penstock.sql.aggregates.kinds import integers
-from penstock.sql.aggregates.numbers import AVG, SUM, UINT64, or_default, sum_storage, sum_type
+from penstock.sql.aggregates.numbers import AVG, SUM, UINT64, or_default, sum_of, sum_step, sum_storage, sum_type
 from penstock.sql.aggregates.sets import UNIQ_EXACT
 from penstock.sql.value_types import value_type
 
@@ -72,18 +72,19 @@ def _sum_count(state: State) -> str:
 
 
 def _sum_count_state(call: Input) -> str:
-    total = f"coalesce(sum({call.args[0]}){call.over}, 0)"
+    total = f"coalesce({sum_of(call)}, 0)"
     return f"named_struct('sum', CAST({total} AS {sum_storage(call.types)}), 'count', count({call.args[0]}){call.over})"
 
 
 def _sum_count_merge(state: State) -> str:
-    total = f"CAST(coalesce(sum({state.sql}.`sum`){state.over}, 0) AS {sum_storage(state.types)})"
+    rows = sum_of(Input((f"{state.sql}.`sum`",), state.types, over=state.over))
+    total = f"CAST(coalesce({rows}, 0) AS {sum_storage(state.types)})"
     return f"named_struct('sum', {total}, 'count', coalesce(sum({state.sql}.`count`){state.over}, 0L))"
 
 
 def _sum_count_gather(rows: State) -> str:
     of = sum_storage(rows.types)
-    total = folded("` v`", f"CAST(0 AS {of})", f"CAST(` a` + ` x` AS {of})")
+    total = folded("` v`", f"CAST(0 AS {of})", sum_step(rows.types))
     return bound(rows.sql, lambda v: f"named_struct('sum', {total}, 'count', CAST(size({v}) AS BIGINT))")
 
 

@@ -6,6 +6,8 @@ argument (argMin) or the greatest (argMax) is taken, whatever the order of rows;
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.model import types as t
 from penstock.model.types import bare
 from penstock.sql.aggregates.aggregate import (
@@ -74,4 +76,24 @@ def _best(name: str, spark: str) -> Aggregate:
     )
 
 
-BEST = (_best("argMin", "min"), _best("argMax", "max"))
+def _with_value(row: Aggregate, name: str) -> Aggregate:
+    """argAndMin, argAndMax: the value itself stands beside its argument."""
+
+    def result(types: Types) -> t.Type:
+        return t.Tuple(tuple((None, bare(each)) for each in types))
+
+    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+        plain = not any(map(t.nullable, types)) and not isinstance(bare(types[1]), t.Float)
+        return _needs(types, parameters) if plain else "arguments that are not Nullable, the second no float"
+
+    def finish(state: State) -> str:
+        pair = f"named_struct('_1', ({state.sql}).`argument`, '_2', ({state.sql}).`value`)"
+        return f"coalesce(if({state.sql} IS NULL, NULL, {pair}), {value_zero(result(state.types))})"
+
+    return replace(
+        row, name=name, result=result, result_spark=lambda types: value_type(result(types)), finish=finish, needs=needs
+    )
+
+
+_LEAST, _GREATEST = _best("argMin", "min"), _best("argMax", "max")
+BEST = (_LEAST, _GREATEST, _with_value(_LEAST, "argAndMin"), _with_value(_GREATEST, "argAndMax"))

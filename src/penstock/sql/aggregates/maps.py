@@ -14,7 +14,8 @@ from penstock.sql.aggregates.aggregate import Aggregate, Parameter, State, Types
 from penstock.sql.aggregates.arrays import bound, grouped
 from penstock.sql.aggregates.bits import SUM_WITH_OVERFLOW
 from penstock.sql.aggregates.listed import Traits, listed
-from penstock.sql.aggregates.numbers import PICKS, SUM
+from penstock.sql.aggregates.numbers import SUM
+from penstock.sql.aggregates.picks import PICKS
 from penstock.sql.aggregates.wrappers import map_values, read_rows
 from penstock.sql.kept_order import holds_kept_text, is_kept_text
 
@@ -94,3 +95,9 @@ MAPS = (
     _map_row("maxMap", _GREATEST),
     _two_arrays(SUM_WITH_OVERFLOW, "sumMapWithOverflow"),
 )
+OF_ARRAYS = {
+    "sumMappedArrays": _two_arrays(SUM, "sumMap"),
+    "minMappedArrays": _two_arrays(_LEAST, "minMap"),
+    "maxMappedArrays": _two_arrays(_GREATEST, "maxMap"),
+}
+"""Their states are those of sumMap, minMap and maxMap."""

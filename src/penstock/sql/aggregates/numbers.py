@@ -1,4 +1,4 @@
-"""Aggregates that count, add and pick: count, sum, avg, min, max, any.
+"""Aggregates that count and add: count, sum, avg.
 
 In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: over no rows they give
 what ClickHouse gives: 0, the zero value or NaN; NULL where the argument is Nullable.
@@ -8,20 +8,10 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.aggregates.aggregate import (
-    Aggregate,
-    Input,
-    Parameter,
-    State,
-    Types,
-    anything,
-    holds_map,
-    nullable_like,
-    value_inputs,
-)
+from penstock.sql.aggregates.aggregate import Aggregate, Input, State, Types, nullable_like
 from penstock.sql.aggregates.arrays import NAN, folded, folded_or_null
-from penstock.sql.kept_order import holds_kept_text, is_kept_text, order_key
-from penstock.sql.value_types import value_type, value_zero
+from penstock.sql.overflow import added, total
+from penstock.sql.value_types import value_type
 
 UINT64 = t.Int(64, signed=False)
 
@@ -81,10 +71,22 @@ def _sum_inputs(types: Types) -> tuple[str, ...]:
     return ("DOUBLE",) if isinstance(of, t.Float) else ("INT",) if of == t.Bool() else (value_type(of),)
 
 
+def sum_of(call: Input) -> str:
+    """The sum of the rows; that of Int64 wraps around, and so do the sums of its sums."""
+    wraps = bare(call.types[0]) == t.Int(64) and not call.small
+    return total(call.args[0], call.over) if wraps else f"sum({call.args[0]}){call.over}"
+
+
+def sum_step(types: Types) -> str:
+    """What a fold of rows in an array does: ` x` added to ` a`, as the sum is stored."""
+    of = sum_storage(types)
+    return added("` a`", "` x`") if bare(types[0]) == t.Int(64) else f"CAST(` a` + ` x` AS {of})"
+
+
 def _sum(call: Input) -> str:
-    total = f"sum({call.args[0]}){call.over}"
+    all_rows = sum_of(call)
     storage = sum_storage(call.types)
-    return f"CAST({total} AS {storage})" if storage.startswith("DECIMAL") else total
+    return f"CAST({all_rows} AS {storage})" if storage.startswith("DECIMAL") else all_rows
 
 
 def _sum_finish(state: State) -> str:
@@ -101,8 +103,7 @@ def _sum_result(types: Types) -> str:
 
 
 def _sum_gather(rows: State) -> str:
-    storage = sum_storage(rows.types)
-    return folded_or_null(rows.sql, f"CAST(0 AS {storage})", f"CAST(` a` + ` x` AS {storage})")
+    return folded_or_null(rows.sql, f"CAST(0 AS {sum_storage(rows.types)})", sum_step(rows.types))
 
 
 SUM = Aggregate(
@@ -169,7 +170,7 @@ def _avg_plain(call: Input) -> str:
     if _avg_sum(call.types) == "DOUBLE":
         return or_default(f"avg({call.args[0]}){call.over}", call.types, NAN)
     count = f"count({call.args[0]}){call.over}"
-    return _ratio(f"sum({call.args[0]}){call.over}", count, call.types)
+    return _ratio(sum_of(call), count, call.types)
 
 
 def _avg_merged(state: State) -> str:
@@ -193,56 +194,4 @@ AVG = Aggregate(
     takes="number",
     gather=_avg_gather,
     null_over_none=True,
-)
-
-
-def _comparable(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
-    return "a value that can be compared" if holds_map(types[0]) or holds_kept_text(types[0]) else None
-
-
-def _pick(name: str, spark: str, gather: str) -> Aggregate:
-    """An aggregate whose state is one of the values."""
-
-    def choose(sql: str, over: str, types: Types) -> str:
-        if name == "max" and isinstance(bare(types[0]), t.Float):
-            # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
-            numbers = f"if(isnan({sql}), NULL, {sql})"
-            return f"coalesce(max({numbers}){over}, max({sql}){over})"
-        if not name.startswith("any") and is_kept_text(types[0]):
-            value = sql.removeprefix("DISTINCT ")
-            return f"{name}_by({value}, {order_key(types[0], value)}){over}"
-        return spark.format(sql) + over
-
-    def chosen(rows: State) -> str:
-        if not name.startswith("any") and is_kept_text(rows.types[0]):
-            pairs = f"transform({rows.sql}, ` y` -> struct({order_key(rows.types[0], '` y`')} AS k, ` y` AS v))"
-            return f"(array_{name}({pairs})).v"
-        if name == "max" and isinstance(bare(rows.types[0]), t.Float):
-            numbers = "array_max(filter(` v`, ` x` -> NOT isnan(` x`)))"
-            return f"transform(array({rows.sql}), ` v` -> coalesce({numbers}, array_max(` v`)))[0]"
-        return gather.format(rows.sql)
-
-    return Aggregate(
-        name=name,
-        arity=(1, 1),
-        result=lambda types: types[0],
-        result_spark=lambda types: value_type(types[0]),
-        storage=lambda types: value_type(types[0]),
-        state=lambda call: choose(call.args[0], call.over, call.types),
-        merge=lambda state: choose(state.sql, state.over, state.types),
-        finish=lambda state: or_default(state.sql, state.types, value_zero(bare(state.types[0]))),
-        empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
-        inputs=value_inputs,
-        gather=chosen,
-        needs=anything if name.startswith("any") else _comparable,
-        ordered=name.startswith("any"),
-        null_over_none=True,
-    )
-
-
-PICKS = (
-    _pick("min", "min({0})", "array_min({0})"),
-    _pick("max", "max({0})", "array_max({0})"),
-    _pick("any", "first({0}, true)", "get({0}, 0)"),
-    _pick("anyLast", "last({0}, true)", "try_element_at({0}, -1)"),
 )

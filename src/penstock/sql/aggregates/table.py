@@ -12,9 +12,10 @@ from penstock.sql.aggregates.aggregate import Aggregate
 from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP, SUM_COUNT, SUM_WITH_OVERFLOW
 from penstock.sql.aggregates.events import EVENTS
 from penstock.sql.aggregates.extremes import BEST
-from penstock.sql.aggregates.maps import MAPS
+from penstock.sql.aggregates.maps import MAPS, OF_ARRAYS
 from penstock.sql.aggregates.moments import MOMENTS, STABLE
-from penstock.sql.aggregates.numbers import AVG, COUNT, PICKS, SUM
+from penstock.sql.aggregates.numbers import AVG, COUNT, SUM
+from penstock.sql.aggregates.picks import PICKS
 from penstock.sql.aggregates.quantiles import MEDIANS, QUANTILES
 from penstock.sql.aggregates.sets import LISTS, SKETCHES, UNIQ_EXACT
 from penstock.sql.aggregates.texts import TEXTS
@@ -58,6 +59,15 @@ ALIASES = {
     "covar_pop": "covarPop",
     "covar_samp": "covarSamp",
     "group_concat": "groupConcat",
+    "string_agg": "groupConcat",
+    "max_by": "argMax",
+    "min_by": "argMin",
+    "std": "stddevPop",
+    "stddev": "stddevSamp",
+    "bit_and": "groupBitAnd",
+    "bit_or": "groupBitOr",
+    "bit_xor": "groupBitXor",
+    "anyValueRespectNulls": "any_respect_nulls",
     "anyRespectNulls": "any_respect_nulls",
     "any_value_respect_nulls": "any_respect_nulls",
     "first_value_respect_nulls": "any_respect_nulls",
@@ -66,10 +76,19 @@ ALIASES = {
     "last_value_respect_nulls": "anyLast_respect_nulls",
     "lastValueRespectNulls": "anyLast_respect_nulls",
 }
-_ANY_CASE = ("count", "sum", "avg", "min", "max", "any", "corr")
+_ANY_CASE = (
+    "count", "sum", "avg", "min", "max", "corr", "first_value", "any_value", "last_value", "array_agg",
+    "any_value_respect_nulls", "first_value_respect_nulls", "last_value_respect_nulls", "max_by", "min_by", "std",
+    "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "covar_pop", "covar_samp", "bit_and", "bit_or",
+    "bit_xor", "group_concat", "string_agg",
+)  # fmt: skip
 
 AGGREGATES: Mapping[str, Aggregate] = {row.name: row for row in _ROWS}
-_BY_NAME: Mapping[str, Aggregate] = {**AGGREGATES, **{alias: AGGREGATES[name] for alias, name in ALIASES.items()}}
+_BY_NAME: Mapping[str, Aggregate] = {
+    **AGGREGATES,
+    **{alias: AGGREGATES[name] for alias, name in ALIASES.items()},
+    **OF_ARRAYS,
+}
 
 
 def aggregate_named(name: str) -> Aggregate | None:

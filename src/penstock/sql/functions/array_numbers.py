@@ -1,4 +1,4 @@
-"""Numbers out of arrays of numbers: sums, extremes, products, running sums, norms, distances, range.
+"""Numbers out of arrays of numbers: sums, extremes, products, running sums, range.
 
 In: `Typed` arguments. Out: rows of the table, and the folds that may be of a lambda. Called by `functions.table`
 and lambdas. Invariant: elements that may be NULL are refused where ClickHouse refuses them.
@@ -6,13 +6,14 @@ and lambdas. Invariant: elements that may be NULL are refused where ClickHouse r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.functions.elements import check_order, element_type, side_by_side
 from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Function
 from penstock.sql.let import let
+from penstock.sql.overflow import TWO_64, added, to_signed, whole
 from penstock.sql.supertypes import arithmetic, supertype
 from penstock.sql.typed import Typed, as_spark, typed
 from penstock.sql.value_types import value_type, value_zero
@@ -33,7 +34,7 @@ def array_sum_type(of: Type) -> Type:
             raise BadArguments(f"elements of {of} cannot be added")
 
 
-def _numbers(value: Typed) -> Type:
+def numbers(value: Typed) -> Type:
     """The type of elements that are numbers and never NULL."""
     of = element_type(value)
     if t.nullable(of):
@@ -44,28 +45,55 @@ def _numbers(value: Typed) -> Type:
     return t.bare(of)
 
 
-def _sum(values: Sequence[Typed]) -> Typed:
-    of = array_sum_type(_numbers(values[0]))
+def _plus(of: Type, total: str, each: str) -> str:
+    """One more element of a sum; whole numbers of 64 bits wrap around."""
     spark = value_type(of)
-    added = f"(` a`, ` x`) -> CAST(` a` + coalesce(` x`, 0) AS {spark})"
-    array = as_spark(values[0], "ARRAY<INT>") if isinstance(_numbers(values[0]), t.Bool) else values[0].sql
-    return typed(f"aggregate({array}, CAST(0 AS {spark}), {added})", of)
+    if of == t.Int(64):
+        return added(total, each)
+    if of == t.Int(64, signed=False):
+        return f"CAST(pmod({total} + {each}, {TWO_64}) AS {spark})"
+    return f"CAST({total} + {each} AS {spark})"
+
+
+def _sum(values: Sequence[Typed]) -> Typed:
+    given = numbers(values[0])
+    of = array_sum_type(given)
+    spark = value_type(of)
+    narrow = isinstance(given, t.Int) and given.bits < 64
+    element = "coalesce(` x`, 0)"
+    step = f"CAST(` a` + {element} AS {spark})" if narrow else _plus(of, "` a`", element)
+    array = as_spark(values[0], "ARRAY<INT>") if isinstance(given, t.Bool) else values[0].sql
+    return typed(f"aggregate({array}, CAST(0 AS {spark}), (` a`, ` x`) -> {step})", of)
 
 
 def _average(values: Sequence[Typed]) -> Typed:
-    of = _numbers(values[0])
+    of = numbers(values[0])
     if isinstance(of, t.Decimal):
         raise BadArguments("`arrayAvg` of decimals is not supported", "CAST(… AS Array(Float64))")
     array = as_spark(values[0], "ARRAY<INT>") if isinstance(of, t.Bool) else values[0].sql
     total = f"aggregate({array}, 0D, (` a`, ` x`) -> ` a` + CAST(` x` AS DOUBLE))"
+    if isinstance(of, t.Int) and of.bits == 64:
+        total = f"CAST({_sum(values).sql} AS DOUBLE)"
     return typed(f"if(size({array}) = 0, 0D, {total} / size({array}))", FLOAT64)
 
 
 def _product(values: Sequence[Typed]) -> Typed:
-    if isinstance(_numbers(values[0]), t.Decimal):
+    """Whole numbers are multiplied in 64 bits, where they wrap around, and only the result is made a double."""
+    of = numbers(values[0])
+    if isinstance(of, t.Decimal):
         raise BadArguments("`arrayProduct` of decimals is not supported", "CAST(… AS Array(Float64))")
+    if isinstance(of, t.Int):
+        return typed(f"if(size({values[0].sql}) = 0, 0D, CAST({_whole_product(values[0], of)} AS DOUBLE))", FLOAT64)
     array = as_spark(values[0], "ARRAY<DOUBLE>")
     return typed(f"if(size({array}) = 0, 0D, aggregate({array}, 1D, (` a`, ` x`) -> ` a` * ` x`))", FLOAT64)
+
+
+def _whole_product(value: Typed, of: t.Int) -> str:
+    wide = value_type(of).startswith("DECIMAL")
+    each = Typed(to_signed("` x`") if wide else "` x`", t.Int(64), "BIGINT" if wide else value_type(of))
+    step = whole("*", Typed("` a`", t.Int(64), "BIGINT"), each).sql
+    bits = f"aggregate({value.sql}, 1L, (` a`, ` x`) -> {step})"
+    return bits if of.signed else f"pmod(CAST({bits} AS DECIMAL(20,0)), {TWO_64})"
 
 
 def _extreme(name: str, spark: str) -> Build:
@@ -91,20 +119,22 @@ def _running(total: str) -> Build:
     """Each place's sum of what is up to it; `total` is written of `{}`, the sum."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        given = _numbers(values[0])
+        given = numbers(values[0])
         of = array_sum_type(given)
         spark = value_type(of)
         array = as_spark(values[0], "ARRAY<INT>") if isinstance(given, t.Bool) else values[0].sql
         last = f"coalesce(try_element_at(` a`, -1), CAST(0 AS {spark}))"
-        added = total.format(f"CAST({last} + ` x` AS {spark})", spark)
-        rows = f"aggregate({array}, CAST(array() AS ARRAY<{spark}>), (` a`, ` x`) -> array_append(` a`, {added}))"
+        narrow = isinstance(given, t.Int) and given.bits < 64
+        more = f"CAST({last} + ` x` AS {spark})" if narrow else _plus(of, last, "` x`")
+        step = f"array_append(` a`, {total.format(more, spark)})"
+        rows = f"aggregate({array}, CAST(array() AS ARRAY<{spark}>), (` a`, ` x`) -> {step})"
         return typed(rows, t.Array(of))
 
     return build
 
 
 def _difference(values: Sequence[Typed]) -> Typed:
-    of = _numbers(values[0])
+    of = numbers(values[0])
     if isinstance(of, t.Bool):
         raise BadArguments("`arrayDifference` of Bool is not supported", "CAST(… AS Array(UInt8))")
     result = of if isinstance(of, t.Decimal) else FLOAT64 if isinstance(of, t.Float) else arithmetic("-", of, of)
@@ -146,77 +176,20 @@ def _range(values: Sequence[Typed]) -> Typed:
     return typed(f"CAST({whole} AS {value_type(result)})", result)
 
 
-def _doubles(name: str, value: Typed) -> str:
-    """An array as doubles; ClickHouse counts Float32 in Float32."""
-    of = _numbers(value)
-    if isinstance(of, (t.Decimal, t.Bool)) or of == t.Float(32):
-        raise BadArguments(f"`{name}` of elements of {of} is not supported", "CAST(… AS Array(Float64))")
-    return as_spark(value, "ARRAY<DOUBLE>")
-
-
-def _folded(rows: str, each: str, step: str = "` a` + ") -> str:
-    return f"aggregate({rows}, 0D, (` a`, ` x`) -> {step}{each})"
-
-
-_NORMS: Mapping[str, Callable[[str], str]] = {
-    "L1": lambda rows: _folded(rows, "abs(` x`)"),
-    "L2": lambda rows: f"sqrt({_folded(rows, '` x` * ` x`')})",
-    "L2Squared": lambda rows: _folded(rows, "` x` * ` x`"),
-    "Linf": lambda rows: f"aggregate({rows}, 0D, (` a`, ` x`) -> greatest(` a`, abs(` x`)))",
-}
-
-
-def _norm(kind: str) -> Function:
-    name = f"{kind}Norm"
-    return Function(name, (1, 1), ("array",), lambda v: typed(_NORMS[kind](_doubles(name, v[0])), FLOAT64))
-
-
-def _gaps(name: str, values: Sequence[Typed]) -> str:
-    rows = side_by_side([_doubles(name, value) for value in values[:2]])
-    return f"transform({rows}, ` r` -> ` r`.`0` - ` r`.`1`)"
-
-
-def _distance(kind: str) -> Function:
-    name = f"{kind}Distance"
-    return Function(name, (2, 2), ("array",), lambda v: typed(_NORMS[kind](_gaps(name, v)), FLOAT64))
-
-
-def _power(value: Typed) -> str:
-    number = value.constant
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 1 <= number < 1e9:
-        raise BadArguments("the power must be a literal number from 1")
-    return f"{float(number)!r}D"
-
-
-def _of_power(rows: str, value: Typed) -> str:
-    power = _power(value)
-    total = _folded(rows, f"power(abs(` x`), {power})")
-    return f"power({total}, 1D / {power})"
-
-
-def _cosine(values: Sequence[Typed]) -> Typed:
-    a, b = (as_spark(value, "ARRAY<DOUBLE>") for value in values)
-    for value in values:
-        _doubles("cosineDistance", value)
-
-    def dot(x: str, y: str) -> str:
-        return f"aggregate(zip_with({x}, {y}, (` p`, ` q`) -> ` p` * ` q`), 0D, (` s`, ` v`) -> ` s` + ` v`)"
-
-    same = f"if(size({a}) <> size({b}), raise_error('the arrays have different sizes'), 1D)"
-    under = f"sqrt({dot(a, a)} * {dot(b, b)})"
-    return typed(f"({same} - if({under} = 0, double('NaN'), {dot(a, b)} / nullif({under}, 0D)))", FLOAT64)
-
-
 def _dot(values: Sequence[Typed]) -> Typed:
     """Whole numbers wrap around in the type of a product."""
-    of = arithmetic("*", _numbers(values[0]), _numbers(values[1]))
+    of = arithmetic("*", numbers(values[0]), numbers(values[1]))
     if not isinstance(of, (t.Int, t.Float)) or of == t.Int(64, signed=False):
         raise BadArguments(f"a product of {values[0].type} and {values[1].type} is not supported", "Array(Float64)")
-    if isinstance(of, t.Float) and t.Float(32) in (_numbers(values[0]), _numbers(values[1])):
+    if isinstance(of, t.Float) and t.Float(32) in (numbers(values[0]), numbers(values[1])):
         raise BadArguments("a product of Float32 is not supported", "CAST(… AS Array(Float64))")
     spark, zero = ("DOUBLE", "0D") if isinstance(of, t.Float) else ("BIGINT", "0L")
     rows = side_by_side([as_spark(value, f"ARRAY<{spark}>") for value in values])
-    total = f"aggregate({rows}, {zero}, (` a`, ` r`) -> ` a` + ` r`.`0` * ` r`.`1`)"
+    step = "` a` + ` r`.`0` * ` r`.`1`"
+    if of == t.Int(64):
+        sum_so_far, left, right = (Typed(sql, of, spark) for sql in ("` a`", "` r`.`0`", "` r`.`1`"))
+        step = whole("+", sum_so_far, whole("*", left, right)).sql
+    total = f"aggregate({rows}, {zero}, (` a`, ` r`) -> {step})"
     if isinstance(of, t.Float) or of.bits == 64:
         return typed(total, of)
     wrapped = f"({total} & {2**of.bits - 1}L)"
@@ -236,17 +209,6 @@ ARRAY_FOLDS: Mapping[str, Build] = {
 }
 FUNCTIONS: tuple[Function, ...] = (
     Function("range", (1, 3), ("integer",), _range),
-    *map(_norm, _NORMS),
-    *map(_distance, _NORMS),
-    Function(
-        "LpNorm", (2, 2), ("array", "number"),
-        lambda v: typed(_of_power(_doubles("LpNorm", v[0]), v[1]), FLOAT64),
-    ),
-    Function(
-        "LpDistance", (3, 3), ("array", "array", "number"),
-        lambda v: typed(_of_power(_gaps("LpDistance", v), v[2]), FLOAT64),
-    ),
-    Function("cosineDistance", (2, 2), ("array",), _cosine),
     Function("arrayDotProduct", (2, 2), ("array",), _dot),
 )  # fmt: skip
 ALIASES: dict[str, str] = {}

@@ -133,6 +133,66 @@ def _to_fixed(values: Sequence[Typed]) -> Typed:
     return _converted(values[0], t.FixedString(length), CAST)
 
 
+def _default(values: Sequence[Typed], place: int, of: Type) -> str:
+    """The SQL of the default at `place`, of the result's own type, or the type's zero."""
+    if is_null(values[0]):
+        raise BadArguments("a literal NULL has no default", "the default alone")
+    if len(values) <= place:
+        return value_zero(of)
+    if values[place].type != of:
+        raise BadArguments(f"the default must be a {of}, this is {values[place].type}", "CAST it")
+    return values[place].sql
+
+
+def _no_day_in_zone(value: Typed, of: t.DateTime | t.DateTime64) -> None:
+    if isinstance(value.bare, t.Date) and of.zone not in (None, "UTC"):
+        raise BadArguments("a Date in a time zone is not converted with a default", "toDateTime(…, zone)")
+
+
+def _fits(value: Typed, of: t.Decimal) -> bool:
+    """Whether a text, or a number of a type that surely fits: ClickHouse's decimals hold more digits than they say."""
+    match value.bare:
+        case t.String():
+            return True
+        case t.Int() as have:
+            return len(str(have.high)) + of.scale <= of.precision
+        case t.Decimal(precision, scale):
+            return precision - scale + of.scale <= of.precision
+        case _:
+            return False
+
+
+def _datetime_or_default(values: Sequence[Typed]) -> Typed:
+    of = t.DateTime(_zone(values, 1))
+    _no_day_in_zone(values[0], of)
+    return _converted(values[0], of, Mode("zero", "refused", default=_default(values, 2, of)))
+
+
+def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
+    if not isinstance(values[0].bare, (t.String, t.Date, t.DateTime, t.DateTime64)):
+        raise BadArguments(f"a {values[0].type} is not converted with a default", "toDateTime64(…)")
+    precision = values[1].constant
+    if not isinstance(precision, int) or not 0 <= precision <= 6:
+        raise BadArguments("the precision must be a literal from 0 to 6")
+    of = t.DateTime64(precision, _zone(values, 2))
+    _no_day_in_zone(values[0], of)
+    return _converted(values[0], of, Mode("zero", "refused", default=_default(values, 3, of)))
+
+
+def _decimal_or_default(precision: int) -> Callable[[Sequence[Typed]], Typed]:
+    def build(values: Sequence[Typed]) -> Typed:
+        scale = values[1].constant
+        if not isinstance(scale, int) or not 0 <= scale <= precision:
+            raise BadArguments(f"the scale must be a literal from 0 to {precision}")
+        of = t.Decimal(precision, scale)
+        default = _default(values, 2, of)
+        if not _fits(values[0], of):
+            raise BadArguments(f"{values[0].type} may not fit in {of}", f"toDecimal128OrDefault(toString(…), {scale})")
+        return _converted(values[0], of, Mode("zero", "refused", default=default))
+
+    return build
+
+
 _MODES = {"": CAST, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -144,6 +204,14 @@ FUNCTIONS: tuple[Function, ...] = (
         for size, precision in ((32, 9), (64, 18), (128, 38))
         for end, mode in _MODES.items()
     ),
+    Function("toDateTimeOrDefault", (1, 3), ("any", "constant", "any"), _datetime_or_default, strict=False),
+    Function("toDateTime64OrDefault", (2, 4), ("any", "constant", "constant", "any"), _datetime64_or_default,
+             strict=False),
+    *(
+        Function(f"toDecimal{size}OrDefault", (2, 3), ("any", "constant", "any"), _decimal_or_default(precision),
+                 strict=False)
+        for size, precision in ((32, 9), (64, 18), (128, 38))
+    ),
     Function("toDate", (1, 2), ("any", "constant"), _to_date),
     Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed),
     simple("toLowCardinality", "any", "{0}", lambda values: values[0].type),
@@ -151,5 +219,5 @@ FUNCTIONS: tuple[Function, ...] = (
     simple("materialize", "any", "{0}", lambda values: values[0].type),
     simple("identity", "any", "{0}", lambda values: values[0].type),
 )
-ALIASES = {"DATE": "toDate", "TIMESTAMP": "toDateTime"}
+ALIASES = {"DATE": "toDate", "toDateTime32": "toDateTime"}
 ANY_CASE = ("DATE",)

@@ -154,7 +154,7 @@ def _make_datetime(values: Sequence[Typed]) -> Typed:
     day = _made(numbers[:3], 1970, 9999, "NULL")
     seconds = f"{numbers[3]} * 3600 + {numbers[4]} * 60 + {numbers[5]}"
     wall = from_clock_text(f"timestampadd(SECOND, {seconds}, CAST({day} AS TIMESTAMP))", zone_of(of))
-    fits = " AND ".join(f"{number} BETWEEN 0 AND 999" for number in numbers[3:])
+    fits = " AND ".join(f"{number} BETWEEN 0 AND 99" for number in numbers[3:])
     made = f"if({fits} AND {day} IS NOT NULL, least({wall}, {LAST_SECOND}), {FIRST_SECOND})"
     if any(value.nullable for value in values[:6]):
         raise BadArguments("`makeDateTime` of Nullable numbers is not supported", "assumeNotNull")

@@ -201,6 +201,7 @@ ALIASES = {
     "DAYOFYEAR": "toDayOfYear", "HOUR": "toHour", "MINUTE": "toMinute",
     "SECOND": "toSecond",
     "curdate": "today", "current_date": "today",
+    "toStartOfFiveMinute": "toStartOfFiveMinutes", "toTimezone": "toTimeZone",
 }  # fmt: skip
 ANY_CASE = (
     "now",

@@ -1,4 +1,4 @@
-"""Hashes: cityHash64, xxHash64, intHash, MD5, SHA, CRC32, javaHash.
+"""Hashes: cityHash64, sipHash64, xxHash64, intHash, MD5, SHA, CRC32, javaHash.
 
 In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: the same bits as
 ClickHouse's; a type whose bytes Spark does not show (floats, decimals, UUIDs) is refused.
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from penstock.model import types as t
 from penstock.sql.functions.cityhash import combined, hashes_of
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
+from penstock.sql.functions.siphash import hash_of_words, words_of_hashes, words_of_number, words_of_text
 from penstock.sql.typed import Typed, as_spark, null_if_any, typed
 from penstock.sql.wrapping import Wrapping, constant, unsigned
 
@@ -64,21 +65,59 @@ def _city(values: Sequence[Typed]) -> Typed:
     """Of several arguments each one's hash is combined with those before."""
     of = null_if_any(UINT64, list(values))
     texts = [value for value in values if _is_text(value)]
+    numbers = [value for value in values if not _is_text(value)]
     hashes = hashes_of([value.sql for value in texts]) if texts else ""
+    mixed = ", ".join(_mixed(_bits(value, "cityHash64")) for value in numbers)
     if len(values) == 1:
-        return typed(unsigned(f"{hashes}[0]" if texts else _mixed(_bits(values[0], "cityHash64"))), of)
-    if len(texts) < len(values):
-        parts = (_part(value, texts) for value in values)
-        hashes = f"transform(array({hashes or 'array()'}), ` t` -> array({', '.join(parts)}))[0]"
-    step = combined(Wrapping(), "` a`", "` e`")
-    fold = f"aggregate(slice(` p`, 2, {len(values) - 1}), ` p`[0], (` a`, ` e`) -> {step})"
-    return typed(unsigned(f"transform(array({hashes}), ` p` -> {fold})[0]"), of)
+        return typed(unsigned(mixed or f"{hashes}[0]"), of)
+    found = f"concat({hashes}, array({mixed}))" if texts and numbers else hashes or f"array({mixed})"
+    order = [*texts, *numbers]
+    places = [next(place for place, other in enumerate(order) if other is value) for value in values]
+    rest = ", ".join(f"` p`[{place}]" for place in places[1:])
+    fold = f"aggregate(array({rest}), ` p`[{places[0]}], (` a`, ` h`) -> {combined('` a`', '` h`')})"
+    return typed(unsigned(f"transform(array({found}), ` p` -> {fold})[0]"), of)
 
 
-def _part(value: Typed, texts: list[Typed]) -> str:
+def _sip(name: str, halves: int) -> Function:
+    """SipHash of 64 bits, or of 128 as raw bytes. Of several arguments, each hash follows the one of those before."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        words = ", ".join(_words(value, name) for value in values)
+        one = f"if(` x` IS NULL, NULL, {hash_of_words('` x`', halves)})"
+        hashes = f"transform(array({words}), ` x` -> {one})"
+        if len(values) == 1:
+            return _sip_result(f"{hashes}[0]", values, halves)
+        both = f"if(` h` IS NULL OR ` e` IS NULL, NULL, {words_of_hashes('` h`', '` e`', halves)})"
+        step = f"transform(array({both}), ` x` -> {one})[0]"
+        fold = f"aggregate(slice(` p`, 2, {len(values) - 1}), ` p`[0], (` h`, ` e`) -> {step})"
+        return _sip_result(f"transform(array({hashes}), ` p` -> {fold})[0]", values, halves)
+
+    return Function(name, (1, 64), ("any",), build)
+
+
+def _words(value: Typed, name: str) -> str:
     if _is_text(value):
-        return f"` t`[{next(place for place, text in enumerate(texts) if text is value)}]"
-    return _mixed(_bits(value, "cityHash64"))
+        return words_of_text(value.sql)
+    match value.bare:
+        case t.Bool():
+            size = 1
+        case t.Int(bits):
+            size = bits // 8
+        case t.Date():
+            size = 2
+        case _:
+            size = 4
+    words = words_of_number(_bits(value, name), size)
+    return f"if({value.sql} IS NULL, NULL, {words})" if value.nullable else words
+
+
+def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
+    if halves == 1:
+        return typed(unsigned(f"{sql}.l"), null_if_any(UINT64, list(values)))
+    digits = "concat(lpad(hex(` x`.h), 16, '0'), lpad(hex(` x`.l), 16, '0'))"
+    raw = f"CAST(unhex(array_join(transform(sequence(31, 1, -2), ` i` -> substring({digits}, ` i`, 2)), '')) AS STRING)"
+    bound = f"transform(array({sql}), ` x` -> if(` x` IS NULL, NULL, {raw}))[0]"
+    return typed(bound, null_if_any(t.FixedString(16), list(values)))
 
 
 def _xx(values: Sequence[Typed]) -> Typed:
@@ -123,6 +162,8 @@ def _java(name: str, last: Callable[[str], str]) -> Function:
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("cityHash64", (1, 64), ("any",), _city),
+    _sip("sipHash64", 1),
+    _sip("sipHash128", 2),
     Function("xxHash64", (1, 1), ("bytes",), _xx),
     Function("intHash64", (1, 1), ("any",), _int_hash_64),
     Function("halfMD5", (1, 1), ("bytes",), _half_md5),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from penstock.model.types import Type
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json import of_text
-from penstock.sql.functions.text_arguments import constant_text
+from penstock.sql.functions.text_arguments import as_bytes, byte_text, constant_text
 from penstock.sql.let import let
 from penstock.sql.typed import Typed, null_if_any
 from penstock.sql.value_types import text_literal
@@ -55,6 +55,30 @@ def _number(pattern: str, spark: str) -> Callable[[str], str]:
     return formula
 
 
+# Only a quote is escaped here: two backslashes do not end it.
+_TOKEN = text_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|[^"\\[\\]{},]+')
+
+
+def _raw(rest: str) -> str:
+    """What stands before the next comma or closing brace that no bracket or quotes hold; '' if there is none."""
+
+    def formula(tokens: str) -> str:
+        start = "named_struct('open', '', 'count', 0, 'ended', false)"
+        ended = "` a`.open = '' AND ` p` IN (',', '}')"
+        brackets = "translate(` p`, '[{', ']}')"
+        opened = f"if(` p` IN ('[', '{{'), concat(` a`.open, {brackets}), ` a`.open)"
+        closed = "if(` p` = right(` a`.open, 1), left(` a`.open, length(` a`.open) - 1), " + opened + ")"
+        step = f"named_struct('open', {closed}, 'count', ` a`.count + 1, 'ended', false)"
+        over = "named_struct('open', '', 'count', ` a`.count, 'ended', true)"
+        each = f"(` a`, ` p`) -> CASE WHEN ` a`.ended THEN ` a` WHEN {ended} THEN {over} ELSE {step} END"
+        result = f"` a` -> if(` a`.ended, array_join(slice({tokens}, 1, ` a`.count), ''), '')"
+        return byte_text(f"encode(aggregate({tokens}, {start}, {each}, {result}), 'ISO-8859-1')")
+
+    given = f"coalesce({rest}, '')"
+    single = f"decode({as_bytes(given)}, 'ISO-8859-1')"
+    return let(f"regexp_extract_all({single}, {_TOKEN}, 0)", formula)
+
+
 def _has(values: Sequence[Typed]) -> Typed:
     return Typed(f"(instr({values[0].sql}, {_needle(values)}) > 0)", null_if_any(UINT8, [values[0]]), "BOOLEAN")
 
@@ -65,10 +89,12 @@ FUNCTIONS: tuple[Function, ...] = (
     _read("simpleJSONExtractUInt", UINT64, _number(_UNSIGNED, "DECIMAL(20,0)")),
     _read("simpleJSONExtractFloat", FLOAT64, _number(_FRACTION, "DOUBLE")),
     _read("simpleJSONExtractBool", UINT8, lambda rest: f"if(coalesce(startswith({rest}, 'true'), false), 1, 0)"),
+    _read("simpleJSONExtractRaw", STRING, _raw),
     Function("simpleJSONHas", (2, 2), ("text", "constant"), _has),
 )
+_KINDS = ("String", "Int", "UInt", "Float", "Bool", "Raw")
 ALIASES = {
-    **{f"visitParamExtract{kind}": f"simpleJSONExtract{kind}" for kind in ("String", "Int", "UInt", "Float", "Bool")},
+    **{f"visitParamExtract{kind}": f"simpleJSONExtract{kind}" for kind in _KINDS},
     "visitParamHas": "simpleJSONHas",
 }
 ANY_CASE: tuple[str, ...] = ()

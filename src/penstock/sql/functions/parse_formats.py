@@ -22,10 +22,11 @@ _WHOLE: Mapping[str, str] = {"%F": "%Y-%m-%d", "%T": "%H:%i:%S", "%R": "%H:%i"}
 _CODES: Mapping[str, tuple[str, str]] = {
     "%Y": ("year", "([0-9]{4})"), "%m": ("month", "(0[1-9]|1[0-2])"), "%d": ("day", "(0[1-9]|[12][0-9]|3[01])"),
     "%H": ("hour", "([01][0-9]|2[0-3])"), "%i": ("minute", "([0-5][0-9])"), "%S": ("second", "([0-5][0-9])"),
-    "%s": ("second", "([0-5][0-9])"),
+    "%s": ("second", "([0-5][0-9])"), "%f": ("fraction", "([0-9]{1,6})"),
     "%b": ("name", "((?i:" + "|".join(re.findall("...", _MONTHS)) + "))"),
 }  # fmt: skip
-_DEFAULTS = {"year": "", "month": "01", "day": "01", "hour": "00", "minute": "00", "second": "00"}
+_DEFAULTS = {"year": "", "month": "01", "day": "01", "hour": "00", "minute": "00", "second": "00",
+             "fraction": "0"}  # fmt: skip
 """A year that is not given is that of 1970, or 2000 beside a month or day."""
 _TOO_LATE = "TIMESTAMP'2107-01-01 00:00:00'"
 """What is before it and no longer a DateTime wraps around."""
@@ -60,8 +61,9 @@ def _moment(text: str, form: str) -> str:
             month = f"(instr('{_MONTHS}', lower({group})) + 2) DIV 3"
             name, group = "month", f"lpad(CAST({month} AS STRING), 2, '0')"
         written[name] = group
-    year, month, day, hour, minute, second = (written.get(name, f"'{parts[name]}'") for name in parts)
-    joined = f"concat({year}, '-', {month}, '-', {day}, ' ', {hour}, ':', {minute}, ':', {second})"
+    year, month, day, hour, minute, second, fraction = (written.get(name, f"'{parts[name]}'") for name in parts)
+    tail = f", '.', {fraction}" if "fraction" in written else ""
+    joined = f"concat({year}, '-', {month}, '-', {day}, ' ', {hour}, ':', {minute}, ':', {second}{tail})"
     return f"if({text} RLIKE {quoted}, try_cast({joined} AS TIMESTAMP), NULL)"
 
 
@@ -79,6 +81,21 @@ def _parse(name: str, end: str) -> Function:
     return Function(f"{name}{end}", (2, 3), ("text", "constant", "constant"), build)
 
 
-FUNCTIONS: tuple[Function, ...] = tuple(_parse("parseDateTime", end) for end in ("", "OrNull", "OrZero"))
+def _parse64(name: str, end: str) -> Function:
+    """Always of six digits, and of any year."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = t.DateTime64(6, constant_text(values[2], "the time zone") if len(values) > 2 else "UTC")
+        wall = _moment(values[0].sql, constant_text(values[1], "the format"))
+        return settled(values[0], from_wall_clock(wall, zone_of(of)), of, end)
+
+    return Function(f"{name}{end}", (2, 3), ("text", "constant", "constant"), build)
+
+
+_ENDS = ("", "OrNull", "OrZero")
+FUNCTIONS: tuple[Function, ...] = (
+    *(_parse("parseDateTime", end) for end in _ENDS),
+    *(_parse64("parseDateTime64", end) for end in _ENDS),
+)
 ALIASES = {"str_to_date": "parseDateTimeOrNull"}
 ANY_CASE: tuple[str, ...] = ("str_to_date",)

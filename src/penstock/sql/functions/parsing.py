@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.best_effort import best_effort
-from penstock.sql.conversion_time_texts import LAST_SECOND
-from penstock.sql.conversion_times import cut
-from penstock.sql.dates import FIRST_SECOND, within, zone_of
+from penstock.sql.conversion_times import best_time
+from penstock.sql.dates import FIRST_SECOND
 from penstock.sql.functions.function import BadArguments, Function
 from penstock.sql.functions.text_arguments import constant_text
 from penstock.sql.typed import Typed, typed
@@ -47,9 +45,7 @@ def _text(value: Typed) -> str:
 def _datetime(name: str, american: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         of = t.DateTime(_zone(values, 1))
-        found = best_effort(_text(values[0]), american, "", zone_of(of))
-        seconds = within(f"date_trunc('SECOND', {found})", FIRST_SECOND, LAST_SECOND, nullable=True)
-        return settled(values[0], seconds, of, end)
+        return settled(values[0], best_time(_text(values[0]), of, american), of, end)
 
     return Function(name, (1, 2), ("string", "constant"), build, exact=False)
 
@@ -60,8 +56,7 @@ def _datetime64(name: str, american: str, end: str) -> Function:
         if not isinstance(precision, int) or not 0 <= precision <= 6:
             raise BadArguments("the precision must be a literal from 0 to 6")
         of = t.DateTime64(precision, _zone(values, 2))
-        found = best_effort(_text(values[0]), american, "fractions", zone_of(of))
-        return settled(values[0], cut(found, precision), of, end)
+        return settled(values[0], best_time(_text(values[0]), of, american), of, end)
 
     return Function(name, (1, 3), ("string", "constant"), build, exact=False)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
-from penstock.sql.functions.text_arguments import all_or_none, at_most, constant_text, constant_texts
+from penstock.sql.functions.text_arguments import all_or_none, at_most, constant_number, constant_text, constant_texts
 from penstock.sql.let import let
 from penstock.sql.re2 import Pattern, java_pattern
 from penstock.sql.re2_classes import BadPattern
@@ -46,6 +46,24 @@ def _with_groups(value: Typed, name: str) -> Pattern:
 def _match(values: Sequence[Typed]) -> Typed:
     java = text_literal(_pattern(values[1]).java)
     return Typed(f"({values[0].sql} RLIKE {java})", null_if_any(UINT8, list(values)), "BOOLEAN")
+
+
+def _test(name: str, any_case: str, template: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        java = text_literal(_pattern(values[1], any_case).java)
+        return Typed(template.format(f"({values[0].sql} RLIKE {java})"), null_if_any(UINT8, list(values)), "BOOLEAN")
+
+    return Function(name, (2, 2), ("string", "constant"), build)
+
+
+def _extract_group(values: Sequence[Typed]) -> Typed:
+    """The group of a number; the first one, or the whole match where there is none."""
+    pattern = _pattern(values[1])
+    place = constant_number(values[2], "the number of the group") if len(values) > 2 else min(1, pattern.groups)
+    if not 0 <= place <= pattern.groups:
+        raise BadArguments(f"the pattern has {pattern.groups} groups, not {place}")
+    sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {place})"
+    return typed(sql, null_if_any(STRING, [values[0]]))
 
 
 def _extract(values: Sequence[Typed]) -> Typed:
@@ -182,6 +200,10 @@ def _two(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
 
 FUNCTIONS: tuple[Function, ...] = (
     _two("match", _match),
+    _test("matchCaseInsensitive", "i", "{0}"),
+    _test("notMatch", "", "(NOT {0})"),
+    _test("notMatchCaseInsensitive", "i", "(NOT {0})"),
+    Function("regexpExtract", (2, 3), ("text", "constant", "constant"), _extract_group),
     _two("extract", _extract),
     _two("extractAll", _extract_all),
     _two("extractGroups", _extract_groups),
@@ -200,6 +222,8 @@ FUNCTIONS: tuple[Function, ...] = (
 ALIASES: dict[str, str] = {
     "extractAllGroups": "extractAllGroupsVertical",
     "REGEXP_MATCHES": "match",
+    "REGEXP_EXTRACT": "regexpExtract",
+    "REGEXP_SUBSTR": "regexpExtract",
     "REGEXP_REPLACE": "replaceRegexpAll",
 }
-ANY_CASE: tuple[str, ...] = ("REGEXP_REPLACE",)
+ANY_CASE: tuple[str, ...] = ("REGEXP_REPLACE", "REGEXP_EXTRACT", "REGEXP_SUBSTR")

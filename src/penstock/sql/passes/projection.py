@@ -88,7 +88,7 @@ def items(block: Block) -> Block:
     for selected in block.selected:
         with block.environment.report.collecting():
             tr = block.translator.tracing()
-            value = _item(tr, selected)
+            value = item_value(tr, selected)
             _check_column(block, found, selected, value)
             found.append(Item(selected.name, value, tuple(tr.trace.free)))
             aggregates += tr.trace.aggregates
@@ -111,7 +111,7 @@ def _check_column(block: Block, before: list[Item], selected: Selected, value: T
         raise tr.refused(node, "duplicate-column", message, "give one of them another alias")
 
 
-def _item(tr: Translator, selected: Selected) -> Typed:
+def item_value(tr: Translator, selected: Selected) -> Typed:
     """A column; inside its own expression its name means the column of that name."""
     inner = tr.inside(selected.name) if isinstance(selected.node, exp.Alias) else tr
     return inner.translate(selected.node)

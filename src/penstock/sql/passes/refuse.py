@@ -16,18 +16,16 @@ from penstock.sql.query_settings import is_harmless
 
 _CLAUSES = {
     "connect": "CONNECT BY", "match": "MATCH_RECOGNIZE", "pivots": "PIVOT", "cluster": "CLUSTER BY", "sort": "SORT BY",
-    "locks": "FOR UPDATE", "sample": "SAMPLE", "into": "INTO", "laterals": "LATERAL",
+    "locks": "FOR UPDATE", "sample": "SAMPLE after FINAL", "into": "INTO", "laterals": "LATERAL",
     "operation_modifiers": "this modifier",
 }  # fmt: skip
-
-_HINTS = {"WITH TOTALS": "UNION ALL a SELECT without GROUP BY, or WITH ROLLUP"}
 
 
 def refuse(block: Block) -> Block:
     for node, clause in _found(block.tree):
         with block.environment.report.collecting():
             message = f"{clause} is not supported"
-            raise refused(block.environment.text, node, "unsupported-clause", message, _HINTS.get(clause))
+            raise refused(block.environment.text, node, "unsupported-clause", message)
     return block
 
 
@@ -37,17 +35,10 @@ def _found(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
         given = tree.args.get(key)
         if given:
             yield _node(given, tree), clause
-    yield from _in_group(tree)
     yield from _in_limit(tree)
     for setting in tree.args.get("settings") or []:
         if not is_harmless(setting):
             yield setting, f"the setting {setting.this.name or setting.name}"
-
-
-def _in_group(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
-    group = tree.args.get("group")
-    if group is not None and group.args.get("totals"):
-        yield group, "WITH TOTALS"
 
 
 def _in_limit(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:

@@ -25,7 +25,7 @@ def sources(block: Block) -> Block:
     joins = block.tree.args.get("joins") or []
     _check_aliases(block, [clause.this, *(each.this for each in joins if each.args.get("kind") != "ARRAY")])
     first = table(block.environment, clause.this, len(block.translator.scope.relations))
-    block = replace(block, source=first.sql, source_grouped=first.grouped)
+    block = replace(block, source=first.sql, source_grouped=first.grouped, below=first.totals)
     block = _with_relations(block, first)
     for node in joins:
         if node.args.get("kind") == "ARRAY":
@@ -57,7 +57,8 @@ def _joined(block: Block, node: exp.Join) -> Block:
     right = table(environment, node.this, len(block.translator.scope.relations))
     done = join(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
-    return replace(block, source=done.source, translator=block.translator.with_scope(scope))
+    below = block.below or right.totals
+    return replace(block, source=done.source, translator=block.translator.with_scope(scope), below=below)
 
 
 def _with_relations(block: Block, found: Table) -> Block:

@@ -15,7 +15,6 @@ CASES = {
     "L2Norm([toFloat32(1)])": "`L2Norm` of elements of Float32 is not supported",
     "JSON_VALUE(carrier, '$.a[*]')": "the JSON path '$.a[*]' is not supported",
     "JSONExtract(carrier, 'a', 'Decimal(10, 2)')": "`JSONExtract` of Decimal(10, 2) is not supported",
-    "simpleJSONExtractRaw(carrier, 'a')": "unknown function `simpleJSONExtractRaw`",
 }
 
 

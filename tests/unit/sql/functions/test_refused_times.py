@@ -22,8 +22,8 @@ CASES = {
     "toDecimalString(1.5, 2)": "`toDecimalString` of Float64 is not supported",
     "toDecimalString(toDecimal64(1, 2), 1)": "takes 2 to 21 digits here",
     "formatReadableSize(1.5)": "`formatReadableSize` of Float64 is not supported",
-    "greatCircleDistance(0, 0, 1, 1)": "unknown function `greatCircleDistance`",
-    "neighbor(carrier, 1)": "unknown function `neighbor`",
+    "geoToH3(0., 0., 1)": "unknown function `geoToH3`",
+    "runningConcurrency(carrier, carrier)": "unknown function `runningConcurrency`",
     "hostName()": "unknown function `hostName`",
 }
 

@@ -1,0 +1,45 @@
+"""Why some of ClickHouse's functions are not here, and what to write instead.
+
+In: a name. Out: a hint. Called by calls. Invariant: no name that is here stands in it; what is not in it gets the
+nearest name there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_NO_ORDER = "the order of its elements is not defined; {0}"
+_SERVER = "it asks ClickHouse's server, and there is none here; write the value as a literal"
+_SUFFIXES = "it needs ClickHouse's list of public suffixes; domain(…), topLevelDomain(…) or a pattern for extract(…)"
+
+MISSING: Mapping[str, str] = {
+    "arrayUnion": _NO_ORDER.format("arraySort(arrayDistinct(arrayConcat(…)))"),
+    "arraySymmetricDifference": _NO_ORDER.format("arraySort(arrayConcat(arrayExcept(a, b), arrayExcept(b, a)))"),
+    "arrayPartialSort": _NO_ORDER.format("arraySort(…)"),
+    "arrayPartialReverseSort": _NO_ORDER.format("arrayReverseSort(…)"),
+    "arrayShuffle": _NO_ORDER.format("arraySort(…)"),
+    "arrayPartialShuffle": _NO_ORDER.format("arraySort(…)"),
+    "arrayRandomSample": _NO_ORDER.format("arraySlice(…)"),
+    "groupArraySample": "which rows it takes is not defined; groupArraySorted(n)(x)",
+    **dict.fromkeys(
+        ("currentDatabase", "database", "schema", "current_database", "hostName", "hostname", "fqdn", "fullHostName",
+         "version", "uptime", "currentUser", "user", "current_user", "serverUUID", "queryID", "buildId", "tcpPort",
+         "getSetting", "getMacro", "connectionId", "serverTimezone", "revision", "initialQueryID"), _SERVER,
+    ),
+    **dict.fromkeys(
+        ("firstSignificantSubdomain", "cutToFirstSignificantSubdomain", "cutToFirstSignificantSubdomainWithWWW"),
+        _SUFFIXES,
+    ),
+    "toValidUTF8": "isValidUTF8(s) tests a text",
+    "printf": "format('{} {}', …) or concat(…)",
+    "stringJaccardIndex": "arrayJaccardIndex(ngrams(a, 2), ngrams(b, 2))",
+    "extractKeyValuePairs": "mapFromArrays over extractAll(…), or a JSON text",
+    "str_to_map": "mapFromArrays over extractAll(…), or a JSON text",
+    "toTime": "formatDateTime(t, '%T'), or toHour, toMinute and toSecond",
+}  # fmt: skip
+_ANY_CASE = {name.lower(): hint for name, hint in MISSING.items()}
+
+
+def why_missing(name: str) -> str | None:
+    """What to write instead of a function that is not here."""
+    return _ANY_CASE.get(name.lower())

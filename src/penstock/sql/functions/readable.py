@@ -1,0 +1,85 @@
+"""Numbers and durations for people: formatReadableQuantity, formatReadableDecimalSize, formatReadableTimeDelta.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: only whole numbers, which
+ClickHouse takes as doubles and divides by 1000 as often as they are larger; the digits are those of that very double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.sql.functions.function import STRING, BadArguments, Function
+from penstock.sql.functions.text_arguments import constant_text
+from penstock.sql.typed import Typed, null_if_any, typed
+from penstock.sql.value_types import text_literal
+
+_SIZES = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
+_QUANTITIES = ("", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion")
+_SPANS: tuple[tuple[int, str], ...] = (
+    (31536000, "year"), (2635200, "month"), (86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"),
+)  # fmt: skip
+_EXACT = "9007199254740992D"
+"""From here on a double and the next whole number are one: ClickHouse shows the first unit and stops."""
+
+
+def _scaled(name: str, units: Sequence[str]) -> Function:
+    """With two digits after the point. Of a double from 1 to 1000, 52 binary digits after the point are all of it."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        value = values[0]
+        if not isinstance(value.bare, t.Int):
+            raise BadArguments(f"`{name}` of {value.type} is not supported", "toInt64")
+        begin = f"named_struct('v', abs(CAST({value.sql} AS DOUBLE)), 'i', 1)"
+        step = "if(` s`.v >= 1000D, named_struct('v', ` s`.v / 1000D, 'i', ` s`.i + 1), ` s`)"
+        found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
+        digits = f"CAST(CAST(` s`.v * {2**52}D AS BIGINT) AS DECIMAL(19,0)) * 100BD + {2**51}BD"
+        cents = f"transform(array(({digits}) DIV {2**52}BD), ` c` -> {_shown(value.sql, units)})[0]"
+        return typed(f"transform(array({found}), ` s` -> {cents})[0]", null_if_any(STRING, [value]))
+
+    return Function(name, (1, 1), ("number",), build)
+
+
+def _shown(number: str, units: Sequence[str]) -> str:
+    names = f"array({', '.join(map(text_literal, units))})[` s`.i - 1]"
+    digits = "CAST(` c` DIV 100 AS STRING), '.', lpad(CAST(` c` % 100 AS STRING), 2, '0')"
+    return f"concat(if({number} < 0, '-', ''), {digits}, {names})"
+
+
+def _time_delta(values: Sequence[Typed]) -> Typed:
+    """The largest unit may be given. A month has 30.5 days."""
+    value = values[0]
+    if not isinstance(value.bare, t.Int) or value.bare == t.Int(64, signed=False):
+        raise BadArguments(f"`formatReadableTimeDelta` of {value.type} is not supported", "toInt64")
+    spans = _SPANS
+    if len(values) > 1:
+        unit = constant_text(values[1], "the largest unit of `formatReadableTimeDelta`")
+        names = [f"{name}s" for _, name in _SPANS]
+        if unit not in names:
+            raise BadArguments("the largest unit of `formatReadableTimeDelta` is not known", ", ".join(names))
+        spans = _SPANS[names.index(unit) :]
+    sizes = ", ".join(f"named_struct('n', {size}L, 'u', ' {name}')" for size, name in spans)
+    counted = "concat(CAST(` s`.n DIV ` e`.n AS STRING), ` e`.u, if(` s`.n DIV ` e`.n = 1, '', 's'))"
+    parts = f"if(` s`.n < ` e`.n, ` s`.p, concat(` s`.p, array({counted})))"
+    step = f"named_struct('n', ` s`.n % ` e`.n, 'p', {parts})"
+    begin = "named_struct('n', CAST(` v` AS BIGINT), 'p', CAST(array() AS ARRAY<STRING>))"
+    exact = f"aggregate(array({sizes}), {begin}, (` s`, ` e`) -> {step}, ` s` -> {_joined('` s`.p')})"
+    size, name = spans[0]
+    large = f"concat(CAST(CAST(floor(` v` / {size}D) AS BIGINT) AS STRING), ' {name}s')"
+    shown = f"concat(if({value.sql} < 0, '-', ''), if(` v` < {_EXACT}, {exact}, {large}))"
+    bound = f"transform(array(abs(CAST({value.sql} AS DOUBLE))), ` v` -> {shown})[0]"
+    return typed(bound, null_if_any(STRING, [value]))
+
+
+def _joined(parts: str) -> str:
+    several = f"concat(array_join(slice({parts}, 1, size({parts}) - 1), ', '), ' and ', element_at({parts}, -1))"
+    return f"CASE WHEN size({parts}) > 1 THEN {several} ELSE coalesce(try_element_at({parts}, 1), '0 seconds') END"
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _scaled("formatReadableQuantity", _QUANTITIES),
+    _scaled("formatReadableDecimalSize", _SIZES),
+    Function("formatReadableTimeDelta", (1, 2), ("number", "constant"), _time_delta),
+)
+ALIASES: dict[str, str] = {}
+ANY_CASE: tuple[str, ...] = ()

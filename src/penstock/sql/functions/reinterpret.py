@@ -1,0 +1,133 @@
+"""The bytes of a value as another type: reinterpretAs* of integers, days, seconds and texts; parts of UUIDs and IPv6.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: the least byte comes first;
+bytes that are missing are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.sql.conversion_numbers import wrapped
+from penstock.sql.functions.function import STRING, BadArguments, Function
+from penstock.sql.functions.text_arguments import byte_text, constant_number, constant_text
+from penstock.sql.functions.text_edits import single
+from penstock.sql.ip_texts import DIGITS, bound, ipv6_digits, ipv6_text
+from penstock.sql.let import let
+from penstock.sql.typed import Typed, as_spark, null_if_any, typed
+
+_TARGETS = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False))
+_TWO_64 = 2**64
+_RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))
+
+
+def _unsigned(value: Typed, name: str) -> tuple[str, int]:
+    """The bits of a value as a DECIMAL(20,0) that is not negative, and how many they are."""
+    match value.bare:
+        case t.Int() | t.Bool() as of:
+            size = of.bits if isinstance(of, t.Int) else 8
+            number = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+        case t.Date(wide=False):
+            number, size = f"unix_date({value.sql})", 16
+        case t.DateTime():
+            number, size = f"unix_seconds({value.sql})", 32
+        case _:
+            raise BadArguments(f"`{name}` of {value.type} is not supported", "of an integer, a Date or a String")
+    wide = f"CAST({number} AS DECIMAL(21,0))"
+    return let(wide, lambda n: f"CAST(if({n} < 0, {n} + {2**size}, {n}) AS DECIMAL(20,0))"), size
+
+
+def _of_bytes(value: Typed, size: int) -> str:
+    """The first bytes of a text as a DECIMAL(20,0)."""
+    first = f"reverse(substring({single(value.sql)}, 1, {size}))"
+    number = f"coalesce(conv(hex(encode({first}, 'ISO-8859-1')), 16, 10), '0')"
+    sql = f"CAST({number} AS DECIMAL(20,0))"
+    return f"if({value.sql} IS NULL, NULL, {sql})" if value.nullable else sql
+
+
+def _to_integer(of: t.Int) -> Function:
+    name = f"reinterpretAs{of}"
+
+    def build(values: Sequence[Typed]) -> Typed:
+        value = values[0]
+        if isinstance(value.bare, (t.String, t.FixedString)):
+            bits = _of_bytes(value, of.bits // 8)
+        else:
+            bits, _ = _unsigned(value, name)
+        sql = let(bits, lambda n: wrapped(n, "DECIMAL(20,0)", of))
+        return typed(sql, null_if_any(of, [value]))
+
+    return Function(name, (1, 1), ("any",), build)
+
+
+def _hex(value: Typed, name: str) -> tuple[str, int]:
+    """The bytes as hexadecimal digits, the greatest first."""
+    bits, size = _unsigned(value, name)
+    signed = let(bits, lambda n: f"CAST(if({n} > {2**63 - 1}, {n} - {_TWO_64}, {n}) AS BIGINT)")
+    return f"lpad(hex({signed}), {size // 4}, '0')", size // 8
+
+
+def _to_text(values: Sequence[Typed]) -> Typed:
+    """Without the zero bytes at the end."""
+    value = values[0]
+    if isinstance(value.bare, t.String):
+        return value
+    digits, _ = _hex(value, "reinterpretAsString")
+    turned = f"reverse(decode(unhex({digits}), 'ISO-8859-1'))"
+    shown = f"regexp_replace({turned}, '\\\\x00+\\\\z', '')"
+    return typed(byte_text(f"encode({shown}, 'ISO-8859-1')"), null_if_any(STRING, [value]))
+
+
+def _to_fixed(values: Sequence[Typed]) -> Typed:
+    digits, size = _hex(values[0], "reinterpretAsFixedString")
+    turned = f"reverse(decode(unhex({digits}), 'ISO-8859-1'))"
+    return typed(byte_text(f"encode({turned}, 'ISO-8859-1')"), null_if_any(t.FixedString(size), [values[0]]))
+
+
+def _uuid_bytes(values: Sequence[Typed]) -> Typed:
+    if not isinstance(values[0].bare, t.UUID):
+        raise BadArguments(f"`UUIDToNum` needs a UUID, this is {values[0].type}", "toUUID, or UUIDStringToNum")
+    return typed(byte_text(f"unhex(replace({values[0].sql}, '-', ''))"), null_if_any(t.FixedString(16), [values[0]]))
+
+
+def _uuid_time(values: Sequence[Typed]) -> Typed:
+    """The milliseconds in a UUID of version 7; 1970 in any other."""
+    value = values[0]
+    if not isinstance(value.bare, t.UUID):
+        raise BadArguments(f"`UUIDv7ToDateTime` needs a UUID, this is {value.type}", "toUUID")
+    of = t.DateTime64(3, constant_text(values[1], "the time zone") if len(values) > 1 else None)
+    digits = f"replace(left({value.sql}, 13), '-', '')"
+    millis = f"CAST(conv({digits}, 16, 10) AS BIGINT)"
+    return typed(f"timestamp_millis(if(substring({value.sql}, 15, 1) = '7', {millis}, 0L))", null_if_any(of, [value]))
+
+
+def _ipv6_range(values: Sequence[Typed]) -> Typed:
+    """The first and the last address of a prefix; one longer than 128 is 128."""
+    size = min(constant_number(values[1], "the prefix of `IPv6CIDRToRange`"), 128)
+    if size < 0 or values[0].nullable or not isinstance(values[0].bare, t.IPv6):
+        raise BadArguments("`IPv6CIDRToRange` takes an IPv6 that is not Nullable and a literal prefix", "toIPv6")
+    whole, rest = divmod(size, 4)
+
+    def end(filler: str) -> str:
+        kept = f"left(` r`, {whole})"
+        if rest:
+            mask = 2 ** (4 - rest) - 1
+            signs = "".join(f"{digit | mask if filler == 'f' else digit & ~mask & 15:x}" for digit in range(16))
+            kept = f"concat({kept}, translate(substring(` r`, {whole + 1}, 1), '0123456789abcdef', '{signs}'))"
+        return ipv6_text(f"rpad({kept}, {DIGITS}, '{filler}')")
+
+    parts = f"named_struct('_1', {end('0')}, '_2', {end('f')})"
+    return typed(bound(ipv6_digits(values[0].sql), "` r`", parts), _RANGE)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    *map(_to_integer, _TARGETS),
+    Function("reinterpretAsString", (1, 1), ("any",), _to_text),
+    Function("reinterpretAsFixedString", (1, 1), ("any",), _to_fixed),
+    Function("UUIDToNum", (1, 1), ("any",), _uuid_bytes),
+    Function("UUIDv7ToDateTime", (1, 2), ("any", "constant"), _uuid_time),
+    Function("IPv6CIDRToRange", (2, 2), ("any", "constant"), _ipv6_range),
+)
+ALIASES: dict[str, str] = {}
+ANY_CASE: tuple[str, ...] = ()

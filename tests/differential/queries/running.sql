@@ -1,0 +1,24 @@
+-- Rows before and after, in the order of a subquery.
+SELECT id, runningDifference(u8) AS r, runningDifference(u64), runningDifference(i64), runningDifference(f), runningDifference(f32), runningDifference(d), runningDifference(t), runningDifference(b), runningDifference(i8), runningDifference(u16), runningDifference(i32), runningDifference(id) FROM (SELECT * FROM t ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningDifference(ni), runningDifference(nf), runningDifference(nt), runningDifferenceStartingWithFirstValue(u8), runningDifferenceStartingWithFirstValue(d), runningDifferenceStartingWithFirstValue(u64), runningDifferenceStartingWithFirstValue(f32), runningDifference(1), runningDifferenceStartingWithFirstValue(t), runningDifferenceStartingWithFirstValue(i64) FROM (SELECT * FROM t ORDER BY id DESC) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningDifference(ni), runningDifferenceStartingWithFirstValue(ni), runningDifferenceStartingWithFirstValue(nf), runningDifferenceStartingWithFirstValue(nt) FROM (SELECT * FROM t ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, neighbor(s, 1), neighbor(u8, -2), neighbor(u8, 1, 42), neighbor(u8, 1, 300), neighbor(ni, 1), neighbor(u8, 0), neighbor(u8, 1, i32), neighbor(u8, 100), neighbor(s, -1, 'x'), neighbor(f32, 1, f), neighbor(d, -1), neighbor(t, -1), neighbor(dec, 1), neighbor(arr, 1), neighbor(lc, 1), neighbor(u8, 1, NULL), neighbor(5, 1), neighbor(m, -1), neighbor(ni, 1, 5), neighbor(ns, -1, s) FROM (SELECT * FROM t ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningDifference(u8), neighbor(id, 1) FROM (SELECT * FROM t ORDER BY id) WHERE id > 2 SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT day, hits - 1 AS less, runningDifference(hits) * 2 AS twice, if(neighbor(day, -1) = '1970-01-01', 0, dateDiff('day', neighbor(day, -1), day)) AS gap FROM (SELECT d AS day, count() + id AS hits FROM t GROUP BY d, id ORDER BY d) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT number, runningDifference(x) FROM (SELECT number, intHash64(number) AS x FROM numbers(1000) ORDER BY x % 17, x) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, r FROM (SELECT id, runningDifference(u8) AS r FROM (SELECT * FROM t ORDER BY id LIMIT 4)) WHERE r > 1 SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT runningDifference(id) FROM (SELECT id FROM none ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT runningDifference(id) FROM (SELECT id FROM t ORDER BY id);
+SELECT runningDifference(s) FROM (SELECT s FROM t ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT runningDifference(dec) FROM (SELECT dec FROM t ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT runningDifference(t3) FROM (SELECT t3 FROM t ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT neighbor(u8, -1, 's') FROM (SELECT * FROM t ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningAccumulate(a), runningAccumulate(b), runningAccumulate(c), runningAccumulate(e) + 1, runningAccumulate(g), runningAccumulate(h) FROM (SELECT id, sumState(u8) AS a, countState() AS b, avgState(f) AS c, maxState(i32) AS e, minState(s) AS g, sumState(u64) AS h FROM t GROUP BY id ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningAccumulate(a) FROM (SELECT id, uniqExactState(u8) AS a FROM t GROUP BY id ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningAccumulate(a) FROM (SELECT id, argMaxState(s, u8) AS a FROM t GROUP BY id ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningAccumulate(a) FROM (SELECT id, sumState(ni) AS a FROM t GROUP BY id ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningAccumulate(a) FROM (SELECT id, uniqState(u8) AS a FROM t GROUP BY id ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningAccumulate(a) FROM (SELECT id, groupArrayState(u8) AS a FROM t GROUP BY id ORDER BY id) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningAccumulate(a) FROM (SELECT id, maxState(lc) AS a FROM t GROUP BY id ORDER BY id DESC) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, runningAccumulate(id) FROM (SELECT id FROM t ORDER BY id DESC) SETTINGS allow_deprecated_error_prone_window_functions = 1;
+SELECT id, d FROM (SELECT id, runningDifference(u8) AS d, neighbor(id, 1) FROM (SELECT * FROM t ORDER BY id)) WHERE id > 2 SETTINGS allow_deprecated_error_prone_window_functions = 1;
