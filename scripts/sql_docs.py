@@ -18,6 +18,8 @@ from penstock.model.engine import Engine
 from penstock.model.project import Project
 from penstock.parse.types import parse_type
 from penstock.sql.aggregates.aggregate import Aggregate
+from penstock.sql.aggregates.combinators import WHOLE_NAMES
+from penstock.sql.aggregates.maps import OF_ARRAYS
 from penstock.sql.aggregates.table import AGGREGATES, ALIASES
 from penstock.sql.functions.function import MANY, Function
 from penstock.sql.functions.table import FAMILIES
@@ -56,18 +58,19 @@ def page(text: str) -> str:
 def all_names() -> frozenset[str]:
     """Every name with its aliases, combinators left out."""
     scalar = {name for family in FAMILIES for name in (*(row.name for row in family.FUNCTIONS), *family.ALIASES)}
-    return frozenset(scalar | {*SPECIAL_FORMS, *WINDOW_FUNCTIONS, *AGGREGATES, *ALIASES})
+    return frozenset(scalar | {*SPECIAL_FORMS, *WINDOW_FUNCTIONS, *AGGREGATES, *ALIASES, *_of_combinators()})
 
 
 def _family(family: ModuleType) -> str:
     title = (family.__doc__ or "").partition("\n")[0].rstrip(".")
     rows: Iterable[Function] = sorted(family.FUNCTIONS, key=lambda row: row.name.lower())
     head = ("Function", "NULL in", "As Spark says it")
-    return f"## {title}\n\n" + _table(head, (_row(family, each) for each in rows))
+    return f"## {title}\n\n" + _table(head, (_row(each) for each in rows))
 
 
-def _row(family: ModuleType, row: Function) -> tuple[str, ...]:
-    also = ", ".join(f"`{alias}`" for alias, name in sorted(family.ALIASES.items()) if name == row.name)
+def _row(row: Function) -> tuple[str, ...]:
+    known = sorted({pair for each in FAMILIES for pair in each.ALIASES.items()})
+    also = ", ".join(f"`{alias}`" for alias, name in known if name == row.name)
     name = f"`{row.name}({_arguments(row)})`" + (f" (also {also})" if also else "")
     name += "" if row.exact else "; takes less than ClickHouse's"
     return name, "NULL out" if row.strict else "a value like others", _example(row)
@@ -104,13 +107,20 @@ def _columns() -> Iterator[Column]:
 
 
 def _special() -> str:
-    names = ", ".join(f"`{name}`" for name in sorted(SPECIAL_FORMS, key=str.lower))
+    others = {alias for family in FAMILIES for alias, name in family.ALIASES.items() if name in SPECIAL_FORMS}
+    names = ", ".join(f"`{name}`" for name in sorted({*SPECIAL_FORMS, *others}, key=lambda name: (name.lower(), name)))
     return f"## Forms with rules of their own\n\nOperators by name, conditions, casts, lambdas, intervals:\n\n{names}"
 
 
 def _aggregates() -> str:
     rows = sorted(AGGREGATES.values(), key=lambda row: row.name.lower())
-    return "## Aggregates\n\n" + _table(("Aggregate", "Answer", "State"), map(_aggregate, rows))
+    others = ", ".join(f"`{alias}` is `{name}`" for alias, name in sorted(_of_combinators().items()))
+    return "## Aggregates\n\n" + _table(("Aggregate", "Answer", "State"), map(_aggregate, rows)) + f"\n\n{others}."
+
+
+def _of_combinators() -> dict[str, str]:
+    """Names of their own for an aggregate with a combinator."""
+    return {**WHOLE_NAMES, **{name: f"{row.name}" for name, row in OF_ARRAYS.items()}}
 
 
 def _aggregate(row: Aggregate) -> tuple[str, ...]:

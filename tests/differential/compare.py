@@ -38,8 +38,8 @@ def compared(sql: str, clickhouse: ClickHouse, spark: Spark) -> tuple[Verdict, s
         return "differs", f"Spark does not take it: {str(error)[:500]}"
     except (PySparkException, ValueError, OverflowError) as error:
         return "fails", str(error)[:500]
-    mine = [plain(str(of)) for _, of in query.columns]
-    if mine != list(map(plain, types)):
+    mine = [without_hint(str(of)) for _, of in query.columns]
+    if mine != list(map(without_hint, types)):
         return "differs", f"types: ours {mine}, theirs {types}"
     return _rows_compared(sql, ours, theirs)
 
@@ -74,7 +74,7 @@ def _rough(value: object) -> object:
             return str(value)
 
 
-def plain(of: str) -> str:
+def without_hint(of: str) -> str:
     """LowCardinality is a hint, which functions keep in ClickHouse and lose here."""
     return re.sub(r"LowCardinality\(((Nullable\()?[A-Za-z0-9]+\)?)\)", r"\1", of)
 

@@ -174,6 +174,8 @@ UNSTABLE = frozenset(
         "first_value",
         "last_value",
         "groupConcat",
+        "argAndMin",
+        "argAndMax",
         "argMin",
         "boundingRatio",
         "argMax",

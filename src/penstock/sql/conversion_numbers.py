@@ -50,12 +50,13 @@ def _to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion | N
 
 
 def _from_time(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
-    """Days since 1970 of a date, seconds of a time."""
+    """Days since 1970 of a date, seconds of a time; only of a DateTime64 does an accurate conversion look whether
+    they fit."""
     if isinstance(value.bare, t.Date):
         days = Typed(f"unix_date({value.sql})", t.Int(32), "INT")
-        return _between_integers(days, t.Int(32), want, overflow)
+        return _between_integers(days, t.Int(32), want, "wraps")
     seconds = Typed(f"unix_seconds({value.sql})", t.Int(64), "BIGINT")
-    return _between_integers(seconds, t.Int(64), want, overflow)
+    return _between_integers(seconds, t.Int(64), want, overflow if isinstance(value.bare, t.DateTime64) else "wraps")
 
 
 def _text_to_integer(value: Typed, want: t.Int) -> Conversion | None:

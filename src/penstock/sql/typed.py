@@ -105,6 +105,17 @@ def condition(value: Typed) -> str:
     return f"({value.sql} <> 0)"
 
 
+def unless_null(sql: str, *operands: Typed) -> str:
+    """SQL that may have a value of its own for a NULL: NULL where an operand is one."""
+    tests = " OR ".join(dict.fromkeys(f"{operand.sql} IS NULL" for operand in operands if operand.nullable))
+    return f"if({tests}, NULL, {sql})" if tests else sql
+
+
+def whole(value: Typed) -> str:
+    """A number's SQL; 1 or 0 of a comparison, which is a boolean of Spark's."""
+    return as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+
+
 def boolean(sql: str, *operands: Typed) -> Typed:
     """A Spark boolean that ClickHouse calls UInt8."""
     return Typed(sql, null_if_any(t.Int(8, signed=False), operands), "BOOLEAN")

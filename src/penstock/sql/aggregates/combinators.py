@@ -24,7 +24,7 @@ _COMMUTING = ("OrNull", "OrDefault", "Distinct")
 DISTINCT_ROWS = {"count": AGGREGATES["uniqExact"], "groupArray": AGGREGATES["groupUniqArray"]}
 BLIND = ("min", "max", "any", "uniq", "uniqExact", "groupUniqArray")
 """These do not mind whether a value comes twice."""
-_WHOLE_NAMES = {"array_concat_agg": "groupArrayArray"}
+WHOLE_NAMES = {"array_concat_agg": "groupArrayArray"}
 """Other names, in any case, of a function with its combinators."""
 LONGEST = 8
 """More combinators than this are no name."""
@@ -48,7 +48,7 @@ class Called:
 @lru_cache(maxsize=4096)
 def called(name: str) -> Called | None:
     """The aggregate a name calls; None where it is no aggregate, or a combination there is not."""
-    split = _split(_WHOLE_NAMES.get(name.lower(), name))
+    split = _split(WHOLE_NAMES.get(name.lower(), name))
     if split is None:
         return None
     base, endings = split

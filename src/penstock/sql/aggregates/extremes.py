@@ -91,7 +91,13 @@ def _with_value(row: Aggregate, name: str) -> Aggregate:
         return f"coalesce(if({state.sql} IS NULL, NULL, {pair}), {value_zero(result(state.types))})"
 
     return replace(
-        row, name=name, result=result, result_spark=lambda types: value_type(result(types)), finish=finish, needs=needs
+        row,
+        name=name,
+        result=result,
+        result_spark=lambda types: value_type(result(types)),
+        finish=finish,
+        needs=needs,
+        null_over_none=False,
     )
 
 

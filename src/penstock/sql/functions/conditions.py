@@ -15,7 +15,7 @@ from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function,
 from penstock.sql.kept_order import HINT, holds_kept_text, is_kept_text
 from penstock.sql.let import let
 from penstock.sql.supertypes import supertype
-from penstock.sql.typed import Typed, as_spark, is_null, typed
+from penstock.sql.typed import Typed, as_spark, is_null, null_if_any, typed, unless_null
 from penstock.sql.value_types import value_type, value_zero
 
 
@@ -44,6 +44,11 @@ def coalesce(values: Sequence[Typed]) -> Typed:
     if len(given) == 1:
         return typed(_as(given[0], result), result)
     return typed(f"coalesce({', '.join(_as(value, result) for value in given)})", result)
+
+
+def _is_nan(values: Sequence[Typed]) -> Typed:
+    value = values[0]
+    return Typed(unless_null(f"isnan({value.sql})", value), null_if_any(UINT8, [value]), "BOOLEAN")
 
 
 def _null_if(values: Sequence[Typed]) -> Typed:
@@ -110,7 +115,7 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     _extreme("greatest"),
     _extreme("least"),
-    simple("isNaN", "float", "isnan({0})", UINT8, "BOOLEAN"),
+    Function("isNaN", (1, 1), ("float",), _is_nan),
     simple("isFinite", "float", "(abs({0}) < double('Infinity') AND NOT isnan({0}))", UINT8, "BOOLEAN"),
     simple("isInfinite", "float", "(abs({0}) = double('Infinity'))", UINT8, "BOOLEAN"),
 )

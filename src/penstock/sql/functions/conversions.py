@@ -96,7 +96,8 @@ def _to_date(values: Sequence[Typed]) -> Typed:
 
 def _to_datetime(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
-        return _converted(values[0], t.DateTime(_zone(values, 1)), mode)
+        accurate = mode.failure == "null" and isinstance(values[0].bare, t.Int)
+        return _converted(values[0], t.DateTime(_zone(values, 1)), Mode("null", "refused") if accurate else mode)
 
     return build
 

@@ -14,7 +14,7 @@ from penstock.sql.arithmetic import signed_sides
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
 from penstock.sql.literals import negated
 from penstock.sql.supertypes import arithmetic
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.typed import Typed, as_spark, null_if_any, typed, unless_null
 from penstock.sql.value_types import value_type
 
 
@@ -93,7 +93,7 @@ def _whole_power(base: int) -> Function:
             f"CASE WHEN {number} < 0 THEN CAST(0 AS DECIMAL(20,0)) "
             f"WHEN {number} >= {_POWERS[base]} THEN CAST({2**64 - 1} AS DECIMAL(20,0)) ELSE {inside} END"
         )
-        return typed(sql, null_if_any(UINT64, list(values)))
+        return typed(unless_null(sql, *values), null_if_any(UINT64, list(values)))
 
     return Function(f"intExp{base}", (1, 1), ("integer",), build)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.functions.text_arguments import constant_text
-from penstock.sql.typed import Typed, null_if_any, typed
+from penstock.sql.typed import Typed, null_if_any, typed, whole
 from penstock.sql.value_types import text_literal
 
 _SIZES = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
@@ -30,11 +30,12 @@ def _scaled(name: str, units: Sequence[str]) -> Function:
         value = values[0]
         if not isinstance(value.bare, t.Int):
             raise BadArguments(f"`{name}` of {value.type} is not supported", "toInt64")
-        begin = f"named_struct('v', abs(CAST({value.sql} AS DOUBLE)), 'i', 1)"
+        number = whole(value)
+        begin = f"named_struct('v', abs(CAST({number} AS DOUBLE)), 'i', 1)"
         step = "if(` s`.v >= 1000D, named_struct('v', ` s`.v / 1000D, 'i', ` s`.i + 1), ` s`)"
         found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
         digits = f"CAST(CAST(` s`.v * {2**52}D AS BIGINT) AS DECIMAL(19,0)) * 100BD + {2**51}BD"
-        cents = f"transform(array(({digits}) DIV {2**52}BD), ` c` -> {_shown(value.sql, units)})[0]"
+        cents = f"transform(array(({digits}) DIV {2**52}BD), ` c` -> {_shown(number, units)})[0]"
         return typed(f"transform(array({found}), ` s` -> {cents})[0]", null_if_any(STRING, [value]))
 
     return Function(name, (1, 1), ("number",), build)
@@ -66,8 +67,9 @@ def _time_delta(values: Sequence[Typed]) -> Typed:
     exact = f"aggregate(array({sizes}), {begin}, (` s`, ` e`) -> {step}, ` s` -> {_joined('` s`.p')})"
     size, name = spans[0]
     large = f"concat(CAST(CAST(floor(` v` / {size}D) AS BIGINT) AS STRING), ' {name}s')"
-    shown = f"concat(if({value.sql} < 0, '-', ''), if(` v` < {_EXACT}, {exact}, {large}))"
-    bound = f"transform(array(abs(CAST({value.sql} AS DOUBLE))), ` v` -> {shown})[0]"
+    number = whole(value)
+    shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_EXACT}, {exact}, {large}))"
+    bound = f"transform(array(abs(CAST({number} AS DOUBLE))), ` v` -> {shown})[0]"
     return typed(bound, null_if_any(STRING, [value]))
 
 

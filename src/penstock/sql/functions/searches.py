@@ -13,7 +13,7 @@ from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments,
 from penstock.sql.functions.strings import ASCII_LOWER
 from penstock.sql.functions.text_arguments import as_bytes, as_int, byte_text
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, null_if_any, typed
+from penstock.sql.typed import Typed, null_if_any, typed, unless_null
 
 _AS_IT_IS = "{0}"
 _NEEDLE = "` n`"
@@ -56,7 +56,7 @@ def _position(name: str, template: str, place: Callable[[str, str], str]) -> Fun
             rest, there = _from_place(value, start, size)
             found = let(place(rest, needle), lambda p: f"if({p} = 0, 0, {p} + greatest({start}, 1) - 1)")
             sql = f"if(NOT ({there}), 0, {found})"
-        return Typed(sql, null_if_any(UINT64, list(values)), "INT")
+        return Typed(unless_null(sql, *values), null_if_any(UINT64, list(values)), "INT")
 
     return Function(name, (2, 3), ("text", "text", "integer"), build)
 

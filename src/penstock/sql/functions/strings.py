@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function, simple
 from penstock.sql.functions.text_arguments import as_bytes, as_int, byte_text, constant_number, constant_text
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, null_if_any, typed
+from penstock.sql.typed import Typed, null_if_any, typed, unless_null
 from penstock.sql.value_types import text_literal
 
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
@@ -149,7 +149,8 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
     replaced = (
         f"concat(substring({value}, 1, {place} - 1), {other}, substring({value}, {place} + char_length({needle})))"
     )
-    return typed(f"if({place} = 0 OR {needle} = '', {value}, {replaced})", null_if_any(STRING, list(values)))
+    sql = unless_null(f"if({place} = 0 OR {needle} = '', {value}, {replaced})", *values)
+    return typed(sql, null_if_any(STRING, list(values)))
 
 
 def _trim(name: str, template: str) -> Function:

@@ -13,7 +13,7 @@ from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import MANY, STRING, BadArguments, Function
 from penstock.sql.functions.text_arguments import byte_text, constant_text
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, null_if_any, typed
+from penstock.sql.typed import Typed, null_if_any, typed, unless_null
 from penstock.sql.value_types import text_literal
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([0-9]*)\}|[{}]")
@@ -48,7 +48,9 @@ def _format(values: Sequence[Typed]) -> Typed:
         pieces.append(texts[_place(found, places, len(texts))])
         places.append(found[1])
     pieces.append(text_literal(pattern[end:]))
-    return typed(f"concat({', '.join(each for each in pieces if each != _EMPTY)})", null_if_any(STRING, list(values)))
+    unused = [value for value, text in zip(values[1:], texts, strict=True) if text not in pieces]
+    sql = f"concat({', '.join(each for each in pieces if each != _EMPTY)})"
+    return typed(unless_null(sql, *unused), null_if_any(STRING, list(values)))
 
 
 def _place(found: re.Match[str], before: list[str], count: int) -> int:
