@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from tests.differential.engines import ClickHouse, Rows, Spark, same
+from tests.differential.engines import ClickHouse, Rows, Spark, readable, same
 
 from penstock.errors import InvalidQuery
 
@@ -62,7 +62,9 @@ def _rough(value: object) -> object:
     match value:
         case "-nan":
             return "nan"
-        case bool() | None | str():
+        case str():
+            return readable(value)
+        case bool() | None:
             return value
         case int() | float():
             return f"{float(value):.5g}"
