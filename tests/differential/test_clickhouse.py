@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
-from tests.differential.compare import by_text, plain, statements
+from tests.differential.compare import by_text, statements, without_hint
 from tests.differential.engines import ClickHouse, Spark, same
 
 from penstock.errors import InvalidQuery
@@ -34,7 +34,7 @@ def test_same_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) 
     ours = spark.rows(query)
     if "ORDER BY" not in sql.upper():
         ours, theirs = by_text(ours), by_text(theirs)
-    assert [plain(str(of)) for _, of in query.columns] == list(map(plain, types))
+    assert [without_hint(str(of)) for _, of in query.columns] == list(map(without_hint, types))
     assert len(ours) == len(theirs)
     different = [(mine, their) for mine, their in zip(ours, theirs, strict=True) if not same(mine, their)]
     assert not different

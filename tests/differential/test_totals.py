@@ -9,7 +9,7 @@ import json
 import re
 
 import pytest
-from tests.differential.compare import by_text, plain, statements
+from tests.differential.compare import by_text, statements, without_hint
 from tests.differential.engines import ClickHouse, Rows, Spark, same, shown
 
 pytestmark = pytest.mark.spark
@@ -80,7 +80,7 @@ def test_same_totals(sql: str, clickhouse: ClickHouse, spark: Spark) -> None:
     theirs: Rows = []
     if ours:
         names, types, theirs = clickhouse.rows(sql)
-        assert [plain(str(of)) for _, of in query.columns] == list(map(plain, types))
+        assert [without_hint(str(of)) for _, of in query.columns] == list(map(without_hint, types))
         assert [name for name, _ in query.columns] == names
     if "ORDER BY" not in sql:
         ours, theirs = by_text(ours), by_text(theirs)
