@@ -98,9 +98,9 @@ LENIENT = (
 )  # fmt: skip
 ZERO_TEXTS = {
     "0", "00", "-0", "0.0", "1e-400", "1970-01-01", "1970-01-01 00:00:00", "00000000-0000-0000-0000-000000000000",
-    "0.0.0.0", "::", "0000-00-00", "12345678",
+    "0.0.0.0", "::", "0000-00-00", "12345678", "1234",
 }  # fmt: skip
-"""Texts whose value is the zero of some type; ClickHouse takes days before 1970, and days that are none, for it."""
+"""Texts whose value is the zero of some type; ClickHouse takes times before 1970, and days that are none, for it."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ GIVEN = {
     "retention": "u8 = 7, id = 2, id = 9", "windowFunnel(10)": "id, u8 = 255, u8 = 1, u8 = 3", "deltaSum": "7",
     "maxIntersections": "i32, toInt32(i32 + 10)", "maxIntersectionsPosition": "i32, toInt32(i32 + 10)",
     "intervalLengthSum": "t, t + 10", "sumMap": "m", "minMap": "[id % 2], [u8]", "maxMap": "m",
-    "sumMapWithOverflow": "[lc], [u8]",
+    "sumMapWithOverflow": "[lc], [u8]", "argAndMax": "s, id", "argAndMin": "lc, u16",
 }  # fmt: skip
 COMBINED = {
     "sumIf": "u8, id > 2", "countIf": "b", "avgIf": "u64, id > 1", "sumArray": "arr", "quantileArray(0.5)": "arr",
