@@ -19,6 +19,10 @@ from chaos.versions import SUMMARY, marked
 PATIENCE = 600.0
 """Seconds for one step of the operator: each kill in it costs a start of Java, on a busy machine half a minute."""
 
+BETWEEN = 0.5
+"""Seconds between two questions of a reader. Without a pause two readers take most of two cores, and what
+fills a history beside them gets on so slowly that few kills meet it."""
+
 Answer = dict[str, object]
 
 
@@ -62,7 +66,7 @@ class Reader(Worker):
             answer = self._ask()
             if answer is not None:
                 self._look(answer)
-            time.sleep(0.05)
+            time.sleep(BETWEEN)
 
     def _ask(self) -> Answer | None:
         """None while the server is away: a connection that is refused or cut, 503 while it starts or stops."""
