@@ -127,15 +127,12 @@ def body(block: Block) -> str:
 
 def _by_name(block: Block, key: str) -> str:
     """A sort key by the name of the column that it is, where it is one."""
+    sql, direction = split_key(key)
     for item in block.items:
-        if key.startswith(f"{item.value.sql} ") and _is_sort(key[len(item.value.sql) :]):
+        if direction and item.value.sql == sql:
             same = [other for other in block.items if other.name == item.name]
-            return quoted(item.name) + key[len(item.value.sql) :] if len(same) == 1 else key
+            return quoted(item.name) + direction if len(same) == 1 else key
     return key
-
-
-def _is_sort(rest: str) -> bool:
-    return rest.startswith((" ASC NULLS", " DESC NULLS"))
 
 
 def _with_hidden(block: Block) -> str:

@@ -75,7 +75,9 @@ def sort_keys(value: Typed, node: exp.Expr) -> list[str]:
     """One key; two where NaN must be put in its place."""
     descending, nulls_first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
     direction = "DESC" if descending else "ASC"
-    key = f"{order_key(value.type, value.sql)} {direction} NULLS {'FIRST' if nulls_first else 'LAST'}"
+    # Spark's own place for NULLs is kept where none can be: then a sort that a window or a join needed serves too.
+    nulls = f" NULLS {'FIRST' if nulls_first else 'LAST'}" if value.nullable else ""
+    key = f"{order_key(value.type, value.sql)} {direction}{nulls}"
     if isinstance(value.bare, t.Float) and value.constant is None and descending != nulls_first:
         rank = f"CASE WHEN {value.sql} IS NULL THEN 2 WHEN isnan({value.sql}) THEN 1 ELSE 0 END"
         return [f"{rank} {'ASC' if descending else 'DESC'}", key]

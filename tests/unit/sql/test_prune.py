@@ -54,11 +54,11 @@ CASES = {
     f"(SELECT * FROM (SELECT DISTINCT `u`.`a` AS `a`, `u`.`b` AS `b` FROM {U}))) AS `__t0`",
     # What sorts stays, beside the columns if it must.
     ("SELECT a, b FROM t ORDER BY b LIMIT 2", "a"): "SELECT `a` FROM "
-    f"(SELECT `t`.`a` AS `a`, `t`.`b` AS `b` FROM {T} ORDER BY `b` ASC NULLS LAST LIMIT 2) AS `__kept`",
+    f"(SELECT `t`.`a` AS `a`, `t`.`b` AS `b` FROM {T} ORDER BY `b` ASC LIMIT 2) AS `__kept`",
     ("SELECT a, b, s FROM t ORDER BY b LIMIT 2", "b"): f"SELECT `t`.`b` AS `b` FROM {T} "
-    "ORDER BY `b` ASC NULLS LAST LIMIT 2",
+    "ORDER BY `b` ASC LIMIT 2",
     ("SELECT a, b FROM t QUALIFY row_number() OVER (ORDER BY d) = 1", "a"): "SELECT `a` FROM "
-    "(SELECT `t`.`a` AS `a`, (row_number() OVER (ORDER BY `t`.`d` ASC NULLS LAST) = 1) AS `__qualify` "
+    "(SELECT `t`.`a` AS `a`, (row_number() OVER (ORDER BY `t`.`d` ASC) = 1) AS `__qualify` "
     f"FROM {T}) WHERE `__qualify`",
     # What makes rows stays.
     ("SELECT a, e FROM t ARRAY JOIN arr AS e", "a"): f"SELECT `t`.`a` AS `a` FROM {T} "

@@ -63,7 +63,7 @@ REFUSED = {
 def test_bounds(clause: str) -> None:
     found = query(f"SELECT day FROM f {clause} ORDER BY day LIMIT 2 OFFSET 1", SAMPLED)
     rows = f"(SELECT * FROM __all_f__ WHERE {TESTS[clause]}) AS `f`"
-    assert found.sql == f"SELECT `f`.`day` AS `day` FROM {rows} ORDER BY `day` ASC NULLS LAST LIMIT 2 OFFSET 1"
+    assert found.sql == f"SELECT `f`.`day` AS `day` FROM {rows} ORDER BY `day` ASC LIMIT 2 OFFSET 1"
     assert found.reads[0].columns == ("day", "distance")
 
 

@@ -65,7 +65,7 @@ def test_the_rows_and_then_the_totals_are_one_statement() -> None:
         "SELECT `flights`.`carrier` AS `carrier`, count(1) AS `c` FROM __all_flights__ AS `flights` "
         "GROUP BY `flights`.`carrier` HAVING (`flights`.`carrier` = 'AA')"
     )
-    assert found.sql == f"{rows} ORDER BY `c` DESC NULLS LAST LIMIT 3"
+    assert found.sql == f"{rows} ORDER BY `c` DESC LIMIT 3"
     assert found.with_totals == (
         f"SELECT *, monotonically_increasing_id() AS ` at` FROM ({found.sql}) UNION ALL SELECT *, CAST(NULL AS BIGINT) "
         "AS ` at` FROM (SELECT CAST('' AS STRING) AS `carrier`, count(1) AS `c` FROM __all_flights__ AS `flights` "

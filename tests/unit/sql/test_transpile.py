@@ -46,7 +46,7 @@ def test_the_endpoint_finishes_states() -> None:
         "avg_delay": "Nullable(Float64)",
         "planes": "UInt64",
     }
-    assert found.sql.endswith("GROUP BY `carrier_daily`.`carrier` ORDER BY `flights` DESC NULLS LAST LIMIT 10")
+    assert found.sql.endswith("GROUP BY `carrier_daily`.`carrier` ORDER BY `flights` DESC LIMIT 10")
     assert found.reads == (
         Read("__all_carrier_daily__", "carrier_daily", ("carrier", "flights", "avg_delay", "planes")),
     )
@@ -62,7 +62,7 @@ PAIRS = {
     ),
     "SELECT origin, count() c FROM flights GROUP BY 1 ORDER BY 2 LIMIT 3 OFFSET 1": (
         "SELECT `flights`.`origin` AS `origin`, count(1) AS `c` FROM __all_flights__ AS `flights` "
-        "GROUP BY `flights`.`origin` ORDER BY `c` ASC NULLS LAST LIMIT 3 OFFSET 1"
+        "GROUP BY `flights`.`origin` ORDER BY `c` ASC LIMIT 3 OFFSET 1"
     ),
     "WITH x AS (SELECT flight FROM flights) SELECT flight FROM x": (
         "SELECT `x`.`flight` AS `flight` FROM (SELECT `flights`.`flight` AS `flight` "

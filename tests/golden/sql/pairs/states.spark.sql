@@ -3,4 +3,4 @@ FROM (SELECT `t`.`lc` AS `lc`, `t`.`u8` AS `u8`, theta_sketch_agg(if(`t`.`s` IS 
 FROM __all_t__ AS `t` 
 GROUP BY `t`.`lc`, `t`.`u8`) AS `__t0` 
 GROUP BY `__t0`.`lc` 
-ORDER BY `lc` ASC NULLS LAST
+ORDER BY `lc` ASC
