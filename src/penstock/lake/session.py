@@ -47,6 +47,8 @@ SPARK_CONF = {
     # Spark keeps the plans of past queries as text for a UI that is off; some of ours are megabytes.
     "spark.sql.ui.retainedExecutions": "10",
     "spark.sql.maxPlanStringLength": "16384",
+    # Else a JSON text in which any object has a key twice is none at all; ClickHouse reads it.
+    "spark.sql.variant.allowDuplicateKeys": "true",
     "spark.log.level": "ERROR",
 }
 # A local Spark listens to nobody but its own processes.

@@ -15,11 +15,11 @@ from penstock.parse.lexer import InvalidSyntax
 from penstock.parse.types import parse_type
 from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
-from penstock.sql.functions.json_paths import kind, parsed, text_at
+from penstock.sql.functions.json_paths import at_path, kind, parsed, text_at
 from penstock.sql.functions.text_arguments import constant_text
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, null_if_any, typed
-from penstock.sql.value_types import text_literal, value_type
+from penstock.sql.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.value_types import value_type
 
 _NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 
@@ -59,7 +59,7 @@ def _is_number(v: str) -> str:
 def _ordered(v: str, text: str) -> str:
     """An object or array as ClickHouse writes it: its keys in the order of the text, which a VARIANT does not keep,
     and numbers without a fraction of zero. `text` writes great numbers with an E, the VARIANT does not."""
-    strings = r'''("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])'''
+    strings = r"""("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])"""
     shown = f"regexp_replace({text}, '{strings}', '$1$2')"
     return f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})"
 
@@ -137,13 +137,13 @@ def _length(values: Sequence[Typed]) -> Typed:
         return f"if({kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), {of_object})"
 
     sql = let(parsed(values[0], values[1:]), formula)
-    sql = f"if({values[0].sql} IS NULL, NULL, {sql})" if values[0].nullable else sql
+    sql = unless_null(sql, values[0])
     return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
 
 
 def _has(values: Sequence[Typed]) -> Typed:
     found = f"({parsed(values[0], values[1:])} IS NOT NULL)"
-    found = f"if({values[0].sql} IS NULL, NULL, {found})" if values[0].nullable else found
+    found = unless_null(found, values[0])
     return Typed(found, null_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
@@ -157,15 +157,15 @@ def _sql_json_path(value: Typed) -> str:
     while place < len(text) or not text.startswith("$"):
         found = _STEP.match(text, place) if text.startswith("$") else None
         if found is None:
-            raise BadArguments(f"the JSON path {value.sql} is not supported", "$.key, $[\"key\"] and $[0]")
+            raise BadArguments(f"the JSON path {value.sql} is not supported", '$.key, $["key"] and $[0]')
         key = found[1] or found[2] or found[3]
         path += f"['{key}']" if key else f"[{found[4]}]"
         place = found.end()
-    return text_literal(path)
+    return path
 
 
 def _at_sql_path(values: Sequence[Typed]) -> str:
-    return f"try_variant_get(try_parse_json({values[0].sql}), {_sql_json_path(values[1])}, 'variant')"
+    return at_path(values[0].sql, _sql_json_path(values[1]))
 
 
 def _json_value(values: Sequence[Typed]) -> Typed:
@@ -180,7 +180,7 @@ def _json_value(values: Sequence[Typed]) -> Typed:
 
 def _json_exists(values: Sequence[Typed]) -> Typed:
     found = f"({_at_sql_path(values)} IS NOT NULL)"
-    found = f"if({values[0].sql} IS NULL, NULL, {found})" if values[0].nullable else found
+    found = unless_null(found, values[0])
     return Typed(found, null_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
@@ -199,7 +199,7 @@ def _is_valid(values: Sequence[Typed]) -> Typed:
         return f"({one} AND {ends} AND coalesce({infinite}, true))"
 
     sql = let(whole, formula)
-    sql = f"if({values[0].sql} IS NULL, NULL, {sql})" if values[0].nullable else sql
+    sql = unless_null(sql, values[0])
     return Typed(sql, null_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 

@@ -41,22 +41,34 @@ def text_at(value: Typed, steps: Sequence[Typed]) -> str:
     return _walked(value.sql, _steps(steps))[1]
 
 
+_WHOLE = "$[0]['v']"
+
+
+def document(js: str) -> str:
+    """A text as a VARIANT, at `_WHOLE`; NULL where it is no JSON. Spark's parser passes over what comes after the first
+    value, which makes a text invalid for ClickHouse: as a member of an object in an array it is malformed."""
+    return f"try_parse_json(concat('[{{\"v\":', {js}, '}}]'))"
+
+
+def at_path(js: str, path: str) -> str:
+    """The value of a text at a VARIANT's path, which begins with `$`."""
+    return f"try_variant_get({document(js)}, {text_literal(_WHOLE + path.removeprefix('$'))}, 'variant')"
+
+
 def _walked(js: str, steps: list[str | int]) -> tuple[str, str]:
-    variant, text, path = f"try_parse_json({js})", js, "$"
+    variant, text, above, path = document(js), js, _WHOLE, "$"
     for step in steps:
         if isinstance(step, str):
             path += f"['{step}']"
             continue
-        variant, text = _at_place(_at_path(variant, path), _text_at_path(text, path), step)
-        path = "$"
-    whole = path == "$" and any(isinstance(step, int) for step in steps)
-    return variant if whole else _at_path(variant, path), _text_at_path(text, path)
+        inside = _at_path(variant, above + path.removeprefix("$"))
+        variant, text = _at_place(inside, _text_at_path(text, path), step)
+        above = path = "$"
+    return _at_path(variant, above + path.removeprefix("$")), _text_at_path(text, path)
 
 
 def _at_path(variant: str, path: str) -> str:
-    if path == "$" and not variant.startswith("try_parse_json("):
-        return variant
-    return f"try_variant_get({variant}, {text_literal(path)}, 'variant')"
+    return variant if path == "$" else f"try_variant_get({variant}, {text_literal(path)}, 'variant')"
 
 
 def _text_at_path(text: str, path: str) -> str:
