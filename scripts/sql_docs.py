@@ -68,9 +68,11 @@ def _family(family: ModuleType) -> str:
     return f"## {title}\n\n" + _table(head, (_row(each) for each in rows))
 
 
+_ALIASES = sorted({pair for each in FAMILIES for pair in each.ALIASES.items()})
+
+
 def _row(row: Function) -> tuple[str, ...]:
-    known = sorted({pair for each in FAMILIES for pair in each.ALIASES.items()})
-    also = ", ".join(f"`{alias}`" for alias, name in known if name == row.name)
+    also = ", ".join(f"`{alias}`" for alias, name in _ALIASES if name == row.name)
     name = f"`{row.name}({_arguments(row)})`" + (f" (also {also})" if also else "")
     name += "" if row.exact else "; takes less than ClickHouse's"
     return name, "NULL out" if row.strict else "a value like others", _example(row)

@@ -86,9 +86,11 @@ class Core:
 
     def _grants(self, live: Deployment | None) -> Grants:
         """Files of a deployment never change, so they are read once. What cannot be read grants nothing."""
+        if live is None:
+            return {}
         before = self.board.running
-        if live is None or (before.live is not None and before.live.id == live.id):
-            return before.grants if live is not None else {}
+        if before.live is not None and before.live.id == live.id:
+            return before.grants
         try:
             return grants_of(load_files(live.files).project)
         except PenstockError:

@@ -20,13 +20,12 @@ JSON = "application/json"
 
 def an_object(**properties: Json) -> Json:
     """Of these properties, all of them there."""
-    return {"type": "object", "required": list(properties), "properties": properties}
+    return with_optional(properties, {})
 
 
-def with_optional(given: Json, **properties: Json) -> Json:
-    """An object that may have these, too."""
-    known = given["properties"]
-    return {**given, "properties": {**known, **properties}} if isinstance(known, dict) else given
+def with_optional(needed: dict[str, Json], optional: dict[str, Json]) -> Json:
+    """An object of these properties, the first ones always there."""
+    return {"type": "object", "required": list(needed), "properties": {**needed, **optional}}
 
 
 def a_list(of: Json) -> Json:
@@ -47,14 +46,14 @@ EVENT = an_object(event={"enum": ["state", "progress", "lag"]}, data=TEXT)
 """One server-sent event; its data is a JSON object."""
 COUNT: Json = {"type": "integer", "minimum": 0}
 ROWS = with_optional(
-    an_object(
-        meta=a_list(an_object(name=TEXT, type=TEXT)),
-        data=a_list(OBJECT),
-        rows=COUNT,
-        rows_before_limit_at_least=COUNT,
-        statistics=OBJECT,
-    ),
-    totals=OBJECT,
+    {
+        "meta": a_list(an_object(name=TEXT, type=TEXT)),
+        "data": a_list(OBJECT),
+        "rows": COUNT,
+        "rows_before_limit_at_least": COUNT,
+        "statistics": OBJECT,
+    },
+    {"totals": OBJECT},
 )
 RESULT: Mapping[str, Json] = {JSON: ROWS, "text/csv": TEXT, "application/x-ndjson": TEXT}
 TOKEN = an_object(name=TEXT, scopes=a_list(TEXT))

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-TWO_64 = 2**64
-
 Overflow: TypeAlias = Literal["wraps", "refused"]
 """What a number out of the type's range does."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversion import TWO_64, Conversion, Overflow
+from penstock.sql.conversion import Conversion, Overflow
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, as_spark
+from penstock.sql.overflow import TWO_64
+from penstock.sql.typed import Typed, as_spark, number_sql
 from penstock.sql.value_types import text_literal, value_type
 
 _INTEGER = "^[+-]?[0-9]+$"
@@ -81,7 +82,7 @@ def _between_integers(value: Typed, have: t.Int, want: t.Int, overflow: Overflow
         return Conversion(as_spark(value, spark))
     if isinstance(value.constant, int) and want.low <= value.constant <= want.high:
         return Conversion(as_spark(value, spark))
-    number = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+    number = number_sql(value)
     if overflow == "refused":
         return Conversion(f"CAST({number} AS {spark})", _in_range(number, want))
     return Conversion(wrapped(number, value.spark, want))
@@ -121,7 +122,7 @@ def _to_float(value: Typed, want: t.Float, overflow: Overflow) -> Conversion | N
     spark = value_type(want)
     match value.bare:
         case t.Int() | t.Float() | t.Decimal() | t.Bool():
-            sql = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+            sql = number_sql(value)
             valid = (
                 f"CAST(CAST({sql} AS FLOAT) AS DOUBLE) = {sql}" if overflow == "refused" and spark == "FLOAT" else None
             )
@@ -146,7 +147,7 @@ def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
     spark = value_type(want)
     match value.bare:
         case t.Int() | t.Bool():
-            sql = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+            sql = number_sql(value)
             return Conversion(f"CAST({sql} AS {spark})")
         case t.Float():
             return _from_float_to_decimal(value, want)

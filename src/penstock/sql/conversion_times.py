@@ -21,7 +21,7 @@ from penstock.sql.dates import (
     within,
     zone_of,
 )
-from penstock.sql.typed import Typed, as_spark
+from penstock.sql.typed import Typed, as_spark, number_sql, unless_null
 
 _TEXTS = (t.String, t.FixedString, t.Json)
 _SECONDS = t.Int(32, signed=False)
@@ -61,12 +61,12 @@ def _to_date(value: Typed, want: t.Date, seconds: t.Int | None) -> Conversion | 
 
 def _of_text(value: Typed, found: Conversion) -> Conversion:
     """A NULL stays one, whatever the formula makes of it."""
-    return Conversion(f"if({value.sql} IS NULL, NULL, {found.sql})", found.valid) if value.nullable else found
+    return Conversion(unless_null(found.sql, value), found.valid)
 
 
 def _day_of_number(value: Typed, want: t.Date) -> str:
     """Days since 1970 below 65536, seconds from there on; what is out of a Date's range becomes its border."""
-    number = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+    number = number_sql(value)
     of = value.bare
     signed = isinstance(of, t.Int) and of.signed
     from_zero = at_least(number, "0", nullable=value.nullable) if signed and not want.wide else number

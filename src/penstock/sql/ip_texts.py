@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from ipaddress import IPv6Address
 
+from penstock.sql.let import bound
 from penstock.sql.value_types import text_literal
 
 _BYTE = "(?![0-9]{5})0{0,3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -24,11 +25,6 @@ _SHORT = text_literal(rf"^(?:{_GROUPS})?::(?:{_GROUPS})?\z")
 _THREE = text_literal(r"(?<=[0-9a-f]):::(?=[0-9a-f])")
 _EDGES = text_literal(r"^:(?!:)|(?<!:):$")
 DIGITS = 32
-
-
-def bound(sql: str, name: str, formula: str) -> str:
-    """A formula over a name that stands for `sql`."""
-    return f"transform(array({sql}), {name} -> {formula})[0]"
 
 
 def ipv4_number(text: str) -> str:
@@ -60,8 +56,7 @@ def _digits_of_groups() -> str:
     fits = f"length(` w`) < {DIGITS} OR (length(` w`) = {DIGITS} AND ` k` NOT LIKE '%::')"
     filled = f"if({fits}, concat({start}, {missing}, substring(` w`, length({start}) + 1)), NULL)"
     return (
-        f"CASE WHEN ` k` RLIKE {_WHOLE} THEN {every} "
-        f"WHEN ` k` RLIKE {_SHORT} THEN {bound(every, '` w`', filled)} END"
+        f"CASE WHEN ` k` RLIKE {_WHOLE} THEN {every} WHEN ` k` RLIKE {_SHORT} THEN {bound(every, '` w`', filled)} END"
     )
 
 

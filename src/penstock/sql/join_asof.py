@@ -17,7 +17,7 @@ from penstock.sql.join_form import Joined, both_sides, using_of
 from penstock.sql.join_keys import LEFT, RIGHT, Condition
 from penstock.sql.join_kinds import Kind
 from penstock.sql.join_parts import Key, Nearest, Parts, parts_of
-from penstock.sql.join_pick import ROW, order_of, row_of
+from penstock.sql.join_pick import ROW, fields_of, order_of, row_of
 from penstock.sql.join_sides import after_join
 from penstock.sql.scope import Relation
 from penstock.sql.tables import Table
@@ -73,7 +73,7 @@ def asof_join(block: Block, node: exp.Join, kind: Kind, right: Table) -> Joined:
     rows = listed(block)
     lefts = rows.moved(block.translator.scope.relations)
     inner = kind.spark == "INNER JOIN"
-    shown = ", ".join([*(f"{quoted(name)}" for name in rows.shown), *_fields(sides)]) or "1 AS `one`"
+    shown = ", ".join([*(f"{quoted(name)}" for name in rows.shown), *fields_of(sides.columns)]) or "1 AS `one`"
     matched = f" AND {ROW} IS NOT NULL" if inner else ""
     sql = f"SELECT {shown} FROM ({_nearest(block, rows, sides)}) WHERE {_SIDE} = {_LEFT_SIDE}{matched}"
     relations = after_join(kind, lefts, sides.moved(rows.alias), using_of(node))
@@ -89,17 +89,13 @@ def _beside(block: Block, form: tuple[exp.Join, Kind], sides: _Sides) -> Joined:
         raise block.translator.refused(node, "unsupported-view", message, "make it the first join of the view")
     alias = sides.right.relation.name
     rows = Listed(alias, {}, {})
-    shown = ", ".join([*sides.keys, _NEAR, *_fields(sides)])
+    shown = ", ".join([*sides.keys, _NEAR, *fields_of(sides.columns)])
     where = f"{_SIDE} = {_LEFT_SIDE} AND {ROW} IS NOT NULL"
     table = f"(SELECT {shown} FROM ({_nearest(block, rows, sides, 'DISTINCT ')}) WHERE {where}) AS {quoted(alias)}"
     tests = [f"({key.left} {key.equal} {quoted(alias)}.{name})" for name, key in sides.keys.items()]
     on = " AND ".join([*tests, f"({_left_value(sides)} = {quoted(alias)}.{_NEAR})"])
     after = after_join(kind, relations, sides.moved(alias), using_of(node))
     return Joined(f"{block.source} {kind.spark} {table} ON {on}", after)
-
-
-def _fields(sides: _Sides) -> list[str]:
-    return [f"{ROW}.{quoted(name)} AS {quoted(name)}" for name in sides.columns]
 
 
 def _nearest(block: Block, rows: Listed, sides: _Sides, distinct: str = "") -> str:

@@ -106,7 +106,7 @@ def _values(of: Condition, node: exp.Expr, pair: Pair) -> tuple[Typed, Typed]:
 
 
 def _key(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed], equal: str) -> Key:
-    _check_common(of, node, pair)
+    check_common(of, node, pair)
     kinds = {type(value.bare) for value in pair}
     if kinds & {t.Array, t.Tuple, t.Map} or (t.Enum in kinds and pair[0].bare != pair[1].bare):
         message = f"a key of {pair[0].type} and {pair[1].type} is not supported for ANY and ASOF"
@@ -125,12 +125,13 @@ def _nearest(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed], operator:
     if wrong is not None:
         message = f"ASOF needs numbers, dates or times in its inequality, this is {wrong.type}"
         raise of.tr.refused(node, "wrong-argument-type", message)
-    _check_common(of, node, pair)
+    check_common(of, node, pair)
     left, right = comparable(of.tr, node, *pair)
     return Nearest(left, right, operator)
 
 
-def _check_common(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed]) -> None:
+def check_common(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed]) -> None:
+    """Raises Refused where ClickHouse has no type for both sides."""
     if supertype([value.type for value in pair]) is None:
         message = f"{pair[0].type} and {pair[1].type} have no common type"
         raise of.tr.refused(node, "no-common-type", message, "cast one of them")

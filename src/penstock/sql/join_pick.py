@@ -40,9 +40,9 @@ def _ordered(value: Typed) -> Typed:
     return Typed(f"CAST({value.sql} AS STRING)", value.type, "STRING") if _has_none(value) else value
 
 
-def fields_of(columns: Mapping[str, Typed]) -> str:
+def fields_of(columns: Mapping[str, Typed]) -> list[str]:
     """The columns again, out of the row."""
-    return ", ".join(f"{ROW}.{quoted(name)} AS {quoted(name)}" for name in columns) or "1 AS `one`"
+    return [f"{ROW}.{quoted(name)} AS {quoted(name)}" for name in columns]
 
 
 def picked(source: str, columns: Mapping[str, Typed], keys: list[str], where: tuple[str, ...]) -> str:
@@ -51,4 +51,4 @@ def picked(source: str, columns: Mapping[str, Typed], keys: list[str], where: tu
     least = f"min({row})" if order is None else f"min_by({row}, {order})"
     kept = f" WHERE {' AND '.join(where)}" if where else ""
     rows = f"SELECT {least} AS {ROW} FROM {source}{kept} GROUP BY {', '.join(keys)}"
-    return f"SELECT {fields_of(columns)} FROM ({rows})"
+    return f"SELECT {', '.join(fields_of(columns)) or '1 AS `one`'} FROM ({rows})"

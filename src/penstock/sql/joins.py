@@ -18,10 +18,10 @@ from penstock.sql.join_asof import asof_join
 from penstock.sql.join_form import Joined, both_sides, check_form, using_of, using_pair
 from penstock.sql.join_keys import EQUAL, RIGHT, Condition, Pair
 from penstock.sql.join_kinds import Kind, kind_of
+from penstock.sql.join_parts import check_common
 from penstock.sql.join_sides import after_join
 from penstock.sql.logic import connect
 from penstock.sql.scope import Relation
-from penstock.sql.supertypes import supertype
 from penstock.sql.tables import Table
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed, boolean, condition, is_null
@@ -104,9 +104,7 @@ def _value(of: Condition, on: exp.Expr) -> Typed:
 
 def _float_key(of: Condition, node: exp.Expr, pair: Pair, values: tuple[Typed, Typed]) -> Typed:
     left, right = values
-    if supertype((left.type, right.type)) is None:
-        message = f"{left.type} and {right.type} have no common type"
-        raise of.tr.refused(node, "no-common-type", message, "cast one of them")
+    check_common(of, node, values)
     a, b = comparable(of.tr, node, left, right)
     return boolean(f"({a} {'=' if pair.kind is exp.EQ else '<=>'} {b})", left, right)
 

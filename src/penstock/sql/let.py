@@ -28,6 +28,11 @@ def let(sql: str, formula: Callable[[str], str]) -> str:
     return bind(sql, name, formula(name))
 
 
+def bound(sql: str, name: str, body: str) -> str:
+    """`body`, in which `name` stands for `sql`, which is written once."""
+    return f"transform(array({sql}), {name} -> {body})[0]"
+
+
 def bind(sql: str, name: str, body: str) -> str:
     """`body`, in which `name` stands for `sql`, evaluated once."""
     return f"try_element_at(transform(array({sql}), {name} -> {body}), 1)"

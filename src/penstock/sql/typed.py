@@ -111,7 +111,7 @@ def unless_null(sql: str, *operands: Typed) -> str:
     return f"if({tests}, NULL, {sql})" if tests else sql
 
 
-def whole(value: Typed) -> str:
+def number_sql(value: Typed) -> str:
     """A number's SQL; 1 or 0 of a comparison, which is a boolean of Spark's."""
     return as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
 

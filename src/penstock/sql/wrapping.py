@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-TWO_64 = 2**64
+from penstock.sql.overflow import TWO_64
+
 _MADE_UP, _FIELD = re.compile(r"` \w+`"), re.compile(r"'\w+'")
 _LOW = "4294967295L"
 _SIMPLE = re.compile(r"(` ?\w+`)(\.\w+)?(\[[0-7]\])?|-?\d+L")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from penstock.sql import let
 from penstock.sql.aggregates.aggregate import Input, State, Types, value_inputs
 
 NAN = "double('NaN')"
@@ -15,7 +16,7 @@ NAN = "double('NaN')"
 
 def bound(sql: str, body: Callable[[str], str], name: str = "` v`") -> str:
     """`body` of a name that stands for `sql`, which is written once."""
-    return f"transform(array({sql}), {name} -> {body(name)})[0]"
+    return let.bound(sql, name, body(name))
 
 
 def packed(call: Input) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.functions.function import STRING, UINT8, UINT32, BadArguments, Function
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.typed import Typed, as_spark, null_if_any, typed, unless_null
 from penstock.sql.value_types import text_literal
 
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -31,8 +31,7 @@ def _shown(name: str, last: str) -> Function:
             return f"concat_ws('.', {', '.join(parts)}, {last.format(v)})"
 
         sql = let(as_spark(values[0], "BIGINT"), formula)
-        if values[0].nullable:
-            sql = f"if({values[0].sql} IS NULL, NULL, {sql})"
+        sql = unless_null(sql, values[0])
         return typed(sql, null_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)

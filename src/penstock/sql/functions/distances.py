@@ -12,6 +12,7 @@ from math import pi
 
 from penstock.model import types as t
 from penstock.sql.functions.function import FLOAT64, MANY, UINT8, BadArguments, Function
+from penstock.sql.let import bound
 from penstock.sql.typed import Typed, as_spark, null_if_any, typed
 
 _PLACES, _ASIN_PLACES = 1024, 512
@@ -52,10 +53,6 @@ _METRICS = {
 """What a square of a degree of latitude and one of longitude measure, by the place of the latitude."""
 
 
-def _bound(name: str, sql: str, body: str) -> str:
-    return f"transform(array({sql}), {name} -> {body})[0]"
-
-
 def _distance(name: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if not any(value.bare == FLOAT64 for value in values):
@@ -66,7 +63,7 @@ def _distance(name: str) -> Function:
         degrees = ", ".join(f"'{n}', {as_spark(v, 'DOUBLE')}" for n, v in zip(names, values, strict=True))
         pair = f"named_struct('x', {_difference('a', 'c')}, 'y', {_difference('b', 'd')})"
         formula = f"if(` d`.x < {_NEAR}D, {_near(name)}, {_far(name)})"
-        sql = _bound("` g`", f"named_struct({degrees})", _bound("` d`", pair, formula))
+        sql = bound(f"named_struct({degrees})", "` g`", bound(pair, "` d`", formula))
         nulls = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
         return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, null_if_any(FLOAT64, list(values)))
 
@@ -75,7 +72,7 @@ def _distance(name: str) -> Function:
 
 def _difference(one: str, other: str) -> str:
     """Degrees between two, the shorter way round."""
-    return _bound("` x`", f"abs(` g`.{one} - ` g`.{other})", "if(` x` > 180D AND NOT isnan(` x`), 360D - ` x`, ` x`)")
+    return bound(f"abs(` g`.{one} - ` g`.{other})", "` x`", "if(` x` > 180D AND NOT isnan(` x`), 360D - ` x`, ` x`)")
 
 
 def _near(name: str) -> str:
@@ -84,7 +81,7 @@ def _near(name: str) -> str:
         latitude = _METRICS[name][0]
     root = f"sqrt({latitude} * ` d`.y * ` d`.y + {longitude} * ` d`.x * ` d`.x)"
     middle = f"(` g`.b + ` g`.d + 180D) * {_PLACES}D / 360D"
-    return _bound("` m`", middle, _bound("` i`", f"{_place('` m`')} & {_PLACES - 1}L", root))
+    return bound(middle, "` m`", bound(f"{_place('` m`')} & {_PLACES - 1}L", "` i`", root))
 
 
 def _far(name: str) -> str:
@@ -99,7 +96,7 @@ def _far(name: str) -> str:
     waves = f"transform({placed}, ` e` -> {_between(_COSINE, '(` e`.y - ` e`.p)', masked)})"
     square = "` w`[0] * ` w`[0] + ` w`[2] * ` w`[3] * (` w`[1] * ` w`[1])"
     scale = 360.0 / pi if name == "greatCircleAngle" else _DIAMETER
-    return f"({scale!r}D * {_bound('` h`', _bound('` w`', waves, square), _asin_of_root())})"
+    return f"({scale!r}D * {bound(bound(waves, '` w`', square), '` h`', _asin_of_root())})"
 
 
 def _asin_of_root() -> str:
@@ -111,7 +108,7 @@ def _asin_of_root() -> str:
     )
     place = f"CAST({h} * {_ASIN_PLACES}D AS BIGINT)"
     entry = f"asin(sqrt(({{i}}) / {_ASIN_PLACES}D))"
-    table = _bound("` i`", place, _between(entry, f"({h} * {_ASIN_PLACES}D - ` i`)", "` i`"))
+    table = bound(place, "` i`", _between(entry, f"({h} * {_ASIN_PLACES}D - ` i`)", "` i`"))
     return f"CASE WHEN {h} < 0.122D THEN {series} WHEN {h} < 0.948D THEN {table} ELSE asin({root}) END"
 
 
@@ -132,7 +129,7 @@ def _in_ellipses(values: Sequence[Typed]) -> Typed:
         f"AND (` x` - {x}) / {a} * ((` x` - {x}) / {a}) + (` y` - {y}) / {b} * ((` y` - {y}) / {b}) <= 1D"
         for x, y, a, b in ellipses
     ]
-    found = _bound("` x`", values[0].sql, _bound("` y`", values[1].sql, f"({' OR '.join(tests)})"))
+    found = bound(values[0].sql, "` x`", bound(values[1].sql, "` y`", f"({' OR '.join(tests)})"))
     return Typed(found, UINT8, "BOOLEAN")
 
 

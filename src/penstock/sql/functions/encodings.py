@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.functions.function import INT32, STRING, UINT8, UINT64, BadArguments, Function, simple
 from penstock.sql.functions.text_arguments import as_bytes, byte_text, constant_text
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, null_if_any, typed
+from penstock.sql.typed import Typed, null_if_any, typed, unless_null
 from penstock.sql.value_types import text_literal
 
 _XML = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"))
@@ -76,8 +76,7 @@ def _base64(name: str, url: str, otherwise: str) -> Function:
         swapped = "'-_ \\t\\n\\f\\r', '+/'" if url else "' \\t\\n\\f\\r', ''"
         value = f"translate({values[0].sql}, {swapped})"
         sql = let(f"rtrim('=', {value})" if url else value, formula)
-        if values[0].nullable:
-            sql = f"if({values[0].sql} IS NULL, NULL, {sql})"
+        sql = unless_null(sql, values[0])
         return typed(sql, null_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)

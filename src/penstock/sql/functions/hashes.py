@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.functions.cityhash import combined, hashes_of
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
 from penstock.sql.functions.siphash import hash_of_words, words_of_hashes, words_of_number, words_of_text
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.typed import Typed, as_spark, null_if_any, typed, unless_null
 from penstock.sql.wrapping import Wrapping, constant, unsigned
 
 _INT_SEED_64, _INT_SEED_32 = 0x4CF2D2BAAE6DA887, 0x75D9543DE018BF45
@@ -108,7 +108,7 @@ def _words(value: Typed, name: str) -> str:
         case _:
             size = 4
     words = words_of_number(_bits(value, name), size)
-    return f"if({value.sql} IS NULL, NULL, {words})" if value.nullable else words
+    return unless_null(words, value)
 
 
 def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
@@ -122,8 +122,7 @@ def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
 
 def _xx(values: Sequence[Typed]) -> Typed:
     sql = unsigned(f"xxhash64({_MAKES_ZERO}, {values[0].sql})")
-    if values[0].nullable:
-        sql = f"if({values[0].sql} IS NULL, NULL, {sql})"
+    sql = unless_null(sql, values[0])
     return typed(sql, null_if_any(UINT64, list(values)))
 
 

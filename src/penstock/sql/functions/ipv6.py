@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.functions.function import STRING, UINT8, BadArguments, Function
 from penstock.sql.functions.text_arguments import constant_text
-from penstock.sql.ip_texts import DIGITS, bound, ipv4_number, ipv4_text, ipv6_digits, ipv6_text, literal_digits
+from penstock.sql.ip_texts import DIGITS, ipv4_number, ipv4_text, ipv6_digits, ipv6_text, literal_digits
+from penstock.sql.let import bound
 from penstock.sql.typed import Typed, as_spark, null_if_any, typed
 from penstock.sql.value_types import text_literal
 

@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversion_texts import as_text
 from penstock.sql.functions.function import STRING, BadArguments, Function
-from penstock.sql.typed import NOTHING, Typed, typed
+from penstock.sql.typed import NOTHING, Typed, typed, unless_null
 from penstock.sql.value_types import quoted, text_literal
 
 _QUOTED = (t.Date, t.DateTime, t.DateTime64, t.UUID, t.IPv4, t.IPv6)
@@ -81,7 +81,7 @@ def _scalar(value: Typed) -> str:
             return f"concat('\"', {shown}, '\"')"
         case _:
             text = _string(value.sql)
-            return f"if({value.sql} IS NULL, NULL, {text})" if value.nullable else text
+            return unless_null(text, value)
 
 
 def _to_json(values: Sequence[Typed]) -> Typed:

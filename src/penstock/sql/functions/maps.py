@@ -13,11 +13,10 @@ from penstock.model.types import Type
 from penstock.sql.functions.elements import check_equality, check_order, element_type
 from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function
 from penstock.sql.functions.map_places import map_contains, map_type
+from penstock.sql.overflow import TWO_64
 from penstock.sql.supertypes import supertype
 from penstock.sql.typed import NOTHING, Typed, as_spark, typed
 from penstock.sql.value_types import value_type
-
-_TWO_64 = 2**64
 
 
 def _make_map(values: Sequence[Typed]) -> Typed:
@@ -135,7 +134,7 @@ def _added(name: str, sign: str) -> Function:
         found = (f"coalesce(CAST(try_element_at({v.sql}, ` k`) AS {wide}), {_zero(wide)})" for v in values)
         total = f" {sign} ".join(found)
         if wide == "DECIMAL(38,0)":
-            total = f"pmod({total}, {_TWO_64})"
+            total = f"pmod({total}, {TWO_64})"
         keys = f"array_sort(array_distinct(concat({', '.join(f'map_keys({v.sql})' for v in values)})))"
         pairs = f"transform({keys}, ` k` -> struct(` k` AS k, CAST({total} AS {spark}) AS v))"
         return typed(f"map_from_entries({pairs})", of)

@@ -13,7 +13,7 @@ from penstock.sql.functions.conditions import common_type
 from penstock.sql.functions.function import UINT8, BadArguments, Function
 from penstock.sql.functions.text_arguments import constant_number
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed, whole
+from penstock.sql.typed import Typed, as_spark, null_if_any, number_sql, typed
 from penstock.sql.value_types import value_type
 
 _MADE_OF = (t.Array, t.Map, t.Tuple)
@@ -68,7 +68,7 @@ def _bucket(values: Sequence[Typed]) -> Typed:
 
 def _digits(values: Sequence[Typed]) -> Typed:
     """Of a decimal all its digits after the point count."""
-    shown = f"CAST({whole(values[0])} AS STRING)"
+    shown = f"CAST({number_sql(values[0])} AS STRING)"
     if isinstance(values[0].bare, t.Decimal):
         zeros = f"ltrim('0', translate({shown}, '-.', ''))"
         sql = let(zeros, lambda z: f"if({z} = '', 1, length({z}))")

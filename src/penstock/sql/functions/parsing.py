@@ -14,7 +14,7 @@ from penstock.sql.conversion_times import best_time
 from penstock.sql.dates import FIRST_SECOND
 from penstock.sql.functions.function import BadArguments, Function
 from penstock.sql.functions.text_arguments import constant_text
-from penstock.sql.typed import Typed, typed
+from penstock.sql.typed import Typed, typed, unless_null
 
 _ENDS = ("", "OrNull", "OrZero")
 
@@ -27,8 +27,7 @@ def settled(value: Typed, found: str, of: t.DateTime | t.DateTime64, end: str) -
         other = FIRST_SECOND
     else:
         other = f"raise_error(concat('cannot read a time from ', {value.sql}))"
-    if value.nullable:
-        other = f"if({value.sql} IS NULL, NULL, {other})"
+    other = unless_null(other, value)
     return typed(f"coalesce({found}, {other})", t.Nullable(of) if value.nullable else of)
 
 

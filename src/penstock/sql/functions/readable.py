@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.functions.text_arguments import constant_text
-from penstock.sql.typed import Typed, null_if_any, typed, whole
+from penstock.sql.typed import Typed, null_if_any, number_sql, typed
 from penstock.sql.value_types import text_literal
 
 _SIZES = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
@@ -30,7 +30,7 @@ def _scaled(name: str, units: Sequence[str]) -> Function:
         value = values[0]
         if not isinstance(value.bare, t.Int):
             raise BadArguments(f"`{name}` of {value.type} is not supported", "toInt64")
-        number = whole(value)
+        number = number_sql(value)
         begin = f"named_struct('v', abs(CAST({number} AS DOUBLE)), 'i', 1)"
         step = "if(` s`.v >= 1000D, named_struct('v', ` s`.v / 1000D, 'i', ` s`.i + 1), ` s`)"
         found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
@@ -67,7 +67,7 @@ def _time_delta(values: Sequence[Typed]) -> Typed:
     exact = f"aggregate(array({sizes}), {begin}, (` s`, ` e`) -> {step}, ` s` -> {_joined('` s`.p')})"
     size, name = spans[0]
     large = f"concat(CAST(CAST(floor(` v` / {size}D) AS BIGINT) AS STRING), ' {name}s')"
-    number = whole(value)
+    number = number_sql(value)
     shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_EXACT}, {exact}, {large}))"
     bound = f"transform(array(abs(CAST({number} AS DOUBLE))), ` v` -> {shown})[0]"
     return typed(bound, null_if_any(STRING, [value]))

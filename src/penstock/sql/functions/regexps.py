@@ -15,7 +15,7 @@ from penstock.sql.functions.text_arguments import all_or_none, at_most, constant
 from penstock.sql.let import let
 from penstock.sql.re2 import Pattern, java_pattern
 from penstock.sql.re2_classes import BadPattern
-from penstock.sql.typed import Typed, null_if_any, typed
+from penstock.sql.typed import Typed, null_if_any, typed, unless_null
 from penstock.sql.value_types import text_literal
 
 _WHAT = "the regular expression"
@@ -113,7 +113,7 @@ def _count(name: str, any_case: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         pattern = _filled(values[1], name, any_case)
         count = f"size({_all(values[0], pattern, 0)})"
-        sql = f"if({values[0].sql} IS NULL, NULL, {count})" if values[0].nullable else count
+        sql = unless_null(count, values[0])
         return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("string", "constant"), build)

@@ -13,12 +13,12 @@ from penstock.sql.conversion_numbers import wrapped
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.functions.text_arguments import byte_text, constant_number, constant_text
 from penstock.sql.functions.text_edits import single
-from penstock.sql.ip_texts import DIGITS, bound, ipv6_digits, ipv6_text
-from penstock.sql.let import let
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.ip_texts import DIGITS, ipv6_digits, ipv6_text
+from penstock.sql.let import bound, let
+from penstock.sql.overflow import TWO_64
+from penstock.sql.typed import Typed, null_if_any, number_sql, typed, unless_null
 
 _TARGETS = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False))
-_TWO_64 = 2**64
 _RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))
 
 
@@ -27,7 +27,7 @@ def _unsigned(value: Typed, name: str) -> tuple[str, int]:
     match value.bare:
         case t.Int() | t.Bool() as of:
             size = of.bits if isinstance(of, t.Int) else 8
-            number = as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+            number = number_sql(value)
         case t.Date(wide=False):
             number, size = f"unix_date({value.sql})", 16
         case t.DateTime():
@@ -43,7 +43,7 @@ def _of_bytes(value: Typed, size: int) -> str:
     first = f"reverse(substring({single(value.sql)}, 1, {size}))"
     number = f"coalesce(conv(hex(encode({first}, 'ISO-8859-1')), 16, 10), '0')"
     sql = f"CAST({number} AS DECIMAL(20,0))"
-    return f"if({value.sql} IS NULL, NULL, {sql})" if value.nullable else sql
+    return unless_null(sql, value)
 
 
 def _to_integer(of: t.Int) -> Function:
@@ -64,7 +64,7 @@ def _to_integer(of: t.Int) -> Function:
 def _hex(value: Typed, name: str) -> tuple[str, int]:
     """The bytes as hexadecimal digits, the greatest first."""
     bits, size = _unsigned(value, name)
-    signed = let(bits, lambda n: f"CAST(if({n} > {2**63 - 1}, {n} - {_TWO_64}, {n}) AS BIGINT)")
+    signed = let(bits, lambda n: f"CAST(if({n} > {2**63 - 1}, {n} - {TWO_64}, {n}) AS BIGINT)")
     return f"lpad(hex({signed}), {size // 4}, '0')", size // 8
 
 

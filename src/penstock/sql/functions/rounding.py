@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from penstock.model import types as t
 from penstock.sql.functions.function import UINT8, UINT16, BadArguments, Function
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed, whole
+from penstock.sql.typed import Typed, as_spark, null_if_any, number_sql, typed
 from penstock.sql.value_types import value_type
 
 _WHOLE: Mapping[str, str] = {
@@ -46,7 +46,7 @@ def _steps(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         value = values[0]
-        tests = " ".join(f"WHEN {whole(value)} >= {low} THEN {result}" for low, result in reversed(bounds))
+        tests = " ".join(f"WHEN {number_sql(value)} >= {low} THEN {result}" for low, result in reversed(bounds))
         null = f"WHEN {value.sql} IS NULL THEN NULL " if value.nullable else ""
         return typed(f"CASE {null}{tests} ELSE 0 END", null_if_any(of, [value]))
 

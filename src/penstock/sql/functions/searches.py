@@ -109,8 +109,7 @@ def _first_index(name: str, template: str) -> Function:
         test = _holds(template.format(values[0].sql), template)
         hits = f"transform({_needles(values[1], name)}, {_NEEDLE} -> {test})"
         sql = f"CAST(array_position({hits}, true) AS INT)"
-        if values[0].nullable:
-            sql = f"if({values[0].sql} IS NULL, NULL, {sql})"
+        sql = unless_null(sql, values[0])
         return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("text", "array"), build)
@@ -139,8 +138,7 @@ def _first_place(name: str, template: str, place: Callable[[str, str], str]) -> 
         found = _found(values[0], template, place)
         places = f"transform({_needles(values[1], name)}, {_NEEDLE} -> nullif({found}, 0))"
         sql = f"coalesce(array_min({places}), 0)"
-        if values[0].nullable:
-            sql = f"if({values[0].sql} IS NULL, NULL, {sql})"
+        sql = unless_null(sql, values[0])
         return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("text", "array"), build)

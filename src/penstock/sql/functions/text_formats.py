@@ -93,8 +93,7 @@ def _unbin(values: Sequence[Typed]) -> Typed:
         return f"CASE WHEN {v} = '' THEN '' WHEN {v} RLIKE '[^01]' THEN {wrong} ELSE {joined} END"
 
     sql = let(values[0].sql, formula)
-    if values[0].nullable:
-        sql = f"if({values[0].sql} IS NULL, NULL, {sql})"
+    sql = unless_null(sql, values[0])
     return typed(sql, null_if_any(STRING, list(values)))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
 from penstock.sql.functions.text_arguments import as_int
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, null_if_any, typed
+from penstock.sql.typed import Typed, null_if_any, typed, unless_null
 from penstock.sql.value_types import text_literal
 
 # The scheme takes 13 characters at most; its first may be anything.
@@ -67,8 +67,7 @@ def _port(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"the default port must be a UInt16, this is {values[1].type}", "toUInt16(…)")
     found = f"try_cast(regexp_extract({values[0].sql}, {text_literal(_PORT)}, 1) AS INT)"
     sql = let(found, lambda p: f"if({p} BETWEEN 0 AND {_HIGHEST_PORT}, {p}, {default})")
-    if values[0].nullable:
-        sql = f"if({values[0].sql} IS NULL, NULL, {sql})"
+    sql = unless_null(sql, values[0])
     return Typed(sql, null_if_any(UINT16, list(values)), "INT")
 
 
