@@ -1,6 +1,6 @@
 """The two engines, once for all differential tests.
 
-In: nothing. Out: fixtures. Called by pytest. Invariant: Spark runs as Penstock runs it: ANSI, UTC.
+In: nothing. Out: fixtures. Called by pytest. Invariant: Spark runs as Penstock runs it, but for Iceberg.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.differential.engines import ClickHouse, Spark
 
+from penstock.lake.session import SPARK_CONF
+
+OF_ICEBERG = ("spark.sql.extensions", "spark.sql.catalog.default_rewrite_catalog")
+"""Its jars are not there; no table is."""
+
 
 @pytest.fixture(scope="session")
 def clickhouse() -> ClickHouse:
@@ -20,17 +25,8 @@ def clickhouse() -> ClickHouse:
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]")
-    conf = {
-        "spark.sql.ansi.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.memory": "3g",
-        "spark.sql.ui.retainedExecutions": "10",
-        "spark.sql.maxPlanStringLength": "16384",
-        "spark.log.level": "OFF",
-        "spark.sql.adaptive.enabled": "false",
-    }
+    ours = {key: value for key, value in SPARK_CONF.items() if key not in OF_ICEBERG}
+    conf = ours | {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "3g", "spark.log.level": "OFF"}
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
