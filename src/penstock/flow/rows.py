@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.flow.values import Convert, Number, Unfit, converter
+from penstock.flow.unfit import Number, Unfit
+from penstock.flow.values import Convert, converter
 from penstock.model.manifest import Landing, LandingColumn
 from penstock.model.types import nullable
 

@@ -7,39 +7,21 @@ Invariant: nothing is rounded, wrapped or cut to fit; what does not fit raises.
 
 from __future__ import annotations
 
-import datetime as dt
 import ipaddress
 import json
-import math
 import re
 import uuid
 from collections.abc import Callable
 from decimal import Context, Decimal, InvalidOperation
-from functools import lru_cache
-from zoneinfo import ZoneInfo
 
+from penstock.flow.moments import date, moment
+from penstock.flow.unfit import Number, Unfit, shown
 from penstock.model import types as t
 
 Convert = Callable[[object], object]
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
-
-_MOMENT = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
-)
 _NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
-_SECONDS = re.compile(r"(-?\d+)(?:\.(\d+))?", re.ASCII)
 _EXACT = Context(prec=76)
-
-
-class Unfit(ValueError):
-    """A value that the column's type cannot hold; the text says why."""
-
-
-class Number(str):
-    """A JSON number with a point or an exponent, as it was written."""
-
-    __slots__ = ()
 
 
 def converter(of: t.Type) -> Convert:  # noqa: C901, PLR0911 - one case a kind of type
@@ -54,11 +36,11 @@ def converter(of: t.Type) -> Convert:  # noqa: C901, PLR0911 - one case a kind o
         case t.FixedString(length):
             return lambda value: _fixed(value, length)
         case t.DateTime(zone):
-            return lambda value: _moment(value, 0, zone, (0, 2**32 - 1))
+            return lambda value: moment(value, 0, zone, (0, 2**32 - 1))
         case t.DateTime64(precision, zone):
-            return lambda value: _moment(value, precision, zone, (-2208988800, 10413791999))
+            return lambda value: moment(value, precision, zone, (-2208988800, 10413791999))
         case t.Date():
-            return lambda value: _date(value, of)
+            return lambda value: date(value, of)
         case t.Enum(_, values):
             return _enum(dict(values))
         case t.Array() | t.Tuple() | t.Map():
@@ -113,18 +95,13 @@ def _tuple(fields: tuple[tuple[str | None, t.Type], ...]) -> Convert:
 def _list(value: object) -> list[object]:
     if isinstance(value, list):
         return value
-    raise Unfit(f"{_shown(value)} where an array was expected")
+    raise Unfit(f"{shown(value)} where an array was expected")
 
 
 def _object(value: object) -> dict[str, object]:
     if isinstance(value, dict):
         return value
-    raise Unfit(f"{_shown(value)} where an object was expected")
-
-
-def _shown(value: object) -> str:
-    text = value if isinstance(value, Number) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
+    raise Unfit(f"{shown(value)} where an object was expected")
 
 
 def _integer(of: t.Int) -> Convert:
@@ -151,7 +128,7 @@ def _whole(value: object, of: t.Int) -> int:
             return int(exact)
     elif isinstance(value, str) and _NUMBER.fullmatch(value) and len(value) < 80:
         return int(value)
-    raise Unfit(f"{_shown(value)} is not {'an' if of.signed else 'a'} {of}")
+    raise Unfit(f"{shown(value)} is not {'an' if of.signed else 'a'} {of}")
 
 
 def _float64(value: object) -> object:
@@ -160,21 +137,21 @@ def _float64(value: object) -> object:
             return float(value)
         except (ValueError, OverflowError):
             pass
-    raise Unfit(f"{_shown(value)} is not a number")
+    raise Unfit(f"{shown(value)} is not a number")
 
 
 def _decimal(value: object, precision: int, scale: int) -> object:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise Unfit(f"{_shown(value)} is not a number")
+        raise Unfit(f"{shown(value)} is not a number")
     try:
         exact = Decimal(value)
         if not exact.is_finite() or exact.adjusted() >= precision - scale:
-            raise Unfit(f"{_shown(value)} is outside Decimal({precision}, {scale})")
+            raise Unfit(f"{shown(value)} is outside Decimal({precision}, {scale})")
         fitted = exact.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     except InvalidOperation:
-        raise Unfit(f"{_shown(value)} is not a Decimal({precision}, {scale})") from None
+        raise Unfit(f"{shown(value)} is not a Decimal({precision}, {scale})") from None
     if fitted != exact:
-        raise Unfit(f"{_shown(value)} has more than {scale} digits after the point")
+        raise Unfit(f"{shown(value)} has more than {scale} digits after the point")
     return fitted
 
 
@@ -185,7 +162,7 @@ def _boolean(value: object) -> object:
         return bool(value)
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
-    raise Unfit(f"{_shown(value)} is not true or false")
+    raise Unfit(f"{shown(value)} is not true or false")
 
 
 def _string(value: object) -> object:
@@ -218,7 +195,7 @@ def _fixed(value: object, length: int) -> object:
     text = _string(value)
     assert isinstance(text, str)
     if len(text.encode()) > length:
-        raise Unfit(f"{_shown(value)} is longer than {length} bytes")
+        raise Unfit(f"{shown(value)} is longer than {length} bytes")
     return text
 
 
@@ -228,7 +205,7 @@ def _uuid(value: object) -> object:
             return str(uuid.UUID(value))
         except ValueError:
             pass
-    raise Unfit(f"{_shown(value)} is not a UUID")
+    raise Unfit(f"{shown(value)} is not a UUID")
 
 
 def _ipv4(value: object) -> object:
@@ -245,7 +222,7 @@ def _address(value: object, kind: type) -> object:
             return str(kind(value))
         except ValueError:
             pass
-    raise Unfit(f"{_shown(value)} is not an {kind.__name__.removesuffix('Address')} address")
+    raise Unfit(f"{shown(value)} is not an {kind.__name__.removesuffix('Address')} address")
 
 
 def _document(value: object) -> object:
@@ -264,83 +241,9 @@ def _enum(values: dict[str, int]) -> Convert:
             return str(value)
         if type(value) is int and value in by_number:
             return by_number[value]
-        raise Unfit(f"{_shown(value)} is not one of {', '.join(values)}")
+        raise Unfit(f"{shown(value)} is not one of {', '.join(values)}")
 
     return convert
-
-
-def _date(value: object, of: t.Date) -> object:
-    low, high = (-25567, 120529) if of.wide else (0, 65535)
-    if type(value) is int:
-        days = value
-    else:
-        moment = _micros(value, None)
-        days = moment // 86_400_000_000
-    if low <= days <= high:
-        return days
-    raise Unfit(f"{_shown(value)} is outside {of}")
-
-
-def _moment(value: object, precision: int, zone: str | None, seconds: tuple[int, int]) -> object:
-    micros = _unix(value, precision) if isinstance(value, (int, Number)) else _micros(value, zone)
-    unit = 10 ** (6 - precision)
-    micros -= micros % unit
-    if seconds[0] <= micros // 1_000_000 <= seconds[1]:
-        return micros
-    raise Unfit(f"{_shown(value)} is outside what the type holds")
-
-
-def _unix(value: object, precision: int) -> int:
-    """Whole numbers count units of the type's precision, as ClickHouse reads them; numbers with a
-    point count seconds."""
-    if isinstance(value, bool):
-        raise Unfit(f"{_shown(value)} is not a time")
-    if isinstance(value, int):
-        return value * 10 ** (6 - precision)
-    exact = Decimal(str(value))
-    if exact.adjusted() > 12:
-        raise Unfit(f"{_shown(value)} is outside what the type holds")
-    return math.floor(exact * 1_000_000)
-
-
-def _micros(value: object, zone: str | None) -> int:
-    if not isinstance(value, str):
-        raise Unfit(f"{_shown(value)} is not a time")
-    return _parse_moment(value, zone)
-
-
-@lru_cache(maxsize=8192)
-def _parse_moment(text: str, zone: str | None) -> int:
-    """Microseconds since 1970 of a text such as 2013-01-01 10:00:00, 2013-01-01T10:00:00.123Z, a
-    day, or seconds since 1970. A text without an offset is in `zone` (None: UTC)."""
-    found = _MOMENT.fullmatch(text.strip())
-    if found is None:
-        return _parse_seconds(text)
-    year, month, day, hour, minute, second, fraction, offset = found.groups()
-    try:
-        local = dt.datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
-        micros = int((fraction or "0")[:6].ljust(6, "0"))
-        aware = local.replace(tzinfo=_offset(offset, zone))
-    except ValueError as error:
-        raise Unfit(f"{_shown(text)} is not a time: {error}") from None
-    return (aware - _EPOCH) // dt.timedelta(microseconds=1) + micros
-
-
-def _parse_seconds(text: str) -> int:
-    found = _SECONDS.fullmatch(text.strip())
-    if found is None or not 9 <= len(found.group(1).lstrip("-")) <= 11:
-        raise Unfit(f"{_shown(text)} is not a time (expected YYYY-MM-DD hh:mm:ss)")
-    return math.floor(Decimal(text.strip()) * 1_000_000)
-
-
-def _offset(offset: str | None, zone: str | None) -> dt.tzinfo:
-    if offset is None:
-        return ZoneInfo(zone) if zone else dt.timezone.utc
-    if offset == "Z":
-        return dt.timezone.utc
-    sign = -1 if offset[0] == "-" else 1
-    digits = offset[1:].replace(":", "").ljust(4, "0")
-    return dt.timezone(sign * dt.timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
 
 
 _PLAIN: dict[type, Convert] = {

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.flow.rows import parse_row
-from penstock.flow.values import Unfit, converter
+from penstock.flow.unfit import Unfit
+from penstock.flow.values import converter
 from penstock.parse.types import parse_type
 
 
