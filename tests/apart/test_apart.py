@@ -118,6 +118,7 @@ def test_a_large_history_is_filled_in_a_process_of_its_own(life: Life) -> None:
     life.until(lambda: life.state(second).state == "ready")
     life.until(lambda: life.child is None)
     assert not life.pipeline.status()["apart"]["tables"]  # type: ignore[index, call-overload]
+    assert (life.home / "apart.log").read_bytes() == b""  # the one that came to the end of its work said so, and ended
     life.check(str(second))
     life.pipeline.discard(str(second))
 

@@ -49,21 +49,27 @@ IDLE = 60.0
 
 
 class _Heard:
-    """What the keeper says; the process ends with it."""
+    """What the keeper says; the process ends with it. It is read without a buffer: Python cannot end (it aborts, and
+    the keeper never hears that all is done) while another thread waits in the buffer of standard input."""
 
     def __init__(self) -> None:
+        self._lines = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115 - as long as the process
         self.live_lag = 0.0
 
+    def order(self) -> Order:
+        """The first line."""
+        return converter.loads(self._lines.readline(), Order)
+
     def listen(self) -> None:
-        for line in sys.stdin.buffer:
+        for line in self._lines:
             self.live_lag = float(orjson.loads(line))
         os._exit(1)
 
 
 def main() -> int:
-    order = converter.loads(sys.stdin.buffer.readline(), Order)
-    conceal(secrets_of(order.settings))
     heard = _Heard()
+    order = heard.order()
+    conceal(secrets_of(order.settings))
     threading.Thread(target=heard.listen, name="keeper", daemon=True).start()
     os.nice(NICE)
     return _Filling(order, heard).run()
