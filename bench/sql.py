@@ -92,7 +92,7 @@ def main() -> None:
 
 def _session(folder: str, rows: int) -> SparkSession:
     builder = SparkSession.builder.master("local[2]")
-    for key, value in (SPARK_CONF | BULK_CONF | {"spark.driver.memory": "3g"}).items():
+    for key, value in (SPARK_CONF | BULK_CONF | {"spark.driver.memory": "3g", "spark.ui.showConsoleProgress": "false"}).items():
         if key != "spark.sql.extensions":
             builder = builder.config(key, value)
     session = builder.getOrCreate()
