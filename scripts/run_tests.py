@@ -12,7 +12,8 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as Xml
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,6 +21,8 @@ PURE = ("unit", "golden", "properties", "docs")
 """Folders of tests/ whose tests need no JVM."""
 LAST = ("chaos", "e2e")
 """Folders that run whole servers: after all others."""
+SHOWN = 12
+"""So many of the slowest files are named at the end."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,12 @@ class Count:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    seconds: Counter[str] = field(default_factory=Counter)
+    """By test file."""
 
     def __add__(self, other: Count) -> Count:
-        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+        passed, failed, skipped = self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
+        return Count(passed, failed, skipped, self.seconds + other.seconds)
 
 
 def main(arguments: list[str]) -> int:
@@ -40,7 +46,9 @@ def main(arguments: list[str]) -> int:
     total = Count()
     for folders in processes("--fast" in arguments):
         total += pytest([f"tests/{folder}" for folder in folders], passed_on)
-    print(f"\n{time.monotonic() - started:.0f} seconds in all")
+    print(f"\n{time.monotonic() - started:.0f} seconds in all; most of them in")
+    for name, seconds in total.seconds.most_common(SHOWN):
+        print(f"  {seconds:6.0f} {name}")
     print(f"{total.passed} passed, {total.failed} failed" + (f", {total.skipped} skipped" if total.skipped else ""))
     return 1 if total.failed or not total.passed else 0
 
@@ -65,9 +73,11 @@ def pytest(paths: list[str], arguments: list[str]) -> Count:
 def counted(report: Path, code: int) -> Count:
     if not report.exists():
         return Count(failed=1)
-    suites = Xml.parse(report).getroot().iter("testsuite")
+    root = Xml.parse(report).getroot()
     total = Count()
-    for suite in suites:
+    for case in root.iter("testcase"):
+        total.seconds[case.get("classname", "")] += float(case.get("time", 0))
+    for suite in root.iter("testsuite"):
         tests, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
         bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
         total += Count(max(tests - bad - skipped, 0), bad, skipped)

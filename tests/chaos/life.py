@@ -98,7 +98,8 @@ class Life:
             # Each of them: a connection that is closed later would delete the next life's WAL file by its name.
             while thread.ident is None and thread in threading.enumerate():
                 time.sleep(0.001)  # it is being started
-            thread.join(max(deadline - time.monotonic(), 0.1))
+            if thread.ident is not None:
+                thread.join(max(deadline - time.monotonic(), 0.1))
             assert not thread.is_alive(), f"{thread.name} lives on"
         _close(self._pipeline)
         faults.disarm()

@@ -34,6 +34,14 @@ def test_passed_failed_and_skipped(run_tests: ModuleType, tmp_path: Path) -> Non
     assert run_tests.counted(path, 1) == run_tests.Count(passed=4, failed=3, skipped=3)
 
 
+def test_the_seconds_of_each_file(run_tests: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "report.xml"
+    cases = "".join(f'<testcase classname="{name}" time="{took}"/>' for name, took in [("a", 2), ("b", 1), ("a", 3.5)])
+    path.write_text(f'<testsuites><testsuite tests="3">{cases}</testsuite></testsuites>')
+    found = run_tests.counted(path, 0) + run_tests.counted(path, 0)
+    assert (found.passed, found.seconds.most_common()) == (6, [("a", 11.0), ("b", 2.0)])
+
+
 def test_a_process_that_died_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
     assert run_tests.counted(tmp_path / "none.xml", -9) == run_tests.Count(failed=1)
 
