@@ -8,11 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from penstock.deploy.options import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings, SparkSettings
+from penstock.serve.app import create_app
+from penstock.serve.host import Host
 
 
 class Running:
@@ -56,6 +59,13 @@ class Running:
 
     def ask(self, sql: str, deployment: str = "live") -> list[tuple[object, ...]]:
         return self.pipeline.sql(sql, deployment).rows
+
+    def over_http(self, name: str) -> TestClient:
+        """A client that may read, with a token of this name."""
+        host = Host()
+        host.opened(self.pipeline)
+        token = self.pipeline.tokens.create(name, ["read"])
+        return TestClient(create_app(host), headers={"Authorization": f"Bearer {token}"})
 
     def strategies(self, deployment: Deployment) -> dict[str, str]:
         """By resource, what the plan does with it."""

@@ -7,8 +7,6 @@ from starlette.testclient import TestClient
 
 from deploy.conftest import Running
 from penstock.errors import InvalidProject
-from penstock.serve.app import create_app
-from penstock.serve.host import Host
 
 HITS = """SCHEMA >
     `at` DateTime `json:$.at`,
@@ -68,10 +66,7 @@ ROWS = [
 def client(running: Running) -> TestClient:
     assert running.deploy(FILES).state == "live"
     running.post("tt_hits", ROWS)
-    host = Host()
-    host.opened(running.pipeline)
-    token = running.pipeline.tokens.create("templates", ["read"])
-    return TestClient(create_app(host), headers={"Authorization": f"Bearer {token}"})
+    return running.over_http("templates")
 
 
 def rows(client: TestClient, **parameters: str) -> list[tuple[object, ...]]:

@@ -8,8 +8,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from deploy.conftest import Running
-from penstock.serve.app import create_app
-from penstock.serve.host import Host
 
 HITS = """SCHEMA >
     `path` String `json:$.path`,
@@ -34,10 +32,7 @@ ROWS = [{"path": path, "n": n} for path, n in (("/", 1), ("/a", 20), ("/", 64), 
 def client(running: Running) -> TestClient:
     assert running.deploy(FILES).state == "live"
     running.post("wt_hits", ROWS)
-    host = Host()
-    host.opened(running.pipeline)
-    token = running.pipeline.tokens.create("totals", ["read"])
-    return TestClient(create_app(host), headers={"Authorization": f"Bearer {token}"})
+    return running.over_http("totals")
 
 
 def test_every_format(client: TestClient) -> None:

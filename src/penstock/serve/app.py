@@ -6,6 +6,7 @@ that is not in `CALLS`; each goes through `_serve`, so tokens and errors are tre
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -16,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, Unavailable
 from penstock.serve import catalog, deployments, health, ingest, openapi, progress, queries, tokens
 from penstock.serve.access import NameOf, Needed, authorize, authorize_some, discreet, for_all
 from penstock.serve.host import Host
@@ -99,6 +100,8 @@ async def _serve(host: Host, call: Call, request: Request) -> Response:
         return await call.handler(host, request)
     except PenstockError as error:
         return refuse(discreet(request, error), path)
+    except asyncio.CancelledError:  # Uvicorn stops, and has waited long enough
+        return refuse(Unavailable("the server is stopping", hint="ask again when it is back"), path)
     except ClientDisconnect:
         return refuse(Unacceptable("the client went away"), path)
     except Exception as fault:  # a fault of ours is an answer too, and the server goes on

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from penstock.serve.app import CALLS, Call, create_app
 from penstock.serve.host import MOST_WAITING, Host
@@ -107,3 +109,26 @@ def test_too_many_callers_are_turned_away(client: TestClient, host: Host, monkey
     assert MOST_WAITING > 0
     answer = client.get("/v0/sql?q=SELECT+1")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+
+
+def test_a_call_that_the_stopping_server_gives_up_gets_an_answer(host: Host, secrets: dict[str, str]) -> None:
+    """Its body never comes; Uvicorn cancels what is not done in time."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        await asyncio.sleep(60)
+        raise AssertionError("nobody waits that long")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def given_up() -> None:
+        asked = f"name=events&token={secrets['admin']}".encode()
+        call = {"type": "http", "method": "POST", "path": "/v0/events", "query_string": asked, "headers": []}
+        task = asyncio.create_task(create_app(host)(call, receive, send))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await task
+
+    asyncio.run(given_up())
+    assert (sent[0]["status"], b"the server is stopping" in sent[1]["body"]) == (503, True)
