@@ -12,7 +12,7 @@ from penstock.sql.intervals import no_interval
 from penstock.sql.logic import check_conditions
 from penstock.sql.supertypes import supertype
 from penstock.sql.translator import Translator
-from penstock.sql.typed import NULL, Typed, as_spark, condition, is_null
+from penstock.sql.typed import NEVER, NULL, Typed, as_spark, condition, is_null
 from penstock.sql.value_types import value_type
 
 
@@ -33,7 +33,10 @@ def ternary(tr: Translator, node: exp.Expr) -> Typed:
 def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Typed]) -> Typed:
     """The first value whose test is true, else the last; all of their supertype."""
     no_interval(tr, node, values)
-    of = supertype([value.type for value in values])
+    # What is never taken does not say in which zone a time is shown.
+    never = [test.sql == NEVER or test.constant in (0, False) for test in tests] + [False]
+    taken = [value.type for value, dead in zip(values, never, strict=True) if not dead]
+    of = supertype([*taken, *(value.type for value, dead in zip(values, never, strict=True) if dead)])
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
         raise tr.refused(node, "no-common-type", f"there is no common type of {types}", "cast one of them")

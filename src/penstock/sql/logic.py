@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.translator import Translator
-from penstock.sql.typed import NULL, Typed, condition, is_null, null_if_any
+from penstock.sql.typed import NULL, Typed, condition, is_null, null_if_any, tests_null
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
@@ -64,4 +64,4 @@ def is_test(tr: Translator, node: exp.Expr) -> Typed:
     value = tr.translate(node.this)
     if not isinstance(node.expression, exp.Null):
         raise tr.refused(node, "unsupported-syntax", "only IS NULL and IS NOT NULL are supported")
-    return Typed(f"({value.sql} IS NULL)", t.Int(8, signed=False), "BOOLEAN")
+    return tests_null(value)

@@ -57,6 +57,8 @@ def typed(sql: str, of: Type) -> Typed:
 
 
 NULL = Typed("NULL", t.Nullable(NOTHING), "VOID")
+NEVER = "false"
+"""A test that is not true of any row."""
 
 
 def is_null(value: Typed) -> bool:
@@ -103,6 +105,11 @@ def condition(value: Typed) -> str:
     if value.spark == "BOOLEAN":
         return value.sql
     return f"({value.sql} <> 0)"
+
+
+def tests_null(value: Typed) -> Typed:
+    """Whether a value is NULL, as ClickHouse's UInt8; known to be false where there is none."""
+    return Typed(f"({value.sql} IS NULL)" if value.nullable else NEVER, t.Int(8, signed=False), "BOOLEAN")
 
 
 def unless_null(sql: str, *operands: Typed) -> str:

@@ -15,7 +15,7 @@ from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function,
 from penstock.sql.kept_order import HINT, holds_kept_text, is_kept_text
 from penstock.sql.let import let
 from penstock.sql.supertypes import supertype
-from penstock.sql.typed import Typed, as_spark, is_null, null_if_any, typed, unless_null
+from penstock.sql.typed import Typed, as_spark, is_null, null_if_any, tests_null, typed, unless_null
 from penstock.sql.value_types import value_type, value_zero
 
 
@@ -102,7 +102,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("ifNull", (2, 2), ("any",), coalesce, strict=False),
     Function("nullIf", (2, 2), ("any",), _null_if, strict=False),
     Function("assumeNotNull", (1, 1), ("any",), _assume_not_null),
-    Function("isNull", (1, 1), ("any",), lambda v: Typed(f"({v[0].sql} IS NULL)", UINT8, "BOOLEAN"), strict=False),
+    Function("isNull", (1, 1), ("any",), lambda v: tests_null(v[0]), strict=False),
     Function(
         "isNotNull", (1, 1), ("any",), lambda v: Typed(f"({v[0].sql} IS NOT NULL)", UINT8, "BOOLEAN"), strict=False
     ),

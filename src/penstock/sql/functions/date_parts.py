@@ -15,7 +15,7 @@ from penstock.sql.functions.datetimes import in_zone
 from penstock.sql.functions.function import STRING, UINT16, UINT32, UINT64, BadArguments, Function
 from penstock.sql.functions.text_arguments import constant_text
 from penstock.sql.let import let
-from penstock.sql.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.typed import Typed, as_spark, null_if_any, typed, unless_null
 from penstock.sql.value_types import text_literal
 
 _LAST_YEAR, _WIDE_YEARS = 2149, (1, 9999)
@@ -27,11 +27,6 @@ def _made(parts: list[str], low: int, high: int, zero: str) -> str:
     inside = f"{year} BETWEEN {low} AND {high} AND {month} BETWEEN 1 AND 12 AND {day} BETWEEN 1 AND 31"
     first = f"make_date(CAST({year} AS INT), CAST({month} AS INT), 1)"
     return f"if({inside}, date_add({first}, CAST({day} AS INT) - 1), {zero})"
-
-
-def _not_null(values: Sequence[Typed], sql: str) -> str:
-    tests = [f"{value.sql} IS NULL" for value in values if value.nullable]
-    return f"if({' OR '.join(tests)}, NULL, {sql})" if tests else sql
 
 
 def _within(day: str, of: t.Date) -> str:
@@ -53,7 +48,7 @@ def _make_date(*, wide: bool) -> Function:
             inside = f"{numbers[0]} BETWEEN {low} AND {high} AND {numbers[1]} BETWEEN 1 AND 365"
             first = f"make_date(CAST({numbers[0]} AS INT), 1, 1)"
             sql = f"if({inside}, date_add({first}, CAST({numbers[1]} AS INT) - 1), {zero})"
-        return typed(_not_null(values, _within(sql, of)), null_if_any(of, list(values)))
+        return typed(unless_null(_within(sql, of), *values), null_if_any(of, list(values)))
 
     return Function("makeDate32" if wide else "makeDate", (1, 3), ("integer",), build)
 
@@ -63,7 +58,8 @@ def _from_number(name: str, of: t.Date) -> Function:
         number = as_spark(values[0], "BIGINT")
         parts = [f"({number} DIV 10000)", f"({number} DIV 100 % 100)", f"({number} % 100)"]
         low, high = _WIDE_YEARS if of.wide else (1970, _LAST_YEAR)
-        return typed(_not_null(values, _within(_made(parts, low, high, FIRST_DAY), of)), null_if_any(of, list(values)))
+        day = _within(_made(parts, low, high, FIRST_DAY), of)
+        return typed(unless_null(day, *values), null_if_any(of, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
 
