@@ -64,8 +64,14 @@ def named(draft: Draft, prefix: str) -> dict[str, str | None]:
 
 def value(column: DraftColumn, row: Row) -> str:
     """What a row has in a column: its field, else the DEFAULT, else the type's zero or NULL."""
-    absent = column.default or {"UInt8": "0", "String": ""}.get(column.type, "None")
-    return str(row.get(column.path, absent))
+    return str(row.get(column.path, column.default or zero(column.type)))
+
+
+def zero(of: str) -> str:
+    """Of the types that a column can get which is added, and then edited once more."""
+    if of.startswith("Nullable"):
+        return "None"
+    return "" if "String" in of else "0"
 
 
 def truth(draft: Draft, rows: Sequence[Row], columns: Sequence[str] | None = None) -> dict[str, object]:
