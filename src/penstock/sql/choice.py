@@ -34,7 +34,7 @@ def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Type
     """The first value whose test is true, else the last; all of their supertype."""
     no_interval(tr, node, values)
     # What is never taken does not say in which zone a time is shown.
-    never = [test.sql == NEVER or test.constant in (0, False) for test in tests] + [False]
+    never = [test.sql == NEVER or test.constant == 0 for test in tests] + [False]
     taken = [value.type for value, dead in zip(values, never, strict=True) if not dead]
     of = supertype([*taken, *(value.type for value, dead in zip(values, never, strict=True) if dead)])
     if of is None:

@@ -21,7 +21,7 @@ from penstock.sql.let import let
 from penstock.sql.like_patterns import LETTERS, folded_letters, spark_pattern
 from penstock.sql.supertypes import supertype
 from penstock.sql.translator import Translator
-from penstock.sql.typed import NULL, Typed, as_spark, boolean, is_null
+from penstock.sql.typed import NEVER, NULL, Typed, as_spark, boolean, is_null
 from penstock.sql.value_types import text_literal, value_type
 
 OPERATORS: dict[type[exp.Expr], str] = {
@@ -46,7 +46,7 @@ def same_or_null(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> T
     if is_null(left) or is_null(right):
         return Typed(f"({right.sql if is_null(left) else left.sql} IS NULL)", of, "BOOLEAN")
     if any(isinstance(each.constant, float) and each.constant != each.constant for each in (left, right)):
-        return Typed("false", of, "BOOLEAN")
+        return Typed(NEVER, of, "BOOLEAN")
     a, b = comparable(tr, node, left, right)
     tests = _may_be_nan("=", (left, a), (right, b))
     return Typed(f"({a} <=> {b}{''.join(f' AND NOT isnan({s})' for s in tests)})", of, "BOOLEAN")
