@@ -39,10 +39,13 @@ class Server:
         self.timeout, self.patience = 90.0, START_SECONDS
 
     def start(self, environment: dict[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "penstock.serve.main", "--project", str(self.folder), "--port", str(self.port)]
+        command = [sys.executable, *self.program(), "--project", str(self.folder), "--port", str(self.port)]
         log = (self.folder / "server.out").open("ab")
         self.process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **(environment or {})})
         log.close()
+
+    def program(self) -> list[str]:
+        return ["-m", "penstock.serve.main"]
 
     def ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS

@@ -1,12 +1,18 @@
 """Two servers for one warehouse: the owner is stopped in the middle, another takes over, the first is
-continued. Nothing is twice, nothing is lost, and the first writes nothing any more."""
+continued. Nothing is twice, nothing is lost, and the first writes nothing any more.
+
+On one machine the owner is stopped while it has SQLite's only lock: who takes over ends it. From another
+machine nobody can do that, so there the owner is stopped without the lock, and the fence has to hold."""
 
 from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -18,8 +24,19 @@ from chaos.test_kills import settled
 from chaos.versions import V1, row
 
 TAKEOVER_SECONDS = 60.0
+ELSEWHERE = (
+    "import runpy, socket; socket.gethostname = lambda: 'elsewhere'; "
+    "runpy.run_module('penstock.serve.main', run_name='__main__', alter_sys=True)"
+)
 CONTINUED = (0, 3, -signal.SIGKILL)
 """How the first server may end: told to (0), by its own finding that it is not the owner (3), killed."""
+
+
+class Elsewhere(Server):
+    """A server that takes this machine for another one."""
+
+    def program(self) -> list[str]:
+        return ["-c", ELSEWHERE]
 
 
 def write(folder: Path, settings: str = "") -> Path:
@@ -41,16 +58,35 @@ def shared(folder: Path) -> str:
     )
 
 
-@pytest.fixture(params=["one folder", pytest.param("two folders", marks=pytest.mark.full)])
-def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Server, Server]]:
-    """The owner and the one that waits. With two folders the one that waits cannot end the owner."""
+@dataclass(frozen=True)
+class Pair:
+    """The owner, the one that waits, and the folder with the store and the catalog that they have in common."""
+
+    first: Server
+    second: Server
+    home: Path
+    locked: bool
+    """Whether the owner is stopped in the middle of a write of the store, or of neither."""
+
+
+MACHINES = [
+    "one folder",
+    pytest.param("two folders", marks=pytest.mark.full),
+    pytest.param("two machines", marks=pytest.mark.full),
+]
+
+
+@pytest.fixture(params=MACHINES)
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     if request.param == "one folder":
-        folders = [write(tmp_path)] * 2
+        folders, home = [write(tmp_path)] * 2, tmp_path / ".penstock"
     else:
         settings = shared(tmp_path / "shared")
         folders = [write(tmp_path / name, settings) for name in ("first", "second")]
-    servers = Server(folders[0]), Server(folders[1])
-    yield servers
+        home = tmp_path / "shared" / "state"
+    apart = request.param == "two machines"
+    servers = Server(folders[0]), Elsewhere(folders[1]) if apart else Server(folders[1])
+    yield Pair(*servers, home, locked=not apart)
     for server in servers:
         if server.process is not None and server.process.poll() is None:
             server.process.send_signal(signal.SIGCONT)
@@ -58,8 +94,8 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Serve
 
 
 @pytest.mark.timeout(600)
-def test_the_owner_is_stopped_and_continued(pair: tuple[Server, Server], request: pytest.FixtureRequest) -> None:
-    first, second = pair
+def test_the_owner_is_stopped_and_continued(pair: Pair, request: pytest.FixtureRequest) -> None:
+    first, second = pair.first, pair.second
     first.start()
     first.ready()
     first.until(first.deploy(V1, promote=True), "live")
@@ -71,9 +107,7 @@ def test_the_owner_is_stopped_and_continued(pair: tuple[Server, Server], request
     time.sleep(2)
     begin_to_wait(first, second)
     time.sleep(2)
-    stopped = processes(first)
-    for process in stopped:
-        process.send_signal(signal.SIGSTOP)
+    stopped = stop(first, pair)
     began, before = time.monotonic(), producer.acknowledged
     second.ready()
     took = time.monotonic() - began
@@ -104,6 +138,31 @@ def begin_to_wait(first: Server, second: Server) -> None:
         (second.folder / ".penstock").mkdir()
         shutil.copy(first.folder / ".penstock" / "admin_token", second.folder / ".penstock" / "admin_token")
     second.start()
+
+
+def stop(server: Server, pair: Pair) -> list[psutil.Process]:
+    """The owner and its JVM, stopped at a moment at which the databases are locked as the test wants it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = processes(server)
+        for process in found:
+            process.send_signal(signal.SIGSTOP)
+        locked = {path.stem for path in pair.home.glob("*.db") if is_locked(path)}
+        if "state" in locked if pair.locked else not locked:
+            return found
+        goes_on(found)
+        time.sleep(0.01)
+    raise AssertionError("the owner was never stopped at such a moment")
+
+
+def is_locked(database: Path) -> bool:
+    """Whether somebody is in the middle of a write of it."""
+    with closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        return False
 
 
 def processes(server: Server) -> list[psutil.Process]:

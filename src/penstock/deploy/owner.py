@@ -1,7 +1,7 @@
 """One server owns a project's folder: a lock on a file, and no leftovers of the owner before.
 
 In: the folder of the embedded state, and a way to see whether its owner lives. Out: `Owner`, held until
-the process ends. Called by serve/main before anything is opened. Invariant: nobody opens the lake while
+the process ends. Called by serve/main before the lake is opened, and by tenure. Invariant: nobody opens the lake while
 an earlier server of this folder or its JVM still runs: one that shows no sign of life is ended first.
 """
 
@@ -88,7 +88,7 @@ def own(home: Path, waiting: Callable[[Record | None], None] | None, sign: Calla
             raise Conflict(_told(owner))
         waiting(owner)
         _wait(home, lock, sign)
-    _end_jvm(read_record(home))
+    end_jvm(read_record(home))
     return Owner(home, lock)
 
 
@@ -108,11 +108,11 @@ def _wait(home: Path, lock: IO[bytes], sign: Callable[[], object]) -> None:
         if now != last:
             last, since = now, time.monotonic()
         elif time.monotonic() - since > STALL:
-            _end_server(read_record(home))
+            end_server(read_record(home))
             since = time.monotonic()
 
 
-def _end_server(owner: Record | None) -> None:
+def end_server(owner: Record | None) -> None:
     """End a server that shows no sign of life, if it is one of this machine."""
     process = owner.server.find() if owner is not None and owner.host == this_host() else None
     if process is not None:
@@ -133,7 +133,7 @@ def _told(owner: Record | None) -> str:
     return f"server {owner.server.id} at {owner.url} owns this project" if owner else "another server owns this project"
 
 
-def _end_jvm(before: Record | None) -> None:
+def end_jvm(before: Record | None) -> None:
     """A JVM ends when its Python is gone; give it a moment, then end it."""
     process = before.jvm.find() if before and before.jvm else None
     if process is None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from penstock.deploy.hosts import this_host
-from penstock.deploy.owner import LOOK, STALL, Process
+from penstock.deploy.owner import LOOK, STALL, Process, end_jvm, end_server, read_record
 from penstock.errors import Conflict, Fenced, Unavailable
 from penstock.state.lease import Holding, Lease
 
@@ -26,10 +26,14 @@ log = logging.getLogger("penstock.deploy")
 
 def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[Holding], None] | None) -> None:
     """Take the lease, sooner or later. Who waits for another owner calls `waiting` once; with None
-    it raises Conflict instead."""
+    it raises Conflict instead. An owner of this machine that shows no sign of life is ended first, with its
+    Java: it may have been stopped while it had SQLite's only lock, of the store or of the catalog."""
     seen, since, told = lease.read(), time.monotonic(), False
     while True:
-        if seen.free or _is_dead(seen, me) or time.monotonic() - since > STALL:
+        gone, silent = seen.free or _is_dead(seen, me), time.monotonic() - since > STALL
+        if gone or silent:
+            if not gone and seen.owner.get("host") == me["host"]:
+                _end(seen)
             try:
                 lease.take(seen, me)
             except (Fenced, Unavailable) as error:
@@ -42,13 +46,22 @@ def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[Holding], No
             waiting(seen)
             told = True
         time.sleep(LOOK)
-        now = _read(lease)
+        now = sign(lease)
         if now != seen:
             # A store that does not answer says nothing about the owner.
             seen, since = now or seen, time.monotonic()
 
 
-def _read(lease: Lease) -> Holding | None:
+def _end(seen: Holding) -> None:
+    """End the server that has the lease, and its Java."""
+    record = read_record(Path(str(seen.owner.get("home"))))
+    if record is not None and [record.server.id, record.server.started] == seen.owner.get("server"):
+        end_server(record)
+        end_jvm(record)
+
+
+def sign(lease: Lease) -> Holding | None:
+    """What changes while the owner lives; None while the store does not answer."""
     try:
         return lease.read()
     except Unavailable:

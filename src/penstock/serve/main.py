@@ -20,7 +20,7 @@ import orjson
 
 from penstock.deploy.opened import state_url
 from penstock.deploy.owner import Process, Record, own
-from penstock.deploy.tenure import described, take
+from penstock.deploy.tenure import described, sign, take
 from penstock.errors import Conflict, InvalidProject, PenstockError, Problem
 from penstock.model.secrets import secrets_of
 from penstock.model.settings import Settings
@@ -63,7 +63,7 @@ def _run(project: Path, port: int | None, waiting: Callable[[Record | None], Non
     home.mkdir(parents=True, exist_ok=True)
     database = open_database(state_url(settings, home))
     lease = Lease(database)
-    owner = own(home, waiting, lease.read)
+    owner = own(home, waiting, lambda: sign(lease))
     pid = home / PID
     try:
         log_to(home)

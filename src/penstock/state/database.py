@@ -18,6 +18,8 @@ from typing import TypeVar
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
@@ -131,16 +133,18 @@ def _hold(connection: Connection, token: int) -> None:
 
 
 def open_database(url: str) -> Database:
-    """Connect, and run the migrations that are missing.
+    """Connect, and run the migrations that are missing. Where none is, nothing is written: a store opens beside
+    a server that was stopped (SIGSTOP) in the middle of a write and still has the only lock.
 
     Raises Failed if the store cannot be opened.
     """
     engine = make_engine(url)
     database = Database(engine)
     try:
-        with database.write() as connection:
-            alone(connection, "migrations")
-            _migrate(connection)
+        if not _is_newest(database):
+            with database.write() as connection:
+                alone(connection, "migrations")
+                command.upgrade(_migrations(connection), "head")
     except (Failed, Unavailable) as error:
         database.close()
         raise _not_opened(engine, error) from error
@@ -152,8 +156,15 @@ def _not_opened(engine: Engine, error: PenstockError) -> Failed:
     return Failed(f"the state store {shown(engine)} cannot be opened: {' '.join(str(cause).split())}")
 
 
-def _migrate(connection: Connection) -> None:
+def _is_newest(database: Database) -> bool:
+    """The schema has had all migrations."""
+    with database.read() as connection:
+        newest = ScriptDirectory.from_config(_migrations(connection)).get_current_head()
+        return MigrationContext.configure(connection).get_current_revision() == newest
+
+
+def _migrations(connection: Connection) -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    return config

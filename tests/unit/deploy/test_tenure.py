@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from penstock.deploy import tenure as module
@@ -86,6 +88,36 @@ def test_a_process_that_began_anew_takes_up_its_own_lease(tmp_path: Path, me: di
     take(lease_of(tmp_path), me, None)
     with pytest.raises(Fenced):
         before.beat()
+
+
+STOPPED = """
+import pathlib, subprocess, sys, time
+from penstock.deploy.owner import own
+from penstock.deploy.tenure import described, take
+from penstock.state.database import open_database
+from penstock.state.lease import Lease
+home = pathlib.Path(sys.argv[1])
+java = subprocess.Popen(["sleep", "60"])
+record = own(home, None, int).record(java.pid, "http://a")
+database = open_database(sys.argv[2])
+take(Lease(database), described(home, record.server, "http://a"), None)
+with database.write():
+    print(java.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_one_of_this_machine_that_is_stopped_with_the_only_lock_is_ended(tmp_path: Path, me: dict[str, object]) -> None:
+    command = [sys.executable, "-c", STOPPED, str(tmp_path / "a"), f"sqlite:///{tmp_path / 'state.db'}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        java = psutil.Process(int(other.stdout.readline()))
+        for process in (java, other):
+            process.send_signal(signal.SIGSTOP)
+        take(lease_of(tmp_path), me, [].append)  # type: ignore[arg-type]
+        assert other.wait(5) == -signal.SIGKILL
+        assert not java.is_running()
+    assert lease_of(tmp_path).read().token == 2
 
 
 def test_of_many_that_wait_one_gets_it(tmp_path: Path, me: dict[str, object]) -> None:

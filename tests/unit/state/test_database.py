@@ -27,6 +27,15 @@ def test_opening_again_changes_nothing(store_url: str) -> None:
     second.close()
 
 
+def test_it_opens_while_somebody_is_in_the_middle_of_a_write(database: Database, store_url: str) -> None:
+    opened = threading.Event()
+    with database.write():
+        thread = threading.Thread(target=lambda: (open_database(store_url).close(), opened.set()))
+        thread.start()
+        assert opened.wait(10)
+    thread.join()
+
+
 def test_what_is_written_is_durable_and_readers_go_on(database: Database) -> None:
     with database.read() as connection:
         if connection.dialect.name == "sqlite":
