@@ -37,6 +37,8 @@ POINTS = (
     "promote.swapped",
     "inbox.written",
     "inbox.logged",
+    "copy.spooled",
+    "copy.appended",
 )
 """`state.*` is every write of the state store, `lake.*` every change of a table."""
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.problems import WrongUsage
+from penstock.cli.pairs import Param, pairs
 from penstock.cli.session import Session, command
 from penstock.cli.show import print_answer, print_json, print_table
 
@@ -34,19 +34,12 @@ def ls(session: Session, deployment: Asked = "live") -> None:
 def data(
     session: Session,
     name: Annotated[str, typer.Argument(help="The endpoint.")],
-    param: Annotated[list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="Repeatable.")] = None,
+    param: Param = None,
     deployment: Asked = "live",
 ) -> None:
     """Ask an endpoint."""
-    answer = session.client().get(f"/v0/pipes/{name}.json", {**_parameters(param or []), "deployment": deployment})
+    answer = session.client().get(f"/v0/pipes/{name}.json", {**pairs(param), "deployment": deployment})
     if session.as_json:
         print_json(answer)
     else:
         print_answer(answer)
-
-
-def _parameters(given: list[str]) -> dict[str, str]:
-    wrong = next((pair for pair in given if "=" not in pair), None)
-    if wrong is not None:
-        raise WrongUsage(f"--param takes NAME=VALUE, not `{wrong}`")
-    return {name: value for name, _, value in (pair.partition("=") for pair in given)}

@@ -44,6 +44,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("deployment", "List, show, promote, roll back, discard and retire deployments."),
     Command("datasource", "List and show data sources, append rows to them."),
     Command("endpoint", "List endpoints and ask them."),
+    Command("copy", "Run copies."),
+    Command("job", "List, show and cancel jobs."),
     Command("sql", "Run a query."),
     Command("token", "List, make and remove tokens."),
 )

@@ -30,6 +30,7 @@ from penstock.model.settings import Settings
 from penstock.parse.load import load_files
 from penstock.state.attempts import Attempts
 from penstock.state.deployments import Deployments
+from penstock.state.jobs import Jobs
 from penstock.state.journal import Journal
 from penstock.state.operations import Operations
 from penstock.state.pointer import Pointer
@@ -72,6 +73,7 @@ class Core:
     apart: Apart
     readers: Readers
     board: Board
+    jobs: Jobs
 
     def assign(self) -> None:
         """Run the flows of the deployments that are running now, and show readers those."""

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from penstock.deploy import ingest
-from penstock.deploy.apart import Apart, Around
+from penstock.deploy import apart, ingest
 from penstock.deploy.backfill import outgrow, spare_live
+from penstock.deploy.copies import Around, Copies
 from penstock.deploy.core import Board, Core
 from penstock.deploy.deployer import Deployer
 from penstock.deploy.drift import Watch, find
@@ -47,6 +47,7 @@ from penstock.state.attempts import Attempts
 from penstock.state.batches import Batch, Batches
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
+from penstock.state.jobs import Job, Jobs
 from penstock.state.journal import Journal
 from penstock.state.made_tables import MadeTables
 from penstock.state.operations import Operations
@@ -55,6 +56,9 @@ from penstock.state.tokens import Token, Tokens
 from penstock.template.frame import Parameter
 
 MOST_DAMAGED = 50
+MOST_JOBS = 100
+JOBS = ".jobs"
+"""The folder of the inbox in which rows that a job has read wait; no stream can have this name."""
 
 
 class Pipeline:
@@ -84,6 +88,8 @@ class Pipeline:
         self._window.start()
         self._maintenance = Maintenance(core, self._batches, inbox_of(settings, home))
         self._maintenance.start()
+        self._copies = Copies(Around(core, self._reader, self._inbox, inbox_of(settings, home) / JOBS))
+        self._copies.start()
 
     def _made(self, settings: Settings, home: Path) -> Core:
         database, lake = self._database, open_lake(settings, home)
@@ -96,13 +102,13 @@ class Pipeline:
         )  # fmt: skip
         told = Told(self._diverged, self._outgrown, lambda work: attempts.lived(work.key))
         scheduler = Scheduler(stepper, explain, told, float(settings.flow.staging_step_seconds))
-        around = Around(
+        around = apart.Around(
             home, settings, database.token, scheduler, registry, attempts, self._live_lag, self._diverged
         )
         return Core(
             settings, lake, recorded, registry, arrivals, stepper, scheduler,
             Deployments(database), Pointer(database), Journal(database), operations, attempts,
-            Apart(around), Readers(self._idle), Board(),
+            apart.Apart(around), Readers(self._idle), Board(), Jobs(database),
         )  # fmt: skip
 
     @property
@@ -116,6 +122,7 @@ class Pipeline:
 
     def close(self) -> None:
         """Keep what was posted, end the steps under way, stop Spark."""
+        self._copies.stop()
         self._inbox.close()
         self._maintenance.stop()
         self._window.stop()
@@ -154,6 +161,22 @@ class Pipeline:
     def endpoint(self, name: str, parameters: Mapping[str, Parameter], deployment: str) -> Result:
         """Answer an endpoint. Raises NotFound, InvalidRequest, InvalidQuery."""
         return self._reader.endpoint(name, parameters, deployment)
+
+    def copy(self, name: str, parameters: Mapping[str, Parameter]) -> Job:
+        """Run a copy of the live version. Raises NotFound, InvalidRequest, InvalidQuery."""
+        return self._copies.run(name, parameters)
+
+    def jobs(self) -> tuple[Job, ...]:
+        """The newest first."""
+        return self._core.jobs.recent(MOST_JOBS)
+
+    def job(self, id: int) -> Job:
+        """Raises NotFound."""
+        return self._core.jobs.get(id)
+
+    def cancel(self, id: int) -> Job:
+        """Raises NotFound, Conflict."""
+        return self._copies.cancel(id)
 
     def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
         """Plan and start (or only plan). Raises InvalidProject."""

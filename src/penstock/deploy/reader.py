@@ -1,6 +1,7 @@
 """Answer SQL and endpoints from the tables of one deployment.
 
-In: SQL or an endpoint's name, and a deployment's reference. Out: `Result`. Called by `pipeline`.
+In: SQL or the name of an endpoint or copy, and a deployment's reference. Out: `Result`, or rows in a file. Called by
+`pipeline` and `copies`.
 Invariant: the deployment is looked up once, before anything is read: an answer is of one version.
 """
 
@@ -9,23 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from penstock.deploy.core import Core
 from penstock.deploy.given import given_secrets
 from penstock.errors import Forbidden, Location, NotFound, did_you_mean
+from penstock.lake.lines import write_lines
 from penstock.lake.query import Most, Result, run_query, session_for, with_totals
 from penstock.lake.read import Latest, merged, rejected, relation
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.pipe import Dialect, Pipe
+from penstock.model.pipe import Copied, Dialect, Pipe
 from penstock.model.project import Project
 from penstock.parse.load import load_files
 from penstock.sql.placeholders import put_in
-from penstock.sql.query import Query, Read
-from penstock.sql.transpile import compile_pipe, compile_sql, names_read
+from penstock.sql.query import Query, Read, Rows
+from penstock.sql.transpile import compile_copy, compile_pipe, compile_sql, names_read
 from penstock.template.frame import Given, Parameter
 from penstock.template.pipes import names_in
 
@@ -48,6 +50,15 @@ class Compiled:
     dialect: Dialect
     endpoints: dict[Asked, Query] = field(default_factory=dict)
     parameters: dict[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """Rows of a deployment that were written to a file, and the stream they are for."""
+
+    deployment: int
+    stream: str
+    rows: int
 
 
 def anything(name: str) -> bool:
@@ -84,6 +95,42 @@ class Reader:
             compiled = self._of(deployment)
             return self._run(self._endpoint(compiled, name, parameters), deployment.manifest)
 
+    def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
+        """The data source that a copy of the live deployment writes to. Raises NotFound, InvalidRequest and
+        InvalidQuery where it cannot be run so."""
+        return self._rows(self._of(self._core.readable("live")), name, parameters).target
+
+    def schedules(self) -> Mapping[str, str]:
+        """The copies of the live deployment that have a schedule."""
+        live = self._core.live()
+        pipes = self._of(live).project.pipes if live is not None else ()
+        kinds = {pipe.name: pipe.copied.kind for pipe in pipes if pipe.copied is not None}
+        return {
+            name: kind.schedule
+            for name, kind in kinds.items()
+            if isinstance(kind, Copied) and kind.schedule is not None
+        }
+
+    def copy(
+        self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
+    ) -> Spooled:
+        """Write the rows of a copy of the live deployment, as its target takes them, a line each. Raises what
+        `target` raises, and Stopped."""
+        with self._reading("live") as deployment:
+            rows = self._rows(self._of(deployment), name, parameters)
+            landing = deployment.manifest.landing(rows.target)
+            assert landing is not None, "every data source has a landing"
+            read, sql = self._asked(rows.query, deployment.manifest)
+            count = write_lines(session_for(self._core.lake, read), sql, file, stops)
+            return Spooled(deployment.id, landing.stream, count)
+
+    def _rows(self, compiled: Compiled, name: str, parameters: Mapping[str, Parameter]) -> Rows:
+        pipe = compiled.project.pipe(name)
+        if pipe is None or pipe.copied is None:
+            known = [each.name for each in compiled.project.pipes if each.copied is not None]
+            raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, known))
+        return compile_copy(compiled.project, pipe, pipe.copied, Given("call", parameters, self._secrets))
+
     def _endpoint(self, compiled: Compiled, name: str, parameters: Mapping[str, Parameter]) -> Query:
         pipe = _pipe(compiled.project, name)
         known = compiled.parameters.get(name)
@@ -119,12 +166,16 @@ class Reader:
         return found
 
     def _run(self, query: Query, manifest: Manifest) -> Result:
+        rows, sql = self._asked(query, manifest)
+        answer = run_query(session_for(self._core.lake, rows), sql, query.columns, self._most)
+        return with_totals(answer) if query.with_totals else answer
+
+    def _asked(self, query: Query, manifest: Manifest) -> tuple[int, str]:
+        """How many rows a query may read, and its SQL over the tables of the manifest."""
         relations = {read.placeholder: _relation(manifest, read) for read in query.reads}
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.registry.snapshots(table).rows for table in read)
-        session = session_for(self._core.lake, rows)
-        answer = run_query(session, put_in(query.with_totals or query.sql, relations), query.columns, self._most)
-        return with_totals(answer) if query.with_totals else answer
+        return rows, put_in(query.with_totals or query.sql, relations)
 
 
 def _load(deployment: Deployment) -> Compiled:

@@ -41,6 +41,6 @@ def trim_inbox(core: Core, batches: Batches, folder: Path, needs: Needs) -> int:
 
 
 def trim_logs(core: Core) -> int:
-    """Remove old entries of the operations log. Returns how many."""
+    """Remove old entries of the operations log, and old jobs. Returns how many."""
     before = datetime.now(timezone.utc) - timedelta(seconds=core.settings.maintenance.log_seconds)
-    return core.operations.trim(before)
+    return core.operations.trim(before) + core.jobs.trim(before)

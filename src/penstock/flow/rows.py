@@ -8,19 +8,17 @@ accepted by a version with every value exact, or rejected by it with at least on
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.flow.unfit import Number, Unfit
 from penstock.flow.values import Convert, converter
+from penstock.model.jsonpath import json_path
 from penstock.model.manifest import Landing, LandingColumn
 from penstock.model.types import nullable
 
 ABSENT = "_absent_"
 """Prefix of the flag columns: the row had nothing at the path of a Nullable column with a DEFAULT."""
-
-_PART = re.compile(r"\.?\[:\]|\.?\[['\"]([^'\"]+)['\"]\]|\.([^.\[\]]+)")
 
 
 class NotARow(ValueError):
@@ -63,21 +61,6 @@ def parse_row(line: bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise NotARow("not a JSON object")
     return value
-
-
-def json_path(path: str) -> tuple[str | None, ...]:
-    """The keys of `$.a.b`, with None for `[:]` (each element of an array). Raises ValueError."""
-    if not path.startswith("$"):
-        raise ValueError(f"a JSON path starts with $: {path}")
-    parts: list[str | None] = []
-    position = 1
-    while position < len(path):
-        found = _PART.match(path, position)
-        if found is None:
-            raise ValueError(f"not a JSON path: {path}")
-        parts.append(found.group(1) or found.group(2))
-        position = found.end()
-    return tuple(parts)
 
 
 class Typer:

@@ -1,6 +1,7 @@
-"""Spark work of one thread that ends when its time is up.
+"""Spark work of one thread that ends when its time is up, or when somebody says so.
 
-In: a session and seconds. Out: the work's end, or `TookTooLong`. Called by flow and lake/query.
+In: a session and seconds, or a question. Out: the work's end, or one of two exceptions. Called by flow, lines
+and query.
 Invariant: what is cancelled frees its cores; jobs of other threads are not touched.
 """
 
@@ -8,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+LOOK = 0.5
 _numbers = itertools.count(1)
 
 
@@ -23,17 +25,46 @@ class TookTooLong(Exception):
         super().__init__(f"cancelled after {seconds:g} seconds")
 
 
+class Stopped(Exception):
+    """The work was cancelled because somebody said so."""
+
+
 @contextmanager
 def limited(spark: SparkSession, seconds: float) -> Iterator[None]:
     """Cancel the Spark jobs that this thread starts in the block, once `seconds` have passed; also those
     it starts after that. Raises TookTooLong in place of what the block raises for being cancelled."""
+    ended = threading.Event()
+    with _cancelled(spark, lambda: not ended.wait(seconds), ended, TookTooLong(seconds)):
+        yield
+
+
+@contextmanager
+def stoppable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None]:
+    """The same, once `stops` says so; it is asked a few times a second. Raises Stopped."""
+    ended = threading.Event()
+
+    def wait() -> bool:
+        while not ended.wait(LOOK):
+            if stops():
+                return True
+        return False
+
+    with _cancelled(spark, wait, ended, Stopped()):
+        yield
+
+
+@contextmanager
+def _cancelled(
+    spark: SparkSession, wait: Callable[[], bool], ended: threading.Event, raised: Exception
+) -> Iterator[None]:
+    """`wait` returns when the work is to be cancelled, or with False once `ended` is set."""
     context, group = spark.sparkContext, f"limited {next(_numbers)}"
-    over, ended = threading.Event(), threading.Event()
+    over = threading.Event()
 
     def watch() -> None:
-        if not ended.wait(seconds):
+        if wait():
             over.set()
-            while not ended.wait(0.5):
+            while not ended.wait(LOOK):
                 context.cancelJobGroup(group)
 
     watcher = threading.Thread(target=watch, name=group, daemon=True)
@@ -43,7 +74,7 @@ def limited(spark: SparkSession, seconds: float) -> Iterator[None]:
         yield
     except Exception as error:
         if over.is_set():
-            raise TookTooLong(seconds) from error
+            raise raised from error
         raise
     finally:
         ended.set()

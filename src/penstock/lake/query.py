@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
 from penstock.lake.errors import condition, explain
-from penstock.lake.jobs import TookTooLong, limited
+from penstock.lake.jobs import Stopped, TookTooLong, limited
 from penstock.lake.session import Lake
 from penstock.model.types import Type
 
 FEW_ROWS = 50_000
+MAX_RESULT = "spark.driver.maxResultSize"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +73,35 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
     large is given up before it is all there.
     """
     started = time.monotonic()
-    for last in (*itertools.repeat(False, TRIES - 1), True):
+
+    def ask() -> Result:
         try:
             with limited(session, most.seconds):
                 answer = session.sql(sql).limit(most.rows + 1)
                 rows = _collected(answer, most, started + most.seconds)
-            return Result(columns, rows, time.monotonic() - started, *_read(answer))
-        except (TooLarge, Timeout):
-            raise
         except TookTooLong as error:
             raise _timeout(most) from error
+        return Result(columns, rows, time.monotonic() - started, *_read(answer))
+
+    try:
+        return tried(ask)
+    except InvalidQuery as error:
+        if MAX_RESULT in error.message:  # Spark's own limit on what a driver collects
+            raise _too_many_bytes(most) from error
+        raise
+
+
+def tried(ask: Callable[[], T]) -> T:
+    """What Spark answers; asked again where that may well help. Raises what is Penstock's own as it is, all else
+    as InvalidQuery."""
+    for last in (*itertools.repeat(False, TRIES - 1), True):
+        try:
+            return ask()
+        except (PenstockError, Stopped):
+            raise
         except Exception as error:  # whatever Spark raises for a user's SQL is told as a problem
             if last or not _passes(error):
-                raise _invalid(error, most) from error
+                raise _invalid(error) from error
     raise AssertionError("the last try returns or raises")
 
 
@@ -129,10 +148,8 @@ def _too_many_bytes(most: Most) -> TooLarge:
     return TooLarge(f"the answer has more than {most.bytes:,} bytes", hint="add a LIMIT, or take fewer columns")
 
 
-def _invalid(error: Exception, most: Most) -> PenstockError:
+def _invalid(error: Exception) -> InvalidQuery:
     reason = explain(error)
-    if "spark.driver.maxResultSize" in reason:  # Spark's own limit on what a driver collects
-        return _too_many_bytes(most)
     return InvalidQuery(reason, [Problem((condition(error) or "query-failed").lower().replace("_", "-"), reason)])
 
 

@@ -33,7 +33,17 @@ class Materialized:
     location: Location = field(compare=False)
 
 
-Kind: TypeAlias = Union[Standard, Endpoint, Materialized]
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A node whose rows are appended to a data source each time it is run: when somebody says so, and at the
+    times of `schedule` (cron, in UTC; None: only on demand)."""
+
+    datasource: str
+    location: Location = field(compare=False)
+    schedule: str | None = None
+
+
+Kind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +81,7 @@ class Pipe:
     @property
     def materialized(self) -> Node | None:
         return next((node for node in self.nodes if isinstance(node.kind, Materialized)), None)
+
+    @property
+    def copied(self) -> Node | None:
+        return next((node for node in self.nodes if isinstance(node.kind, Copied)), None)

@@ -10,20 +10,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from penstock.errors import Problem, did_you_mean
 from penstock.model.pipe import Endpoint, Kind, Materialized, Node, Standard
+from penstock.parse.copied import COPY_KEYWORDS, parse_copied
 from penstock.parse.datafile import Entry
 from penstock.parse.directives import parse_name, parse_text, single, template_problems
 
-NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE")
-_COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
-_SINK_KEYWORDS = (
-    "EXPORT_CONNECTION_NAME", "EXPORT_SCHEDULE", "EXPORT_BUCKET_URI", "EXPORT_FILE_TEMPLATE", "EXPORT_FORMAT",
-    "EXPORT_COMPRESSION", "EXPORT_KAFKA_TOPIC",
+NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", *COPY_KEYWORDS)
+LATER_KEYWORDS = (
+    "EXPORT_CONNECTION_NAME",
+    "EXPORT_SCHEDULE",
+    "EXPORT_BUCKET_URI",
+    "EXPORT_FILE_TEMPLATE",
+    "EXPORT_FORMAT",
+    "EXPORT_COMPRESSION",
+    "EXPORT_KAFKA_TOPIC",
 )
-LATER_KEYWORDS = (*_COPY_KEYWORDS, *_SINK_KEYWORDS)
-"""Directives of the node types that are not in this version."""
+"""Directives of the node type that is not in this version."""
 
-_TYPES = ("standard", "endpoint", "materialized")
-_LATER_TYPES = ("copy", "sink")
+_TYPES = ("standard", "endpoint", "materialized", "copy")
+_LATER_TYPES = ("sink",)
+_OF_TYPE = {"DATASOURCE": "materialized", **dict.fromkeys(COPY_KEYWORDS, "copy")}
+"""The one TYPE that each directive belongs to."""
 
 
 def parse_node(entries: Sequence[Entry], problems: list[Problem]) -> Node | None:
@@ -61,40 +67,42 @@ def check_nodes(nodes: Sequence[Node]) -> Iterator[Problem]:
 def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> Kind:
     written = directives.get("TYPE")
     name = written.value.text.lower() if written else "standard"
-    target = directives.get("DATASOURCE")
-    if name != "materialized":
-        problems.extend(_check_other(name, written, directives))
-        return Endpoint() if name == "endpoint" else Standard()
-    problems.extend(_check_later(directives.values()))
+    if written is not None and name not in _TYPES:
+        problems.append(_unknown(name, written))
+        return Standard()
+    problems.extend(_misplaced(name, directives.values()))
+    if written is not None and name == "materialized":
+        return _parse_materialized(written, directives.get("DATASOURCE"), problems) or Standard()
+    if written is not None and name == "copy":
+        return parse_copied(written, directives, problems) or Standard()
+    return Endpoint() if name == "endpoint" else Standard()
+
+
+def _parse_materialized(written: Entry, target: Entry | None, problems: list[Problem]) -> Materialized | None:
     if target is None or not target.value.text:
-        place = target.location if target else written.location if written else None
+        place = target.location if target else written.location
         hint = "write `DATASOURCE name`, the data source that its rows go to"
         problems.append(Problem("missing-directive", "a materialized node needs a DATASOURCE", place, hint))
-        return Standard()
+        return None
     datasource = parse_name(target.value, "a data source", problems)
-    return Materialized(datasource, target.value.location) if datasource else Standard()
+    return Materialized(datasource, target.value.location) if datasource else None
 
 
-def _check_other(name: str, written: Entry | None, directives: Mapping[str, Entry]) -> Iterator[Problem]:
-    """What is wrong with a node that is not materialized."""
-    if written is not None and name in _LATER_TYPES:
-        message = f"{name} pipes are not in this version"
-        yield Problem("unsupported-type", message, written.value.location, did_you_mean("", _TYPES))
-        return
-    if written is not None and name not in _TYPES:
-        hint = did_you_mean(name, (*_TYPES, *_LATER_TYPES))
-        yield Problem("unknown-type", f"unknown TYPE `{written.value.text[:60]}`", written.value.location, hint)
-        return
-    target = directives.get("DATASOURCE")
-    if target is not None:
-        message = f"DATASOURCE belongs to a materialized node, not to a node of type {name}"
-        yield Problem("misplaced-directive", message, target.location, "write `TYPE materialized`, or remove it")
-    yield from _check_later(directives.values())
+def _unknown(name: str, written: Entry) -> Problem:
+    place = written.value.location
+    if name in _LATER_TYPES:
+        return Problem("unsupported-type", f"{name} pipes are not in this version", place, did_you_mean("", _TYPES))
+    hint = did_you_mean(name, (*_TYPES, *_LATER_TYPES))
+    return Problem("unknown-type", f"unknown TYPE `{written.value.text[:60]}`", place, hint)
 
 
-def _check_later(entries: Iterable[Entry]) -> Iterator[Problem]:
+def _misplaced(name: str, entries: Iterable[Entry]) -> Iterator[Problem]:
+    """Directives of a node of another type."""
     for entry in entries:
+        of = _OF_TYPE.get(entry.keyword, name)
+        if of != name:
+            message = f"{entry.keyword} belongs to a {of} node, not to a node of type {name}"
+            yield Problem("misplaced-directive", message, entry.location, f"write `TYPE {of}`, or remove it")
         if entry.keyword in LATER_KEYWORDS:
-            what = "copy" if entry.keyword in _COPY_KEYWORDS else "sink"
-            message = f"{entry.keyword} is not supported: {what} pipes are not in this version"
+            message = f"{entry.keyword} is not supported: sink pipes are not in this version"
             yield Problem("unsupported-directive", message, entry.location)

@@ -11,7 +11,7 @@ from typing import Union
 
 from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import DataSource
-from penstock.model.pipe import Materialized, Pipe
+from penstock.model.pipe import Copied, Materialized, Pipe
 
 _QUARANTINE = "_quarantine"
 
@@ -58,7 +58,7 @@ def _check_renames(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Pro
 
 def _check_targets(pipe: Pipe, datasources: Collection[str]) -> Iterator[Problem]:
     for node in pipe.nodes:
-        if isinstance(node.kind, Materialized) and node.kind.datasource not in datasources:
+        if isinstance(node.kind, (Copied, Materialized)) and node.kind.datasource not in datasources:
             target = node.kind
             hint = did_you_mean(target.datasource, datasources)
             yield Problem("unknown-datasource", f"there is no data source `{target.datasource}`", target.location, hint)

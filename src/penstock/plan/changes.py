@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.model.types import Type
 
-Kind: TypeAlias = Literal["datasource", "materialized", "endpoint", "pipe"]
+Kind: TypeAlias = Literal["datasource", "materialized", "endpoint", "copy", "pipe"]
 
 
 @dataclass(frozen=True, slots=True)

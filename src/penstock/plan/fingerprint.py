@@ -6,12 +6,14 @@ equal compiled SQL over equal names gives equal rows; SQL that does not compile 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.errors import InvalidQuery
-from penstock.model.pipe import Pipe
+from penstock.model.pipe import Copied, Kind, Node, Pipe, Standard
 from penstock.model.project import Project
 from penstock.plan.normal import normal
 from penstock.sql.query import Query
-from penstock.sql.transpile import compile_pipe, compile_view
+from penstock.sql.transpile import compile_copy, compile_pipe, compile_view
 from penstock.template.pipes import is_templated
 
 
@@ -37,13 +39,19 @@ def _differs_by_call(pipe: Pipe) -> bool:
 
 
 def _content(pipe: Pipe) -> tuple[object, ...]:
-    return tuple((node.name, normal(node.sql.text, pipe.dialect), node.kind) for node in pipe.nodes)
+    return tuple((node.name, normal(node.sql.text, pipe.dialect), _kind(node)) for node in pipe.nodes)
 
 
 def _kinds(pipe: Pipe) -> tuple[object, ...]:
-    return tuple(node.kind for node in pipe.nodes if node is pipe.materialized or node is pipe.endpoint)
+    return tuple(_kind(node) for node in pipe.nodes if not isinstance(node.kind, Standard))
+
+
+def _kind(node: Node) -> Kind:
+    """When a copy runs makes no difference to what it does."""
+    return replace(node.kind, schedule=None) if isinstance(node.kind, Copied) else node.kind
 
 
 def _compiled(project: Project, pipe: Pipe) -> Query:
-    node = pipe.materialized
-    return compile_view(project, pipe, node).query if node is not None else compile_pipe(project, pipe)
+    if pipe.materialized is not None:
+        return compile_view(project, pipe, pipe.materialized).query
+    return compile_pipe(project, pipe) if pipe.copied is None else compile_copy(project, pipe, pipe.copied).query

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from penstock.graph import Graph
 from penstock.model.datasource import DataSource, Text
-from penstock.model.pipe import Materialized, Pipe
+from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.changes import Change, ResourceRenamed
 from penstock.plan.forward import keeps_values, read_forward
@@ -92,8 +92,11 @@ def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
 
 
 def _text(pipe: Pipe) -> _Text:
+    """Of a copy, also its target: what is written to it depends on all of its columns."""
     sql = "\n".join(text for node in pipe.nodes for text in _written(node.sql))
-    return _Text(frozenset(_WORD.findall(sql)), _EVERY_COLUMN.search(sql) is not None)
+    words, every = frozenset(_WORD.findall(sql)), _EVERY_COLUMN.search(sql) is not None
+    target = {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Copied)}
+    return _Text(words | target, every or bool(target))
 
 
 def _written(text: Text) -> Iterator[str]:

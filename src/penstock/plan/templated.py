@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from penstock.errors import InvalidQuery, Problem
-from penstock.model.pipe import Pipe
+from penstock.model.pipe import Copied, Pipe
 from penstock.model.project import Project
-from penstock.sql.query import Read
-from penstock.sql.transpile import compile_pipe
+from penstock.sql.query import Query, Read
+from penstock.sql.transpile import compile_copy, compile_pipe
 from penstock.template.faults import OF_PARAMETERS
-from penstock.template.frame import Given, Trace
+from penstock.template.frame import DEPLOY, Given, Trace
 from penstock.template.pipes import is_templated, parameters_of
 from penstock.template.tree import is_template, read_template
 from penstock.template.variants import variants
@@ -38,8 +38,29 @@ def check_pipe(project: Project, pipe: Pipe) -> Checked:
     """Raises InvalidQuery with all that is wrong."""
     trace = Trace()
     if not is_templated(pipe):
-        return Checked(compile_pipe(project, pipe, Given("check", trace=trace)).reads, ())
-    return _Checking(project, pipe, trace).all()
+        return Checked(_query(project, pipe, Given("check", trace=trace)).reads, ())
+    checked = _Checking(project, pipe, trace).all()
+    _check_unasked(project, pipe)
+    return checked
+
+
+def _query(project: Project, pipe: Pipe, given: Given) -> Query:
+    """What the pipe gives; of a copy, the rows it writes."""
+    node = pipe.copied
+    return compile_pipe(project, pipe, given) if node is None else compile_copy(project, pipe, node, given).query
+
+
+def _check_unasked(project: Project, pipe: Pipe) -> None:
+    """A copy with a schedule runs without a call: its parameters need defaults. Raises InvalidQuery."""
+    node = pipe.copied
+    if node is None or not isinstance(node.kind, Copied) or node.kind.schedule is None:
+        return
+    try:
+        compile_copy(project, pipe, node, DEPLOY)
+    except InvalidQuery as error:
+        problems = [problem for problem in error.problems if problem.code != "template-secret"]
+        if problems:
+            raise InvalidQuery(error.message, problems) from error
 
 
 class _Checking:
@@ -71,7 +92,7 @@ class _Checking:
     def _compile(self, given: Given) -> tuple[Problem, ...]:
         self._trace.invented = bool(given.parameters)  # values that are made up as well
         try:
-            self._reads += compile_pipe(self._project, self._pipe, given).reads
+            self._reads += _query(self._project, self._pipe, given).reads
         except InvalidQuery as error:
             found = error.problems or (Problem(error.code, error.message, self._pipe.location, error.hint),)
             return tuple(map(self._weighed, found))

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.errors import PenstockError, Unavailable
-from penstock.serve import catalog, deployments, health, ingest, openapi, progress, queries, tokens
+from penstock.serve import catalog, deployments, health, ingest, jobs, openapi, progress, queries, tokens
 from penstock.serve.access import NameOf, Needed, authorize, authorize_some, discreet, for_all
 from penstock.serve.host import Host
 from penstock.serve.refusal import Unacceptable, from_fault, from_http, refuse
@@ -61,6 +61,10 @@ CALLS: tuple[Call, ...] = (
     Call(("GET",), "/v0/pipes", "read", catalog.pipes, None),
     Call(("GET",), "/v0/pipes/openapi.json", "read", openapi.endpoints, None),
     Call(("GET", "POST"), "/v0/pipes/{file}", "read", queries.pipe, _endpoint_name),
+    Call(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.copy),
+    Call(("GET",), "/v0/jobs", "deploy", jobs.listed),
+    Call(("GET",), "/v0/jobs/{id}", "deploy", jobs.shown),
+    Call(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel),
     Call(("GET", "POST"), "/v0/sql", "read", queries.sql, None),
     Call(("GET",), "/v0/tokens", "admin", tokens.listed),
     Call(("POST",), "/v0/tokens", "admin", tokens.create),

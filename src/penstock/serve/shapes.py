@@ -58,6 +58,7 @@ ROWS = with_optional(
 RESULT: Mapping[str, Json] = {JSON: ROWS, "text/csv": TEXT, "application/x-ndjson": TEXT}
 TOKEN = an_object(name=TEXT, scopes=a_list(TEXT))
 DEPLOYMENT = an_object(id=COUNT, name=TEXT, state=TEXT, plan=OBJECT, problems=a_list(OBJECT), files=a_list(TEXT))
+JOB = an_object(id=COUNT, kind=TEXT, pipe=TEXT, datasource=TEXT, status=TEXT, parameters=OBJECT)
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -119,6 +120,10 @@ SHAPES: Mapping[tuple[str, str], Shape] = {
     ("GET", "/v0/pipes/openapi.json"): Shape("The endpoints as an OpenAPI document", WHICH),
     ("GET", "/v0/pipes/{file}"): ENDPOINT,
     ("POST", "/v0/pipes/{file}"): Shape(ENDPOINT.about, WHICH, PARAMETERS, ENDPOINT.answers),
+    ("POST", "/v0/pipes/{name}/copy"): Shape("Run a copy", (), PARAMETERS, {"202": {JSON: an_object(job=JOB)}}),
+    ("GET", "/v0/jobs"): Shape("List the newest jobs", answers={"200": {JSON: an_object(jobs=a_list(JOB))}}),
+    ("GET", "/v0/jobs/{id}"): Shape("Show a job", answers={"200": {JSON: JOB}}),
+    ("POST", "/v0/jobs/{id}/cancel"): Shape("Cancel a job", answers={"200": {JSON: JOB}}),
     ("GET", "/v0/sql"): Shape("Run a query", (parameter("q", needed="yes"), *WHICH), None, {"200": RESULT}),
     ("POST", "/v0/sql"): Shape("Run a query", WHICH, QUERY, {"200": RESULT}),
     ("GET", "/v0/tokens"): Shape("List the tokens", answers={"200": {JSON: an_object(tokens=a_list(TOKEN))}}),

@@ -55,6 +55,14 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """A copy node: `query` gives one column of texts, each a row for `target` as the Events API takes it."""
+
+    target: str
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
 class Expression:
     """A scalar expression over columns; `uses` are their names in the order of the schema."""
 

@@ -12,9 +12,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model.datasource import Text
-from penstock.model.pipe import Dialect, Node, Pipe
+from penstock.model.pipe import Copied, Dialect, Node, Pipe
 from penstock.model.project import Project
 from penstock.sql.block import Block
+from penstock.sql.copied import rows_of
 from penstock.sql.environment import Environment, Output
 from penstock.sql.finishing import finished
 from penstock.sql.forward import compile_forward
@@ -27,7 +28,7 @@ from penstock.sql.passes.select_list import aliases, stars
 from penstock.sql.passes.sources import sources
 from penstock.sql.passes.with_names import with_names
 from penstock.sql.problems import Refused, Report
-from penstock.sql.query import Query, Read, View
+from penstock.sql.query import Query, Read, Rows, View
 from penstock.sql.scope import Scope, Uses
 from penstock.sql.single import compile_expression
 from penstock.sql.spark_dialect import compile_spark
@@ -44,6 +45,7 @@ from penstock.template.frame import CALL, CHECK, DEPLOY, Given
 __all__ = [
     "PASSES",
     "cast_sql",
+    "compile_copy",
     "compile_expression",
     "compile_forward",
     "compile_pipe",
@@ -95,6 +97,22 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
     environment.report.finish(message)
     query = _query(project, environment.uses, view.output)
     return View(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
+
+
+def compile_copy(project: Project, pipe: Pipe, node: Node, given: Given = CHECK) -> Rows:
+    """The SQL of a copy node, as JSON rows for its target; `given` as for a pipe. Raises InvalidQuery; for a
+    call also InvalidRequest."""
+    environment = _environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
+    message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
+    with environment.report.collecting():
+        environment = with_rendered(environment)
+    environment.report.finish(message)
+    output = _compiled(environment, message)
+    with environment.report.collecting():
+        output = rows_of(environment, node, output)
+    environment.report.finish(message)
+    assert isinstance(node.kind, Copied), "only such a node has rows to copy"
+    return Rows(node.kind.datasource, _query(project, environment.uses, output))
 
 
 def compile_sql(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> Query:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource
-from penstock.model.pipe import Materialized, Node
+from penstock.model.pipe import Copied, Materialized, Node
 from penstock.sql.column_names import column_name
 from penstock.sql.environment import Environment, Output
 from penstock.sql.problems import refused
@@ -42,16 +42,23 @@ def view_of(environment: Environment, node: Node, output: Output) -> Target:
     kind = node.kind
     if not isinstance(kind, Materialized):
         raise ValueError(f"{node.name} is not materialized")
+    target = target_of(environment, kind)
+    if target is None:
+        return Target(kind.datasource, output)
+    _check_shape(environment)
+    check_names(environment, output, target)
+    return Target(target.name, _stored(environment, output, target))
+
+
+def target_of(environment: Environment, kind: Materialized | Copied) -> DataSource | None:
+    """The data source that rows go to. Where there is none, that is a problem."""
     target = environment.project.datasource(kind.datasource)
     if target is None:
         names = [source.name for source in environment.project.datasources]
         message = f"unknown data source `{kind.datasource}`"
         problem = Problem("unknown-datasource", message, kind.location, did_you_mean(kind.datasource, names))
         environment.report.problems.append(problem)
-        return Target(kind.datasource, output)
-    _check_shape(environment)
-    _check_names(environment, output, target)
-    return Target(target.name, _stored(environment, output, target))
+    return target
 
 
 def _check_shape(environment: Environment) -> None:
@@ -69,20 +76,22 @@ def _may_be_union(environment: Environment) -> bool:
     return environment.dialect == "spark" or _UNION.search(environment.text.text) is not None
 
 
-def _check_names(environment: Environment, output: Output, target: DataSource) -> None:
+def check_names(environment: Environment, output: Output, target: DataSource) -> None:
+    """Each column that is given is one of the target, and is given once."""
     seen: set[str] = set()
     for name, _ in output.columns:
         with environment.report.collecting():
             if name in seen:
-                raise _refused(environment, name, "duplicate-column", f"the column `{name}` is given twice")
+                raise refused_column(environment, name, "duplicate-column", f"the column `{name}` is given twice")
             if target.column(name) is None:
                 hint = did_you_mean(name, target.column_names)
                 message = f"`{target.name}` has no column `{name}`"
-                raise _refused(environment, name, "unknown-column", message, hint)
+                raise refused_column(environment, name, "unknown-column", message, hint)
         seen.add(name)
 
 
-def _refused(environment: Environment, name: str, code: str, message: str, hint: str | None = None) -> Exception:
+def refused_column(environment: Environment, name: str, code: str, message: str, hint: str | None = None) -> Exception:
+    """What is wrong with a column of the select list, at its place."""
     return refused(environment.text, _node_of(environment, name), code, message, hint)
 
 
@@ -103,7 +112,7 @@ def _stored(environment: Environment, output: Output, target: DataSource) -> Out
     values = {}
     for column in present:
         with environment.report.collecting():
-            values[column.name] = _value(environment, given[column.name], column)
+            values[column.name] = stored_value(environment, given[column.name], column)
     missing = [column for column in target.columns if column.name not in given]
     sql = f"SELECT {_listed(values)} FROM ({output.sql}) AS q"
     if any(column.default is not None for column in missing):
@@ -121,12 +130,13 @@ def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
 
 
-def _value(environment: Environment, value: Typed, column: Column) -> str:
+def stored_value(environment: Environment, value: Typed, column: Column) -> str:
+    """A value of the select list as the column stores it. Raises Refused."""
     sql = as_column(value, column.type)
     if sql is None:
         name = column.name
         message, hint = why_not(value.type, column.type)
-        raise _refused(environment, name, "incompatible-type", f"column `{name}`: {message}", hint)
+        raise refused_column(environment, name, "incompatible-type", f"column `{name}`: {message}", hint)
     return sql
 
 

@@ -149,3 +149,23 @@ damaged_segments = sa.Table(
     sa.Column("problem", sa.Text, nullable=False),
     sa.Column("found_at", Moment, nullable=False),
 )
+
+jobs = sa.Table(
+    "jobs",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("pipe", sa.Text, nullable=False),
+    sa.Column("datasource", sa.Text, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("parameters", sa.JSON, nullable=False),
+    sa.Column("due_at", Moment),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    sa.Column("deployment", sa.Integer),
+    sa.Column("stream", sa.Text),
+    sa.Column("rows", sa.BigInteger),
+    sa.Column("error", sa.JSON(none_as_null=True)),
+    sa.UniqueConstraint("pipe", "due_at", name="jobs_once"),
+    sa.Index("jobs_state", "state"),
+)

@@ -135,3 +135,24 @@ def test_options_may_stand_before_the_command_and_the_nearer_one_wins(penstock: 
     code, out, _ = penstock("--output", "json", "status")
     assert (code, "url" in json.loads(out)) == (0, True)
     assert penstock("--output", "json", "status", "--output", "text")[1].startswith("penstock ")
+
+
+def test_copies_and_jobs(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
+    assert penstock("copy", "run", "take", "--param", "day=2024-01-01=")[:2] == (
+        0,
+        "job 1: take to flights is done, 3 rows\n",
+    )
+    assert pipeline.jobs()[0].parameters == {"day": "2024-01-01="}
+    code, job = penstock_json("copy", "run", "take", "--no-wait")
+    assert (code, job["id"], job["status"], job["rows"]) == (0, 2, "waiting", None)
+    assert penstock("job", "cancel", "2")[1] == "job 2: take to flights is cancelled\n"
+    code, _, told = penstock("copy", "run", "take", "--param", "fails=1")
+    assert (code, told) == (1, "error: no such row\n")
+    code, listed = penstock_json("job", "ls")
+    assert [(each["id"], each["status"]) for each in listed["jobs"]] == [(3, "failed"), (2, "cancelled"), (1, "done")]
+    assert "take" in penstock("job", "ls")[1]
+    assert "error: no such row" in penstock("job", "show", "3")[1]
+    assert penstock("copy", "run", "takes")[0] == 1
+    assert penstock("copy", "run", "take", "--param", "day")[0] == 2
+    assert penstock("job", "show", "9")[0] == 1
+    assert penstock("job", "show", "x")[0] == 2

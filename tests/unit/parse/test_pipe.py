@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.errors import Problem
 from penstock.model.datasource import Token
-from penstock.model.pipe import Endpoint, Materialized, Pipe, Standard
+from penstock.model.pipe import Copied, Endpoint, Materialized, Pipe, Standard
 from penstock.parse.pipe import parse_pipe
 
 
@@ -35,6 +35,19 @@ def test_endpoint_is_the_result() -> None:
     pipe = read("NODE a\nSQL SELECT 1\nTYPE ENDPOINT\nNODE b\nSQL SELECT 2\nTYPE standard")
     assert pipe.result.name == "a"
     assert pipe.result.kind == Endpoint()
+
+
+def test_a_copy() -> None:
+    pipe = read(
+        "NODE a\nSQL SELECT 1\nNODE b\nSQL SELECT 2\nTYPE COPY\nTARGET_DATASOURCE `target`\n"
+        'COPY_SCHEDULE "*/5 * * * 1-5"\nCOPY_MODE append'
+    )
+    assert pipe.copied is pipe.nodes[1]
+    assert isinstance(pipe.copied.kind, Copied)
+    assert (pipe.copied.kind.datasource, pipe.copied.kind.schedule) == ("target", "*/5 * * * 1-5")
+    on_demand = read("NODE b\nSQL SELECT 2\nTYPE copy\nTARGET_DATASOURCE t\nCOPY_SCHEDULE @on-demand").copied
+    assert on_demand is not None
+    assert on_demand.kind == Copied("t", on_demand.location)
 
 
 def test_dialect() -> None:

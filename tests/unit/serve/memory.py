@@ -27,6 +27,7 @@ from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
 from penstock.parse.load import load_files
 from penstock.serve.parameters import texts
+from penstock.state.jobs import Job
 from penstock.state.tokens import Token, Tokens
 from penstock.template.frame import Parameter
 
@@ -69,6 +70,7 @@ class MemoryPipeline:
         self.asked: list[tuple[str, str]] = []
         self._deployments: list[Deployment] = []
         self._live: list[int] = []
+        self._jobs: list[Job] = []
 
     def token(self, secret: str) -> Token | None:
         found = self.tokens.find(secret)
@@ -119,6 +121,35 @@ class MemoryPipeline:
             raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, ["top"]))
         columns = (("deployment", String()), ("parameters", String()))
         return Result(columns, [(deployment, json.dumps(texts(parameters)))])
+
+    def copy(self, name: str, parameters: Mapping[str, Parameter]) -> Job:
+        """Done when it is asked for once more, unless its parameters say otherwise."""
+        if name != "take":
+            raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, ["take"]))
+        now, number = datetime.now(timezone.utc), len(self._jobs) + 1
+        made = Job(number, "copy", name, "flights", "waiting", texts(parameters), None, now, now)
+        self._jobs.append(made)
+        return made
+
+    def jobs(self) -> tuple[Job, ...]:
+        return tuple(reversed(self._jobs))
+
+    def job(self, id: int) -> Job:
+        if not 0 < id <= len(self._jobs):
+            raise NotFound(f"there is no job {id}")
+        found = self._jobs[id - 1]
+        if found.state == "waiting" and "fails" in found.parameters:
+            found = replace(found, state="failed", error=InvalidQuery("no such row").as_json())
+        elif found.state == "waiting":
+            found = replace(found, state="done", rows=3, deployment=1)
+        self._jobs[id - 1] = found
+        return found
+
+    def cancel(self, id: int) -> Job:
+        if not 0 < id <= len(self._jobs) or self._jobs[id - 1].state != "waiting":
+            raise Conflict(f"job {id} is not to be cancelled")
+        cancelled = self._jobs[id - 1] = replace(self._jobs[id - 1], state="cancelled")
+        return cancelled
 
     def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
         loaded = load_files(files)

@@ -1,0 +1,283 @@
+"""Run copies: a query's rows, as of one moment, appended to a data source as if somebody had posted them.
+
+In: a copy's name, or the time of its schedule. Out: a `Job`. Called by `pipeline`. Invariant: the rows of a job are
+on disk before the first of them is appended, and every part of them is appended under a key of its own; so a job
+whose rows were read is finished after any crash, with no row lost or doubled, and any other has appended nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from cronsim import CronSim
+
+from penstock.deploy.core import Core
+from penstock.deploy.ingest import Receipt, wait
+from penstock.deploy.reader import Reader, Spooled
+from penstock.deploy.regularly import Regularly
+from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
+from penstock.faults import reached
+from penstock.flow.inbox import Inbox
+from penstock.flow.segments import sync_folder
+from penstock.lake.jobs import Stopped
+from penstock.state.jobs import Job, JobState
+from penstock.state.operations import Operation
+from penstock.template.frame import Listed, Parameter
+
+PAUSE = 1.0
+READING: tuple[JobState, ...] = ("reading",)
+APPENDING: tuple[JobState, ...] = ("appending",)
+ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
+SHOWN_WITHIN = 60.0
+"""A job is done when its rows can be queried, or so many seconds after they are kept."""
+log = logging.getLogger("penstock.deploy")
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What copies are run with. Rows that were read wait in `folder`, which every owner of the warehouse sees."""
+
+    core: Core
+    reader: Reader
+    inbox: Inbox
+    folder: Path
+
+
+class Copies:
+    """One job runs at a time, the oldest first."""
+
+    def __init__(self, around: Around):
+        self._around = around
+        self._schedule = _Schedule(around, self._wake)
+        self._ending = threading.Event()
+        self._woken = threading.Event()
+        self._given_up = threading.Event()
+        self._reading = 0
+        self._thread = threading.Thread(target=self._run, name="copies", daemon=True)
+
+    def start(self) -> None:
+        """Go on with the jobs that were under way."""
+        self._around.folder.mkdir(parents=True, exist_ok=True)
+        self._clear()
+        self._thread.start()
+        self._schedule.start()
+
+    def stop(self) -> None:
+        """The job under way is left to the next start."""
+        self._schedule.stop()
+        self._ending.set()
+        self._woken.set()
+        self._thread.join()
+
+    def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
+        """A job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
+        target = self._around.reader.target(pipe, parameters)
+        made = self._around.core.jobs.create(
+            "copy", pipe, target, {name: _told(value) for name, value in parameters.items()}
+        )
+        self._wake()
+        return made
+
+    def cancel(self, id: int) -> Job:
+        """Raises NotFound; Conflict for a job that is over, or of which rows may be appended already."""
+        cancelled = self._around.core.jobs.move(id, ("waiting", "reading"), "cancelled")
+        if id == self._reading:
+            self._given_up.set()
+        return cancelled
+
+    def _wake(self) -> None:
+        self._woken.set()
+
+    def _clear(self) -> None:
+        """Remove the rows of jobs that are over."""
+        for path in self._around.folder.iterdir():
+            name = path.name.partition(".")[0]
+            if not name.isdigit() or not self._is_open(int(name)):
+                path.unlink(missing_ok=True)
+
+    def _is_open(self, id: int) -> bool:
+        try:
+            return self._around.core.jobs.get(id).is_open
+        except NotFound:
+            return False
+
+    def _run(self) -> None:
+        while not self._ending.is_set():
+            self._woken.clear()
+            try:
+                job = self._around.core.jobs.next()
+                if job is not None:
+                    self._work(job)
+                    continue
+            except Stopped:
+                continue
+            except Exception:  # the store or the disk may be away for a while
+                log.exception("copies: a job is tried again")
+            self._woken.wait(PAUSE)
+
+    def _work(self, job: Job) -> None:
+        path = self._around.folder / f"{job.id}.ndjson"
+        try:
+            if job.state != "appending":
+                job = self._read(job, path)
+            self._append(job, path)
+        except _Over as over:
+            log.info("job %d: %s", job.id, over)
+        path.unlink(missing_ok=True)
+
+    def _read(self, job: Job, path: Path) -> Job:
+        """Its rows, on disk. Raises _Over."""
+        self._given_up.clear()
+        self._reading = job.id
+        try:
+            self._around.core.jobs.move(job.id, ("waiting", "reading"), "reading")
+            told = self._spool(job, path)
+            reached("copy.spooled")
+            known = {"deployment": told.deployment, "stream": told.stream, "rows": told.rows}
+            return self._around.core.jobs.move(job.id, READING, "appending", **known)
+        except Conflict as error:
+            raise _Over("it was cancelled") from error
+        except Unavailable:
+            raise
+        except PenstockError as error:
+            self._fail(job, error)
+            raise _Over(error.message) from error
+        finally:
+            self._reading = 0
+
+    def _spool(self, job: Job, path: Path) -> Spooled:
+        fresh = path.with_suffix(".new")
+        try:
+            with fresh.open("wb") as file:
+                told = self._around.reader.copy(job.pipe, _parameters(job), file, self._stops)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise StorageFull(f"the rows that were read cannot be kept: {error.strerror}") from error
+        finally:
+            fresh.unlink(missing_ok=True)
+        return told
+
+    def _stops(self) -> bool:
+        return self._ending.is_set() or self._given_up.is_set()
+
+    def _fail(self, job: Job, error: PenstockError) -> None:
+        self._around.core.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
+        self._log(job, "error", error.message)
+
+    def _append(self, job: Job, path: Path) -> None:
+        """Raises _Over, Stopped."""
+        if not path.exists():
+            message = "the rows that were read are gone from the inbox's folder; some may have been appended"
+            self._fail(job, Failed(message, hint="compare the data source before you run it again"))
+            raise _Over(message)
+        batch = 0
+        for number, lines in enumerate(_parts(path)):
+            batch = self._keep(job, f"job {job.id} part {number}", lines)
+            reached("copy.appended")
+        self._shown(job, batch)
+        self._log(job, "ok", None)
+        self._around.core.jobs.move(job.id, APPENDING, "done")
+
+    def _keep(self, job: Job, key: str, lines: list[bytes]) -> int:
+        """Append a part, once. What passes is waited for. Raises Stopped."""
+        while True:
+            try:
+                return self._around.inbox.append(_stream(job), lines, key)
+            except (Overloaded, StorageFull, Unavailable) as error:
+                log.warning("job %d waits: %s", job.id, error.message)
+            if self._ending.wait(PAUSE):
+                raise Stopped
+
+    def _shown(self, job: Job, batch: int) -> None:
+        if batch:
+            try:
+                wait(self._around.core, Receipt(_stream(job), batch, 0, 0), SHOWN_WITHIN)
+            except Timeout:
+                log.info("job %d: its rows are kept, and not queryable yet", job.id)
+
+    def _log(self, job: Job, result: str, error: str | None) -> None:
+        elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()
+        rows = job.rows or 0
+        self._around.core.operations.log(
+            Operation("copy", job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
+        )
+
+
+class _Over(Exception):
+    """There is nothing more to do for a job."""
+
+
+class _Schedule(Regularly):
+    """Looks once a second which copies are due. Times that passed while no server ran are not made up for; a copy
+    of which a job is not over yet is left out this time."""
+
+    def __init__(self, around: Around, wake: Callable[[], None]):
+        super().__init__("schedule", PAUSE)
+        self._around = around
+        self._wake = wake
+        self._due: dict[tuple[str, str], datetime] = {}
+
+    def look(self) -> None:
+        now = datetime.now(timezone.utc)
+        schedules = self._around.reader.schedules()
+        before, self._due = self._due, {}
+        for pipe, schedule in schedules.items():
+            due = before.get((pipe, schedule)) or next(CronSim(schedule, now))
+            if due <= now:
+                self._begin(pipe, due)
+                due = next(CronSim(schedule, now))
+            self._due[pipe, schedule] = due
+
+    def _begin(self, pipe: str, due: datetime) -> None:
+        jobs = self._around.core.jobs
+        if jobs.waits(pipe):
+            log.warning("the copy `%s` is due, and its job before is not over: it is left out", pipe)
+            return
+        try:
+            jobs.create("copy", pipe, self._around.reader.target(pipe, {}), {}, due)
+        except Conflict:
+            log.info("the copy `%s` was run for %s before", pipe, due)
+        self._wake()
+
+
+def _stream(job: Job) -> str:
+    assert job.stream is not None, "it is known once the rows are read"
+    return job.stream
+
+
+def _parts(path: Path) -> Iterator[list[bytes]]:
+    """The same parts each time."""
+    part: list[bytes] = []
+    size = 0
+    with path.open("rb") as file:
+        for line in file:
+            part.append(line[:-1])
+            size += len(line)
+            if len(part) == ROWS_A_PART or size >= BYTES_A_PART:
+                yield part
+                part, size = [], 0
+    if part:
+        yield part
+
+
+def _told(value: Parameter) -> object:
+    return value if isinstance(value, str) else {"json": value.json, "items": list(value.items)}
+
+
+def _parameters(job: Job) -> Mapping[str, Parameter]:
+    """Those of the call, as the store kept them."""
+    return {name: value if isinstance(value, str) else _listed(value) for name, value in job.parameters.items()}
+
+
+def _listed(value: object) -> Listed:
+    assert isinstance(value, dict), "a list is kept as an object"
+    return Listed(value["json"], tuple(value["items"]))

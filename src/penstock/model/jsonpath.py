@@ -1,0 +1,26 @@
+"""Where in a JSON row the value of a column is.
+
+In: a path such as `$.a.b[:]`. Out: its keys. Called by flow (to read rows) and sql (to write them). Invariant: the
+same path means the same place for who reads and who writes.
+"""
+
+from __future__ import annotations
+
+import re
+
+_PART = re.compile(r"\.?\[:\]|\.?\[['\"]([^'\"]+)['\"]\]|\.([^.\[\]]+)")
+
+
+def json_path(path: str) -> tuple[str | None, ...]:
+    """The keys of `$.a.b`, with None for `[:]` (each element of an array). Raises ValueError."""
+    if not path.startswith("$"):
+        raise ValueError(f"a JSON path starts with $: {path}")
+    parts: list[str | None] = []
+    position = 1
+    while position < len(path):
+        found = _PART.match(path, position)
+        if found is None:
+            raise ValueError(f"not a JSON path: {path}")
+        parts.append(found.group(1) or found.group(2))
+        position = found.end()
+    return tuple(parts)

@@ -1,0 +1,123 @@
+"""Jobs: work that is done once, on demand or at a time, and what became of it.
+
+In: what is to be done. Out: `Job` values. Called by deploy/copies. Invariant: a job moves only from a state that
+who moves it names; for one time of a schedule there is one job, whatever the server went through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Literal, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from penstock.errors import Conflict, NotFound
+from penstock.state.database import Database
+from penstock.state.schema import jobs
+
+JobState: TypeAlias = Literal["waiting", "reading", "appending", "done", "failed", "cancelled"]
+OPEN: tuple[JobState, ...] = ("waiting", "reading", "appending")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Rows of `pipe` for `datasource`. `parameters` are those of the call, `due_at` the time of the schedule it is
+    for (None: on demand). Once its rows are read, `deployment` is the one they are of, `stream` where they go."""
+
+    id: int
+    kind: str
+    pipe: str
+    datasource: str
+    state: JobState
+    parameters: Mapping[str, object]
+    due_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    deployment: int | None = None
+    stream: str | None = None
+    rows: int | None = None
+    error: Mapping[str, object] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+
+class Jobs:
+    """The jobs of one state store."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    def create(
+        self, kind: str, pipe: str, datasource: str, parameters: Mapping[str, object], due_at: datetime | None = None
+    ) -> Job:
+        """A new one, which waits. Raises Conflict if there is one for that time of the schedule."""
+        now = datetime.now(timezone.utc)
+        values = {
+            "kind": kind,
+            "pipe": pipe,
+            "datasource": datasource,
+            "state": "waiting",
+            "parameters": dict(parameters),
+            "due_at": due_at,
+            "created_at": now,
+            "updated_at": now,
+        }
+        try:
+            with self._database.write() as connection:
+                made = connection.execute(sa.insert(jobs).values(values)).inserted_primary_key
+        except IntegrityError as error:
+            raise Conflict(f"`{pipe}` was run for {due_at} before") from error
+        assert made is not None, "an insert of one row gives its key"
+        return self.get(int(made[0]))
+
+    def get(self, id: int) -> Job:
+        """Raises NotFound."""
+        with self._database.read() as connection:
+            row = connection.execute(sa.select(*jobs.c).where(jobs.c.id == id)).one_or_none()
+        if row is None:
+            raise NotFound(f"there is no job {id}", hint="`penstock job ls` lists them")
+        return Job(*row)
+
+    def recent(self, limit: int) -> tuple[Job, ...]:
+        """Newest first."""
+        query = sa.select(*jobs.c).order_by(jobs.c.id.desc()).limit(limit)
+        with self._database.read() as connection:
+            return tuple(Job(*row) for row in connection.execute(query))
+
+    def next(self) -> Job | None:
+        """The oldest that is not over."""
+        query = sa.select(*jobs.c).where(jobs.c.state.in_(OPEN)).order_by(jobs.c.id).limit(1)
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        return Job(*row) if row is not None else None
+
+    def waits(self, pipe: str) -> bool:
+        """Whether a job of the pipe is not over."""
+        query = sa.select(jobs.c.id).where(jobs.c.pipe == pipe, jobs.c.state.in_(OPEN)).limit(1)
+        with self._database.read() as connection:
+            return connection.execute(query).one_or_none() is not None
+
+    def move(self, id: int, of: Collection[JobState], to: JobState, **values: object) -> Job:
+        """Into another state, with what is known then. Raises Conflict if it is in none of the states `of`."""
+        changed = {"state": to, "updated_at": datetime.now(timezone.utc), **values}
+        where = sa.and_(jobs.c.id == id, jobs.c.state.in_(of))
+        with self._database.write() as connection:
+            moved = connection.execute(sa.update(jobs).where(where).values(changed)).rowcount == 1
+        found = self.get(id)
+        if not moved:
+            raise Conflict(f"job {id} is {found.state}, not to be {to}")
+        return found
+
+    def trim(self, before: datetime) -> int:
+        """Remove those that were over before then. Returns how many."""
+        old = sa.and_(jobs.c.updated_at < before, jobs.c.state.not_in(OPEN))
+        with self._database.read() as connection:
+            if connection.execute(sa.select(jobs.c.id).where(old).limit(1)).one_or_none() is None:
+                return 0
+        with self._database.write() as connection:
+            return int(connection.execute(sa.delete(jobs).where(old)).rowcount)

@@ -1,0 +1,133 @@
+"""`kill -9` while copies run: the rows of every job are there once, whatever the server went through."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from chaos.crashing import Server, served
+from chaos.results import FULL, record
+
+FILES = {
+    "penstock.toml": '[spark]\nmaster = "local[2]"\ndriver_memory = "1g"\n',
+    "datasources/taken.datasource": "SCHEMA >\n    `run` UInt32,\n    `id` UInt64\nENGINE MergeTree\n",
+    "datasources/sums.datasource": "SCHEMA >\n    `run` UInt32,\n    `rows` AggregateFunction(count),\n"
+    "    `ids` AggregateFunction(sum, UInt64)\nENGINE AggregatingMergeTree\nENGINE_SORTING_KEY run\n",
+    "copies/take.pipe": "NODE n\nSQL >\n    %\n    SELECT {{ UInt32(run) }} AS run, number AS id "
+    "FROM numbers({{ UInt64(rows) }})\nTYPE copy\nTARGET_DATASOURCE taken\n",
+    "materializations/to_sums.pipe": "NODE n\nSQL SELECT run, countState() AS rows, sumState(id) AS ids FROM taken "
+    "GROUP BY run\nTYPE materialized\nDATASOURCE sums\n",
+}
+PARTS = 120_000
+"""Rows that are appended in three parts."""
+PASSED = ("copy.spooled:1", "inbox.written:1", "inbox.logged:1", "copy.appended:2", "landing.committed:1")
+POINTS = [(point, number) for point in ("state.before", "state.after") for number in range(1, 16)]
+DRAWN = POINTS if FULL else random.Random(7).sample(POINTS, 2)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    for made in served(tmp_path, FILES):
+        made.until(made.deploy(FILES, promote=True), "live")
+        yield made
+
+
+def run(server: Server, number: int, rows: int) -> None:
+    """Ask for a copy. A server that dies meanwhile may have taken it or not."""
+    try:
+        with server.client() as client:
+            client.post("/v0/pipes/take/copy", params={"run": str(number), "rows": str(rows)}).raise_for_status()
+    except httpx.TransportError:
+        pass
+
+
+def done(server: Server) -> list[Mapping[str, Any]]:
+    """All jobs, once every one of them is over."""
+    deadline = time.monotonic() + 180
+    while time.monotonic() < deadline:
+        with server.client() as client:
+            jobs = client.get("/v0/jobs").json()["jobs"]
+        if all(job["status"] == "done" for job in jobs):
+            return list(jobs)
+        assert not [job for job in jobs if job["status"] in ("failed", "cancelled")], jobs
+        time.sleep(0.2)
+    raise AssertionError(f"a job is not done: {jobs}")
+
+
+def check(server: Server, jobs: list[Mapping[str, Any]]) -> int:
+    """Rows of all jobs in the data source and in the view below, each once."""
+    wanted = {(int(job["parameters"]["run"]), int(job["parameters"]["rows"])) for job in jobs}
+    assert len(wanted) == len(jobs)
+    expected = sorted((run, rows, rows * (rows - 1) // 2) for run, rows in wanted)
+    below = "SELECT run, countMerge(rows) AS rows, sumMerge(ids) AS ids FROM sums GROUP BY run"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and summed(server, below) != expected:
+        time.sleep(0.2)
+    assert summed(server, below) == expected
+    assert summed(server, "SELECT run, uniqExact(id) AS rows, sum(id) AS ids FROM taken GROUP BY run") == expected
+    return sum(rows for _, rows in wanted)
+
+
+def summed(server: Server, query: str) -> list[tuple[int, ...]]:
+    return sorted(tuple(int(str(value)) for value in row.values()) for row in server.sql(query))
+
+
+@pytest.mark.timeout(900)
+def test_a_job_that_is_killed_at_each_stage_appends_its_rows_once(server: Server) -> None:
+    server.stop()
+    for number, fault in enumerate(PASSED):
+        server.start({"PENSTOCK_FAULT": fault})
+        if number == 0:
+            server.ready()
+            run(server, 1, PARTS)
+        server.died(120)
+    server.start()
+    server.ready()
+    rows = check(server, done(server))
+    assert rows == PARTS
+    record("copies", "each stage", {"kills": len(PASSED), "rows": rows, "lost": 0, "doubled": 0})
+
+
+@pytest.mark.timeout(4 * 3600)
+def test_a_server_that_dies_at_any_write_of_the_store_runs_each_job_once(server: Server) -> None:
+    kills = 0
+    for number, (point, at) in enumerate(DRAWN):
+        server.stop()
+        server.start({"PENSTOCK_FAULT": f"{point}:{at}"})
+        if alive(server):
+            run(server, number, 1_000 + number)
+            kills += ends(server)
+        else:
+            kills += 1
+        server.stop()
+        server.start()
+        server.ready()
+        rows = check(server, done(server))
+    record("copies", "any write", {"kills": kills, "rows": rows, "lost": 0, "doubled": 0})
+    assert kills
+
+
+def alive(server: Server) -> bool:
+    """Whether it becomes ready before it dies."""
+    try:
+        server.ready()
+    except AssertionError:
+        return False
+    return True
+
+
+def ends(server: Server) -> bool:
+    """Whether it dies within some seconds."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        assert server.process is not None
+        if server.process.poll() is not None:
+            return True
+        time.sleep(0.1)
+    return False

@@ -1,0 +1,248 @@
+"""Copies on a real pipeline: what they append is what an INSERT would store, in every version, once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from deploy.conftest import Running
+from penstock.errors import Conflict, InvalidProject, InvalidRequest, NotFound
+from penstock.state.jobs import Job
+
+TYPES = {
+    "i8": "Int8",
+    "u64": "UInt64",
+    "i64": "Int64",
+    "f32": "Float32",
+    "f64": "Float64",
+    "d": "Decimal(18, 4)",
+    "b": "Bool",
+    "s": "String",
+    "fs": "FixedString(3)",
+    "u": "UUID",
+    "day": "Date",
+    "far": "Date32",
+    "t": "DateTime('Europe/Madrid')",
+    "t6": "DateTime64(6, 'America/New_York')",
+    "e": "Enum8('a' = 1, 'it''s' = 2)",
+    "ls": "LowCardinality(Nullable(String))",
+    "n": "Nullable(Int32)",
+    "a": "Array(String)",
+    "an": "Array(Array(Nullable(Float64)))",
+    "m": "Map(String, UInt64)",
+    "mk": "Map(Date, Array(DateTime))",
+    "tu": "Tuple(Int8, Nullable(String))",
+    "tn": "Tuple(x DateTime64(3), y Tuple(z UInt64))",
+    "v4": "IPv4",
+    "v6": "IPv6",
+    "j": "JSON",
+    "sa": "SimpleAggregateFunction(sum, UInt64)",
+}
+UUID = "61f0c404-5cb3-11e7-907b-a6006ad3dba0"
+ONE: dict[str, object] = {
+    "i8": -128, "u64": 2**64 - 1, "i64": -(2**63), "f32": 0.1, "f64": "nan", "d": "-12345678901234.0001", "b": True,
+    "s": 'a "b" \\ / é \u2028 \u0000 \n', "fs": "é", "u": UUID, "day": "2149-06-06", "far": "1900-01-01",
+    "t": 1729994400 + 1800, "t6": -1, "e": "it's", "ls": None, "n": None, "a": ["", "it's", "\\"],
+    "an": [[], [None, "inf", -0.0]], "m": {"": 2**64 - 1, 'a"b': 0}, "mk": {"2024-01-01": [1729990800 + 1800]},
+    "tu": [1, None], "tn": {"x": 1, "y": {"z": 2**64 - 1}}, "v4": "1.2.3.4", "v6": "::1",
+    "j": {"a": [1.10, None, {"b": "/"}]}, "sa": 7,
+}  # fmt: skip
+TWO = {**ONE, "f64": 1e-320, "f32": "-inf", "t": 1729990800 + 1800, "t6": 1_700_000_000_123_456, "n": 0, "ls": "x"}
+"""An hour that there is twice in Madrid is in `t` of both."""
+
+
+def schema(paths: dict[str, str]) -> str:
+    columns = [
+        f"`{name}` {of} `json:{paths.get(name, '$.' + name)}`".replace("''", "\\'") for name, of in TYPES.items()
+    ]
+    return "SCHEMA >\n    " + ",\n    ".join(columns) + "\nENGINE MergeTree\n"
+
+
+NESTED = {"u64": "$.deep.er.u64", "s": "$.deep.s", "a": "$.deep.list[:]", "j": "$.other.j"}
+
+
+def copy(sql: str, target: str, rest: str = "") -> str:
+    indented = sql.replace("\n", "\n    ")
+    return f"NODE n\nSQL >\n    {indented}\nTYPE COPY\nTARGET_DATASOURCE {target}\n{rest}"
+
+
+def ended(running: Running, job: Job) -> Job:
+    deadline = time.monotonic() + 120
+    while (found := running.pipeline.job(job.id)).is_open:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return found
+
+
+def run(running: Running, name: str, **parameters: str) -> Job:
+    return ended(running, running.pipeline.copy(name, parameters))
+
+
+def test_every_type_and_edge_is_copied_exactly(running: Running) -> None:
+    files = {
+        "datasources/cp_all.datasource": schema({}),
+        "datasources/cp_twin.datasource": schema(NESTED),
+        "copies/cp_all_copy.pipe": copy("SELECT * FROM cp_all", "cp_twin"),
+    }
+    assert running.deploy(files).state == "live"
+    running.post("cp_all", [ONE, TWO])
+    assert running.ask("SELECT count() FROM cp_all_quarantine") == [(0,)]
+    job = run(running, "cp_all_copy")
+    assert (job.state, job.rows, job.error) == ("done", 2, None)
+    assert running.ask("SELECT count() FROM cp_twin_quarantine") == [(0,)]
+    names = ", ".join(TYPES)
+    wanted, found = (running.ask(f"SELECT {names} FROM {each} ORDER BY t6") for each in ("cp_all", "cp_twin"))
+    assert [str(row) for row in found] == [str(row) for row in wanted]
+    assert len(found) == 2
+
+
+SALES = "SCHEMA >\n    `shop` String,\n    `n` Int32\nENGINE MergeTree\n"
+TOTALS = "SCHEMA >\n    `shop` String,\n    `total` Int64,\n    `run` UInt8,\n    `note` String DEFAULT 'none'\n"
+LARGEST = "SCHEMA >\n    `shop` String,\n    `total` Int64\nENGINE MergeTree\n"
+SHOPS = {
+    "datasources/cp_sales.datasource": SALES,
+    "datasources/cp_totals.datasource": TOTALS + "ENGINE MergeTree\n",
+    "datasources/cp_large.datasource": LARGEST,
+    "copies/cp_sums.pipe": copy(
+        "%\nSELECT shop, sum(n) AS total, {{ UInt8(run, 1) }} AS run FROM cp_sales\n"
+        "WHERE n >= {{ Int32(least) }} GROUP BY shop",
+        "cp_totals",
+    ),
+    "pipes/cp_large_view.pipe": "NODE n\nSQL SELECT shop, total FROM cp_totals WHERE total > 3\n"
+    "TYPE materialized\nDATASOURCE cp_large\n",
+}
+
+
+def test_a_copy_feeds_every_version_and_what_is_below(running: Running) -> None:
+    assert running.deploy(SHOPS).state == "live"
+    running.post("cp_sales", [{"shop": "a", "n": 1}, {"shop": "a", "n": 2}, {"shop": "b", "n": 5}])
+    job = run(running, "cp_sums", least="0")
+    assert (job.state, job.rows, job.parameters) == ("done", 2, {"least": "0"})
+    assert sorted(running.ask("SELECT * FROM cp_totals")) == [("a", 3, 1, "none"), ("b", 5, 1, "none")]
+    assert running.ask("SELECT * FROM cp_large") == [("b", 5)]
+
+    forward = "ENGINE MergeTree\nFORWARD_QUERY >\n    SELECT * REPLACE (toFloat64(total) AS total)\n"
+    changed = {"datasources/cp_totals.datasource": TOTALS.replace("Int64", "Float64") + forward}
+    staged = running.deploy(changed, promote=False)
+    assert staged.state == "ready", staged.error
+    job = run(running, "cp_sums", least="2", run="2")
+    assert job.rows == 2
+    wanted = [("a", 2, 2), ("a", 3, 1), ("b", 5, 1), ("b", 5, 2)]
+    settled(running)
+    for deployment in ("live", "staging"):
+        found = sorted(running.ask("SELECT shop, total, run FROM cp_totals", deployment))
+        assert found == wanted, deployment
+        assert sorted(running.ask("SELECT * FROM cp_large", deployment)) == [("b", 5), ("b", 5)]
+    running.promote()
+    run(running, "cp_sums", least="5", run="3")
+    running.rollback()
+    settled(running)
+    assert sorted(running.ask("SELECT shop, total, run FROM cp_totals")) == [*wanted, ("b", 5, 3)]
+    running.pipeline.discard(None)
+
+
+def settled(running: Running) -> None:
+    """Every running version has every row."""
+    deadline = time.monotonic() + 60
+    while any(each["behind"] for each in running.pipeline.status()["deployments"]):  # type: ignore[attr-defined, index]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_calls_that_cannot_be_run_are_refused_and_a_job_that_fails_says_why(running: Running) -> None:
+    files = {
+        "datasources/cp_texts.datasource": "SCHEMA >\n    `s` String\nENGINE MergeTree\n",
+        "copies/cp_wrong.pipe": copy(
+            "%\nSELECT unhex(h) AS s FROM (SELECT {{ String(hex) }} AS h FROM numbers(3))", "cp_texts"
+        ),
+    }
+    assert running.deploy({**SHOPS, **files}).state == "live"
+    with pytest.raises(NotFound, match="no copy `cp_wrongs`"):
+        running.pipeline.copy("cp_wrongs", {})
+    with pytest.raises(InvalidRequest, match="hex"):
+        running.pipeline.copy("cp_wrong", {})
+    failed = run(running, "cp_wrong", hex="FF")
+    assert failed.state == "failed"
+    assert failed.error is not None
+    assert "UTF8" in str(failed.error["error"])
+    assert running.ask("SELECT count() FROM cp_texts") == [(0,)]
+    assert run(running, "cp_wrong", hex="41").rows == 3
+    assert running.ask("SELECT s FROM cp_texts") == [("A",)] * 3
+    with pytest.raises(Conflict, match="failed"):
+        running.pipeline.cancel(failed.id)
+    with pytest.raises(NotFound):
+        running.pipeline.job(10**6)
+
+
+def test_a_job_that_reads_is_cancelled_and_appends_nothing(running: Running) -> None:
+    files = {
+        "datasources/cp_counts.datasource": "SCHEMA >\n    `n` UInt64\nENGINE MergeTree\n",
+        "copies/cp_long.pipe": copy(
+            "%\nSELECT count() AS n FROM numbers({{ UInt64(rows) }}) WHERE sipHash64(number) % 7 = 1", "cp_counts"
+        ),
+    }
+    assert running.deploy({**SHOPS, **files}).state == "live"
+    job = running.pipeline.copy("cp_long", {"rows": "100000000000"})
+    waits = running.pipeline.copy("cp_long", {"rows": "7"})
+    while running.pipeline.job(job.id).state == "waiting":
+        time.sleep(0.05)
+    time.sleep(1)
+    assert running.pipeline.cancel(job.id).state == "cancelled"
+    began = time.monotonic()
+    assert ended(running, waits).state == "done"
+    assert time.monotonic() - began < 60
+    assert len(running.ask("SELECT n FROM cp_counts")) == 1
+    third = running.pipeline.copy("cp_long", {"rows": "100000000000"})
+    fourth = running.pipeline.copy("cp_long", {"rows": "8"})
+    assert running.pipeline.cancel(fourth.id).state == "cancelled"
+    while running.pipeline.job(third.id).state != "reading":
+        time.sleep(0.05)
+    running.pipeline.cancel(third.id)
+    assert run(running, "cp_long", rows="9").state == "done"
+    assert len(running.ask("SELECT n FROM cp_counts")) == 2
+
+
+@contextmanager
+def due(running: Running, pipe: str, schedule: str, at: datetime) -> Iterator[None]:
+    """The time of the schedule is `at`."""
+    plan = running.pipeline._copies._schedule
+    plan.look()
+    assert (pipe, schedule) in plan._due
+    plan._due[pipe, schedule] = at
+    plan.look()
+    yield
+
+
+def test_a_schedule_runs_a_copy_of_live_once_for_each_time(running: Running) -> None:
+    schedule = "0 0 1 1 *"
+    files = {
+        "datasources/cp_ticks.datasource": "SCHEMA >\n    `n` UInt8\nENGINE MergeTree\n",
+        "copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks", f"COPY_SCHEDULE {schedule}\n"),
+    }
+    assert running.deploy({**SHOPS, **files}).state == "live"
+    at = datetime.now(timezone.utc) - timedelta(seconds=1)
+    for _ in range(2):  # as a server that had died in between would
+        with due(running, "cp_tick", schedule, at):
+            newest = next(job for job in running.pipeline.jobs() if job.pipe == "cp_tick")
+            assert newest.due_at == at
+            assert ended(running, newest).state == "done"
+    assert running.ask("SELECT n FROM cp_ticks") == [(1,)]
+    plan = running.deploy({"copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks")}).plan
+    assert [(each["name"], each["strategy"]) for each in plan["resources"] if each["name"] == "cp_tick"] == [  # type: ignore[attr-defined, index]
+        ("cp_tick", "none")
+    ]
+    running.pipeline._copies._schedule.look()
+    assert ("cp_tick", schedule) not in running.pipeline._copies._schedule._due
+
+
+def test_what_cannot_be_written_is_found_before_it_is_deployed(running: Running) -> None:
+    pipe = copy("%\nSELECT {{ UInt8(n) }} AS nn", "cp_ticks", "COPY_SCHEDULE @on-demand\n")
+    with pytest.raises(InvalidProject) as refused:
+        running.deploy({**SHOPS, "copies/cp_tick.pipe": pipe})
+    assert [str(each) for each in refused.value.problems] == [
+        "copies/cp_tick.pipe:4:12: `cp_ticks` has no column `nn` (did you mean `n`?)"
+    ]
