@@ -1,6 +1,6 @@
 """Tell a process from a later one with the same id.
 
-In: a process. Out: a number that is its own until the machine starts again. Called by deploy/owner and
+In: a process. Out: a number that is its own until the machine starts again. Called by deploy/owner, copies and
 cli/down. Invariant: it does not change when the clock is set.
 """
 
@@ -31,6 +31,18 @@ def find(id: int, since: float) -> psutil.Process | None:
     """The process with this id that `started` so, if it still runs."""
     try:
         found = psutil.Process(id)
-        return found if started(found) == since and found.status() != psutil.STATUS_ZOMBIE else None
+        return found if started(found) == since and not _is_over(found) else None
     except psutil.NoSuchProcess:
         return None
+
+
+def is_gone(id: int) -> bool:
+    """Whether a child of this process has ended."""
+    try:
+        return _is_over(psutil.Process(id))
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _is_over(process: psutil.Process) -> bool:
+    return bool(process.status() == psutil.STATUS_ZOMBIE)

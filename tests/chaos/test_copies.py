@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from chaos.crashing import Server, served
@@ -92,6 +93,24 @@ def test_a_job_that_is_killed_at_each_stage_appends_its_rows_once(server: Server
     rows = check(server, done(server))
     assert rows == PARTS
     record("copies", "each stage", {"kills": len(PASSED), "rows": rows, "lost": 0, "doubled": 0})
+
+
+@pytest.mark.timeout(900)
+def test_a_job_goes_on_when_sparks_process_ends_under_it(server: Server) -> None:
+    run(server, 1, 600_000)
+    while not reads(server):
+        time.sleep(0.05)
+    assert server.process is not None
+    (java,) = [child for child in psutil.Process(server.process.pid).children() if "java" in child.name()]
+    java.kill()
+    java.wait(10)
+    server.ready()
+    record("copies", "spark ends", {"kills": 1, "rows": check(server, done(server)), "lost": 0, "doubled": 0})
+
+
+def reads(server: Server) -> bool:
+    with server.client() as client:
+        return bool(client.get("/v0/jobs/1").json()["status"] == "reading")
 
 
 @pytest.mark.timeout(4 * 3600)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -26,6 +28,7 @@ from penstock.faults import reached
 from penstock.flow.inbox import Inbox
 from penstock.flow.segments import sync_folder
 from penstock.lake.jobs import Stopped
+from penstock.processes import is_gone
 from penstock.state.jobs import Job, JobState
 from penstock.state.operations import Operation
 from penstock.template.frame import Listed, Parameter
@@ -146,6 +149,8 @@ class Copies:
         except Unavailable:
             raise
         except PenstockError as error:
+            if self._spark_ended():
+                raise Stopped from error
             self._fail(job, error)
             raise _Over(error.message) from error
         finally:
@@ -168,6 +173,10 @@ class Copies:
 
     def _stops(self) -> bool:
         return self._ending.is_set() or self._given_up.is_set()
+
+    def _spark_ended(self) -> bool:
+        """Whether the query failed because Spark's process is gone: the server begins anew, and the job with it."""
+        return not self._ending.wait(PAUSE) and is_gone(self._around.core.lake.jvm)
 
     def _fail(self, job: Job, error: PenstockError) -> None:
         self._around.core.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
@@ -198,11 +207,14 @@ class Copies:
                 raise Stopped
 
     def _shown(self, job: Job, batch: int) -> None:
-        if batch:
-            try:
-                wait(self._around.core, Receipt(_stream(job), batch, 0, 0), SHOWN_WITHIN)
-            except Timeout:
-                log.info("job %d: its rows are kept, and not queryable yet", job.id)
+        """Wait for the last batch, while the server runs. Raises Stopped."""
+        end = time.monotonic() + SHOWN_WITHIN
+        while batch and time.monotonic() < end:
+            with suppress(Timeout):
+                wait(self._around.core, Receipt(_stream(job), batch, 0, 0), PAUSE)
+                return
+            if self._ending.is_set():
+                raise Stopped
 
     def _log(self, job: Job, result: str, error: str | None) -> None:
         elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()
