@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
 
 import pytest
 
 from deploy.conftest import Running
-from penstock.errors import Conflict, InvalidProject, InvalidRequest, NotFound
+from penstock.deploy import copies
+from penstock.errors import Conflict, InvalidProject, InvalidRequest, NotFound, Overloaded
+from penstock.flow.inbox import Inbox
 from penstock.state.jobs import Job
 
 TYPES = {
@@ -78,6 +80,12 @@ def ended(running: Running, job: Job) -> Job:
     return found
 
 
+def live(running: Running, files: Mapping[str, str]) -> None:
+    """Make them live, if they are not."""
+    made = running.deploy(files)
+    assert made.id == 0 or made.state == "live", made.error
+
+
 def run(running: Running, name: str, **parameters: str) -> Job:
     return ended(running, running.pipeline.copy(name, parameters))
 
@@ -88,7 +96,7 @@ def test_every_type_and_edge_is_copied_exactly(running: Running) -> None:
         "datasources/cp_twin.datasource": schema(NESTED),
         "copies/cp_all_copy.pipe": copy("SELECT * FROM cp_all", "cp_twin"),
     }
-    assert running.deploy(files).state == "live"
+    live(running, files)
     running.post("cp_all", [ONE, TWO])
     assert running.ask("SELECT count() FROM cp_all_quarantine") == [(0,)]
     job = run(running, "cp_all_copy")
@@ -118,7 +126,7 @@ SHOPS = {
 
 
 def test_a_copy_feeds_every_version_and_what_is_below(running: Running) -> None:
-    assert running.deploy(SHOPS).state == "live"
+    live(running, SHOPS)
     running.post("cp_sales", [{"shop": "a", "n": 1}, {"shop": "a", "n": 2}, {"shop": "b", "n": 5}])
     job = run(running, "cp_sums", least="0")
     assert (job.state, job.rows, job.parameters) == ("done", 2, {"least": "0"})
@@ -160,7 +168,7 @@ def test_calls_that_cannot_be_run_are_refused_and_a_job_that_fails_says_why(runn
             "%\nSELECT unhex(h) AS s FROM (SELECT {{ String(hex) }} AS h FROM numbers(3))", "cp_texts"
         ),
     }
-    assert running.deploy({**SHOPS, **files}).state == "live"
+    live(running, {**SHOPS, **files})
     with pytest.raises(NotFound, match="no copy `cp_wrongs`"):
         running.pipeline.copy("cp_wrongs", {})
     with pytest.raises(InvalidRequest, match="hex"):
@@ -178,14 +186,16 @@ def test_calls_that_cannot_be_run_are_refused_and_a_job_that_fails_says_why(runn
         running.pipeline.job(10**6)
 
 
+COUNTS = {
+    "datasources/cp_counts.datasource": "SCHEMA >\n    `n` UInt64\nENGINE MergeTree\n",
+    "copies/cp_long.pipe": copy(
+        "%\nSELECT count() AS n FROM numbers({{ UInt64(rows) }}) WHERE sipHash64(number) % 7 = 1", "cp_counts"
+    ),
+}
+
+
 def test_a_job_that_reads_is_cancelled_and_appends_nothing(running: Running) -> None:
-    files = {
-        "datasources/cp_counts.datasource": "SCHEMA >\n    `n` UInt64\nENGINE MergeTree\n",
-        "copies/cp_long.pipe": copy(
-            "%\nSELECT count() AS n FROM numbers({{ UInt64(rows) }}) WHERE sipHash64(number) % 7 = 1", "cp_counts"
-        ),
-    }
-    assert running.deploy({**SHOPS, **files}).state == "live"
+    live(running, {**SHOPS, **COUNTS})
     job = running.pipeline.copy("cp_long", {"rows": "100000000000"})
     waits = running.pipeline.copy("cp_long", {"rows": "7"})
     while running.pipeline.job(job.id).state == "waiting":
@@ -206,37 +216,29 @@ def test_a_job_that_reads_is_cancelled_and_appends_nothing(running: Running) -> 
     assert len(running.ask("SELECT n FROM cp_counts")) == 2
 
 
-@contextmanager
-def due(running: Running, pipe: str, schedule: str, at: datetime) -> Iterator[None]:
-    """The time of the schedule is `at`."""
-    plan = running.pipeline._copies._schedule
-    plan.look()
-    assert (pipe, schedule) in plan._due
-    plan._due[pipe, schedule] = at
-    plan.look()
-    yield
+TICKS = {
+    "datasources/cp_ticks.datasource": "SCHEMA >\n    `n` UInt8\nENGINE MergeTree\n",
+    "copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks", "COPY_SCHEDULE 0 0 1 1 *\n"),
+}
 
 
 def test_a_schedule_runs_a_copy_of_live_once_for_each_time(running: Running) -> None:
-    schedule = "0 0 1 1 *"
-    files = {
-        "datasources/cp_ticks.datasource": "SCHEMA >\n    `n` UInt8\nENGINE MergeTree\n",
-        "copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks", f"COPY_SCHEDULE {schedule}\n"),
-    }
-    assert running.deploy({**SHOPS, **files}).state == "live"
+    live(running, {**SHOPS, **TICKS})
+    plan, key = running.pipeline._copies._schedule, ("cp_tick", "0 0 1 1 *")
     at = datetime.now(timezone.utc) - timedelta(seconds=1)
     for _ in range(2):  # as a server that had died in between would
-        with due(running, "cp_tick", schedule, at):
-            newest = next(job for job in running.pipeline.jobs() if job.pipe == "cp_tick")
-            assert newest.due_at == at
-            assert ended(running, newest).state == "done"
+        plan.look()
+        assert key in plan._due
+        plan._due[key] = at
+        plan.look()
+        newest = next(job for job in running.pipeline.jobs() if job.pipe == "cp_tick")
+        assert newest.due_at == at
+        assert ended(running, newest).state == "done"
     assert running.ask("SELECT n FROM cp_ticks") == [(1,)]
-    plan = running.deploy({"copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks")}).plan
-    assert [(each["name"], each["strategy"]) for each in plan["resources"] if each["name"] == "cp_tick"] == [  # type: ignore[attr-defined, index]
-        ("cp_tick", "none")
-    ]
-    running.pipeline._copies._schedule.look()
-    assert ("cp_tick", schedule) not in running.pipeline._copies._schedule._due
+    changed = running.deploy({"copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks")})
+    assert running.strategies(changed)["cp_tick"] == "none"
+    plan.look()
+    assert key not in plan._due
 
 
 def test_what_cannot_be_written_is_found_before_it_is_deployed(running: Running) -> None:
@@ -246,3 +248,32 @@ def test_what_cannot_be_written_is_found_before_it_is_deployed(running: Running)
     assert [str(each) for each in refused.value.problems] == [
         "copies/cp_tick.pipe:4:12: `cp_ticks` has no column `nn` (did you mean `n`?)"
     ]
+
+
+def test_a_job_waits_for_a_data_source_that_takes_no_more(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    live(running, {**SHOPS, **TICKS})
+    told: list[Job] = []
+    append = Inbox.append
+
+    def full(self: Inbox, stream: str, lines: Sequence[bytes], key: str | None) -> int:
+        if len(told) < 2:
+            told.append(next(job for job in running.pipeline.jobs() if job.is_open))
+            raise Overloaded("too much waits")
+        return append(self, stream, lines, key)
+
+    monkeypatch.setattr(Inbox, "append", full)
+    before = running.ask("SELECT count() FROM cp_ticks")[0][0]
+    job = run(running, "cp_tick")
+    assert (job.state, job.error) == ("done", None)
+    assert told[0].error is None
+    assert (told[1].error or {})["error"] == "too much waits"
+    assert running.ask("SELECT count() FROM cp_ticks") == [(int(str(before)) + 1,)]
+
+
+def test_a_copy_leaves_posted_rows_their_room(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    live(running, {**SHOPS, **COUNTS})
+    monkeypatch.setattr(copies.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    failed = run(running, "cp_long", rows="100000000000")
+    assert failed.state == "failed"
+    assert (failed.error or {})["code"] == "storage-full"
+    assert list(running.pipeline._copies._around.folder.iterdir()) == []

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from cronsim import CronSim
-
 from penstock.deploy.core import Core
 from penstock.deploy.ingest import Receipt, wait
 from penstock.deploy.reader import Reader, Spooled
-from penstock.deploy.regularly import Regularly
+from penstock.deploy.schedule import Schedule
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
 from penstock.faults import reached
 from penstock.flow.inbox import Inbox
@@ -57,7 +56,7 @@ class Copies:
 
     def __init__(self, around: Around):
         self._around = around
-        self._schedule = _Schedule(around, self._wake)
+        self._schedule = Schedule(around.core.jobs, around.reader.copies, self._wake)
         self._ending = threading.Event()
         self._woken = threading.Event()
         self._given_up = threading.Event()
@@ -167,12 +166,21 @@ class Copies:
             sync_folder(path.parent)
         except OSError as error:
             raise StorageFull(f"the rows that were read cannot be kept: {error.strerror}") from error
+        except Stopped:
+            if self._is_full():
+                raise StorageFull("the disk of the inbox has too little room for the rows that were read") from None
+            raise
         finally:
             fresh.unlink(missing_ok=True)
         return told
 
     def _stops(self) -> bool:
-        return self._ending.is_set() or self._given_up.is_set()
+        return self._ending.is_set() or self._given_up.is_set() or self._is_full()
+
+    def _is_full(self) -> bool:
+        """Whether more rows of a copy would take the room that posted ones need."""
+        least = self._around.core.settings.inbox.min_free_bytes
+        return shutil.disk_usage(self._around.folder).free < least
 
     def _spark_ended(self) -> bool:
         """Whether the query failed because Spark's process is gone: the server begins anew, and the job with it."""
@@ -194,7 +202,7 @@ class Copies:
             reached("copy.appended")
         self._shown(job, batch)
         self._log(job, "ok", None)
-        self._around.core.jobs.move(job.id, APPENDING, "done")
+        self._around.core.jobs.move(job.id, APPENDING, "done", error=None)
 
     def _keep(self, job: Job, key: str, lines: list[bytes]) -> int:
         """Append a part, once. What passes is waited for. Raises Stopped."""
@@ -203,6 +211,7 @@ class Copies:
                 return self._around.inbox.append(_stream(job), lines, key)
             except (Overloaded, StorageFull, Unavailable) as error:
                 log.warning("job %d waits: %s", job.id, error.message)
+                self._around.core.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
             if self._ending.wait(PAUSE):
                 raise Stopped
 
@@ -226,39 +235,6 @@ class Copies:
 
 class _Over(Exception):
     """There is nothing more to do for a job."""
-
-
-class _Schedule(Regularly):
-    """Looks once a second which copies are due. Times that passed while no server ran are not made up for; a copy
-    of which a job is not over yet is left out this time."""
-
-    def __init__(self, around: Around, wake: Callable[[], None]):
-        super().__init__("schedule", PAUSE)
-        self._around = around
-        self._wake = wake
-        self._due: dict[tuple[str, str], datetime] = {}
-
-    def look(self) -> None:
-        now = datetime.now(timezone.utc)
-        schedules = self._around.reader.schedules()
-        before, self._due = self._due, {}
-        for pipe, schedule in schedules.items():
-            due = before.get((pipe, schedule)) or next(CronSim(schedule, now))
-            if due <= now:
-                self._begin(pipe, due)
-                due = next(CronSim(schedule, now))
-            self._due[pipe, schedule] = due
-
-    def _begin(self, pipe: str, due: datetime) -> None:
-        jobs = self._around.core.jobs
-        if jobs.waits(pipe):
-            log.warning("the copy `%s` is due, and its job before is not over: it is left out", pipe)
-            return
-        try:
-            jobs.create("copy", pipe, self._around.reader.target(pipe, {}), {}, due)
-        except Conflict:
-            log.info("the copy `%s` was run for %s before", pipe, due)
-        self._wake()
 
 
 def _stream(job: Job) -> str:

@@ -100,16 +100,12 @@ class Reader:
         InvalidQuery where it cannot be run so."""
         return self._rows(self._of(self._core.readable("live")), name, parameters).target
 
-    def schedules(self) -> Mapping[str, str]:
-        """The copies of the live deployment that have a schedule."""
+    def copies(self) -> Mapping[str, Copied]:
+        """The copies of the live deployment."""
         live = self._core.live()
         pipes = self._of(live).project.pipes if live is not None else ()
         kinds = {pipe.name: pipe.copied.kind for pipe in pipes if pipe.copied is not None}
-        return {
-            name: kind.schedule
-            for name, kind in kinds.items()
-            if isinstance(kind, Copied) and kind.schedule is not None
-        }
+        return {name: kind for name, kind in kinds.items() if isinstance(kind, Copied)}
 
     def copy(
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]

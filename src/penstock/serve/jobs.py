@@ -13,7 +13,7 @@ from starlette.responses import Response
 from penstock.digits import whole_number
 from penstock.errors import NotFound
 from penstock.serve.host import Host, in_lane
-from penstock.serve.parameters import OURS, template_parameters
+from penstock.serve.parameters import OURS, deployment, template_parameters, texts, wrong
 from penstock.state.jobs import Job
 
 MOST_IDS = 2**31 - 1  # what Postgres takes for an id
@@ -23,6 +23,8 @@ async def copy(host: Host, request: Request) -> Response:
     """`POST /v0/pipes/NAME/copy?param=…`: run it."""
     pipeline, name = host.pipeline, request.path_params["name"]
     sent = await template_parameters(request)
+    if deployment(texts(sent)) != "live":
+        raise wrong("deployment", "a copy runs over the live version, and feeds every other one")
     given = {key: value for key, value in sent.items() if key not in OURS}
     made = await in_lane(host.lanes.control, lambda: pipeline.copy(name, given))
     return _answer({"job": as_json(made)}, 202)
