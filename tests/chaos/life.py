@@ -29,7 +29,7 @@ BETWEEN = ("faults", "database", "commit")
 """Modules that write for others: who asked them is the place."""
 OURS = (
     "flows", "settling", "deployment", "inbox", "fork", "apart", "sweep",
-    "drift", "window", "outgrow", "call", "limited", "maintenance",
+    "drift", "window", "outgrow", "call", "limited", "maintenance", "copies", "schedule",
 )  # fmt: skip
 SETTINGS = Settings(spark=SparkSettings(master="local[2]", driver_memory="1g"))
 

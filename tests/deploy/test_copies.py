@@ -224,7 +224,7 @@ TICKS = {
 
 def test_a_schedule_runs_a_copy_of_live_once_for_each_time(running: Running) -> None:
     live(running, {**SHOPS, **TICKS})
-    plan, key = running.pipeline._copies._schedule, ("cp_tick", "0 0 1 1 *")
+    plan, key = running.pipeline._schedule, ("cp_tick", "0 0 1 1 *")
     at = datetime.now(timezone.utc) - timedelta(seconds=1)
     for _ in range(2):  # as a server that had died in between would
         plan.look()

@@ -21,7 +21,7 @@ from pathlib import Path
 from penstock.deploy.core import Core
 from penstock.deploy.ingest import Receipt, wait
 from penstock.deploy.reader import Reader, Spooled
-from penstock.deploy.schedule import Schedule
+from penstock.deploy.regularly import Regularly
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
 from penstock.faults import reached
 from penstock.flow.inbox import Inbox
@@ -32,7 +32,7 @@ from penstock.state.jobs import Job, JobState
 from penstock.state.operations import Operation
 from penstock.template.frame import Listed, Parameter
 
-PAUSE = 1.0
+LOOK, PAUSE = 0.5, 1.0
 READING: tuple[JobState, ...] = ("reading",)
 APPENDING: tuple[JobState, ...] = ("appending",)
 ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
@@ -51,40 +51,32 @@ class Around:
     folder: Path
 
 
-class Copies:
-    """One job runs at a time, the oldest first."""
+class Copies(Regularly):
+    """One job runs at a time, the oldest first. `stop` leaves the one under way to the next start."""
 
     def __init__(self, around: Around):
+        super().__init__("copies", LOOK)
         self._around = around
-        self._schedule = Schedule(around.core.jobs, around.reader.copies, self._wake)
-        self._ending = threading.Event()
-        self._woken = threading.Event()
         self._given_up = threading.Event()
         self._reading = 0
-        self._thread = threading.Thread(target=self._run, name="copies", daemon=True)
 
     def start(self) -> None:
         """Go on with the jobs that were under way."""
         self._around.folder.mkdir(parents=True, exist_ok=True)
         self._clear()
-        self._thread.start()
-        self._schedule.start()
+        super().start()
 
-    def stop(self) -> None:
-        """The job under way is left to the next start."""
-        self._schedule.stop()
-        self._ending.set()
-        self._woken.set()
-        self._thread.join()
+    def look(self) -> None:
+        """Run the jobs that wait. What the store or the disk refuses for a while is tried again at the next look."""
+        while not self._stop.is_set() and (job := self._around.core.jobs.next()) is not None:
+            with suppress(Stopped):
+                self._work(job)
 
     def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
         """A job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
         target = self._around.reader.target(pipe, parameters)
-        made = self._around.core.jobs.create(
-            "copy", pipe, target, {name: _told(value) for name, value in parameters.items()}
-        )
-        self._wake()
-        return made
+        told = {name: _told(value) for name, value in parameters.items()}
+        return self._around.core.jobs.create("copy", pipe, target, told)
 
     def cancel(self, id: int) -> Job:
         """Raises NotFound; Conflict for a job that is over, or of which rows may be appended already."""
@@ -92,9 +84,6 @@ class Copies:
         if id == self._reading:
             self._given_up.set()
         return cancelled
-
-    def _wake(self) -> None:
-        self._woken.set()
 
     def _clear(self) -> None:
         """Remove the rows of jobs that are over."""
@@ -108,20 +97,6 @@ class Copies:
             return self._around.core.jobs.get(id).is_open
         except NotFound:
             return False
-
-    def _run(self) -> None:
-        while not self._ending.is_set():
-            self._woken.clear()
-            try:
-                job = self._around.core.jobs.next()
-                if job is not None:
-                    self._work(job)
-                    continue
-            except Stopped:
-                continue
-            except Exception:  # the store or the disk may be away for a while
-                log.exception("copies: a job is tried again")
-            self._woken.wait(PAUSE)
 
     def _work(self, job: Job) -> None:
         path = self._around.folder / f"{job.id}.ndjson"
@@ -175,7 +150,7 @@ class Copies:
         return told
 
     def _stops(self) -> bool:
-        return self._ending.is_set() or self._given_up.is_set() or self._is_full()
+        return self._stop.is_set() or self._given_up.is_set() or self._is_full()
 
     def _is_full(self) -> bool:
         """Whether more rows of a copy would take the room that posted ones need."""
@@ -184,7 +159,7 @@ class Copies:
 
     def _spark_ended(self) -> bool:
         """Whether the query failed because Spark's process is gone: the server begins anew, and the job with it."""
-        return not self._ending.wait(PAUSE) and is_gone(self._around.core.lake.jvm)
+        return not self._stop.wait(PAUSE) and is_gone(self._around.core.lake.jvm)
 
     def _fail(self, job: Job, error: PenstockError) -> None:
         self._around.core.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
@@ -212,7 +187,7 @@ class Copies:
             except (Overloaded, StorageFull, Unavailable) as error:
                 log.warning("job %d waits: %s", job.id, error.message)
                 self._around.core.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
-            if self._ending.wait(PAUSE):
+            if self._stop.wait(PAUSE):
                 raise Stopped
 
     def _shown(self, job: Job, batch: int) -> None:
@@ -222,7 +197,7 @@ class Copies:
             with suppress(Timeout):
                 wait(self._around.core, Receipt(_stream(job), batch, 0, 0), PAUSE)
                 return
-            if self._ending.is_set():
+            if self._stop.is_set():
                 raise Stopped
 
     def _log(self, job: Job, result: str, error: str | None) -> None:

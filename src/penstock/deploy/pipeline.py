@@ -24,6 +24,7 @@ from penstock.deploy.opened import inbox_of, limits_of, rate_of, state_url
 from penstock.deploy.options import DeployOptions
 from penstock.deploy.reader import NONE, Reader, anything
 from penstock.deploy.readers import Readers
+from penstock.deploy.schedule import Schedule
 from penstock.deploy.settling import Settler, share_of
 from penstock.deploy.window import Window
 from penstock.flow.arrivals import Arrivals
@@ -85,11 +86,11 @@ class Pipeline:
         self._deployer.resume()
         self._settler.start()
         self._window = Window(core, self._deployer.retire)
-        self._window.start()
         self._maintenance = Maintenance(core, self._batches, inbox_of(settings, home))
-        self._maintenance.start()
         self._copies = Copies(Around(core, self._reader, self._inbox, inbox_of(settings, home) / JOBS))
-        self._copies.start()
+        self._schedule = Schedule(core.jobs, self._reader.copies)
+        for part in (self._window, self._maintenance, self._copies, self._schedule):
+            part.start()
 
     def _made(self, settings: Settings, home: Path) -> Core:
         database, lake = self._database, open_lake(settings, home)
@@ -122,6 +123,7 @@ class Pipeline:
 
     def close(self) -> None:
         """Keep what was posted, end the steps under way, stop Spark."""
+        self._schedule.stop()
         self._copies.stop()
         self._inbox.close()
         self._maintenance.stop()

@@ -1,6 +1,6 @@
 """Run copies at the times of their schedules.
 
-In: the copies of the live deployment that have one. Out: jobs. Called by `copies`, in a thread of its own. Invariant:
+In: the copies of the live deployment that have one. Out: jobs. Called by `pipeline`, in a thread of its own. Invariant:
 for each time there is at most one job, whatever became of the server; times that passed while none ran are not made
 up for, and a copy of which a job is not over yet is left out that time.
 """
@@ -23,13 +23,12 @@ log = logging.getLogger("penstock.deploy")
 
 
 class Schedule(Regularly):
-    """Looks once a second. `copies` gives those with a schedule, by name; `made` is told of each new job."""
+    """Looks once a second. `copies` gives them by name."""
 
-    def __init__(self, jobs: Jobs, copies: Callable[[], Mapping[str, Copied]], made: Callable[[], None]):
+    def __init__(self, jobs: Jobs, copies: Callable[[], Mapping[str, Copied]]):
         super().__init__("schedule", PAUSE)
         self._jobs = jobs
         self._copies = copies
-        self._made = made
         self._due: dict[tuple[str, str], datetime] = {}
 
     def look(self) -> None:
@@ -53,4 +52,3 @@ class Schedule(Regularly):
             self._jobs.create("copy", pipe, datasource, {}, due)
         except Conflict:
             log.info("the copy `%s` was run for %s before", pipe, due)
-        self._made()
