@@ -278,3 +278,15 @@ def test_a_copy_leaves_posted_rows_their_room(running: Running, monkeypatch: pyt
     assert failed.error is not None
     assert failed.error["code"] == "storage-full", failed.error
     assert list(running.pipeline._copies._around.folder.iterdir()) == []
+
+
+def test_a_job_with_the_number_of_one_that_was_trimmed_appends_its_rows(running: Running) -> None:
+    live(running, {**SHOPS, **COUNTS})
+    jobs = running.pipeline._core.jobs
+    counts = []
+    for _ in range(2):
+        jobs.trim(datetime.now(timezone.utc) + timedelta(seconds=1))
+        job = run(running, "cp_long", rows="5")
+        counts.append((job.id, len(running.ask("SELECT n FROM cp_counts"))))
+    assert counts[0][0] == counts[1][0], "SQLite gives the number again"
+    assert counts[1][1] == counts[0][1] + 1

@@ -173,7 +173,7 @@ class Copies(Regularly):
             raise _Over(message)
         batch = 0
         for number, lines in enumerate(_parts(path)):
-            batch = self._keep(job, f"job {job.id} part {number}", lines)
+            batch = self._keep(job, f"{_key(job)} part {number}", lines)
             reached("copy.appended")
         self._shown(job, batch)
         self._log(job, "ok", None)
@@ -215,6 +215,11 @@ class _Over(Exception):
 def _stream(job: Job) -> str:
     assert job.stream is not None, "it is known once the rows are read"
     return job.stream
+
+
+def _key(job: Job) -> str:
+    """What no other job has had: numbers come again once old jobs are trimmed, and the inbox forgets no key."""
+    return f"job {job.id} of {job.created_at.isoformat()}"
 
 
 def _parts(path: Path) -> Iterator[list[bytes]]:
