@@ -26,6 +26,7 @@ from penstock.lake.session import Lake
 from penstock.model.deployment import Deployment
 from penstock.model.grants import Grants, grants_of
 from penstock.model.manifest import Manifest
+from penstock.model.pipe import Copied
 from penstock.model.settings import Settings
 from penstock.parse.load import load_files
 from penstock.state.attempts import Attempts
@@ -40,11 +41,12 @@ MOST_IDS = 2**31 - 1  # what Postgres takes for an id
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The running deployments, which of them is live, and what its TOKEN lines grant, as of one moment."""
+    """The running deployments, which of them is live, what its TOKEN lines grant and its copies, as of one moment."""
 
     deployments: tuple[Deployment, ...] = ()
     live: Deployment | None = None
     grants: Grants = field(default_factory=dict)
+    copies: Mapping[str, Copied] = field(default_factory=dict)
 
 
 class Board:
@@ -80,23 +82,25 @@ class Core:
         running = tuple(self.deployments.running())
         pointed = self.pointer.read().live
         live = next((each for each in running if each.id == pointed), None)
-        self.board.running = Running(running, live, self._grants(live))
+        self.board.running = Running(running, live, *self._said(live))
         paused = {each.id for each in running if each.paused}
         for id in self.apart.tables.keys() - {each.id for each in running if not each.paused}:
             self.apart.end(id)
         self.scheduler.assign([work for work in work_of(running) if not paused.issuperset(work.deployments)])
 
-    def _grants(self, live: Deployment | None) -> Grants:
-        """Files of a deployment never change, so they are read once. What cannot be read grants nothing."""
+    def _said(self, live: Deployment | None) -> tuple[Grants, Mapping[str, Copied]]:
+        """What live grants, and its copies. Files of a deployment never change, so they are read once. What cannot
+        be read says nothing."""
         if live is None:
-            return {}
+            return {}, {}
         before = self.board.running
         if before.live is not None and before.live.id == live.id:
-            return before.grants
+            return before.grants, before.copies
         try:
-            return grants_of(load_files(live.files).project)
+            project = load_files(live.files).project
         except PenstockError:
-            return {}
+            return {}, {}
+        return grants_of(project), {pipe.name: pipe.copies for pipe in project.pipes if pipe.copies is not None}
 
     @contextmanager
     def exclusive(self, tables: Collection[str]) -> Iterator[None]:

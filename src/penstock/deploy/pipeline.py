@@ -88,7 +88,7 @@ class Pipeline:
         self._window = Window(core, self._deployer.retire)
         self._maintenance = Maintenance(core, self._batches, inbox_of(settings, home))
         self._copies = Copies(Around(core, self._reader, self._inbox, inbox_of(settings, home) / JOBS))
-        self._schedule = Schedule(core.jobs, self._reader.copies)
+        self._schedule = Schedule(core.jobs, lambda: core.board.running.copies)
         for part in (self._window, self._maintenance, self._copies, self._schedule):
             part.start()
 

@@ -22,7 +22,7 @@ from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.pipe import Copied, Dialect, Pipe
+from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.parse.load import load_files
 from penstock.sql.placeholders import put_in
@@ -99,13 +99,6 @@ class Reader:
         """The data source that a copy of the live deployment writes to. Raises NotFound, InvalidRequest and
         InvalidQuery where it cannot be run so."""
         return self._rows(self._of(self._core.readable("live")), name, parameters).target
-
-    def copies(self) -> Mapping[str, Copied]:
-        """The copies of the live deployment."""
-        live = self._core.live()
-        pipes = self._of(live).project.pipes if live is not None else ()
-        kinds = {pipe.name: pipe.copied.kind for pipe in pipes if pipe.copied is not None}
-        return {name: kind for name, kind in kinds.items() if isinstance(kind, Copied)}
 
     def copy(
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]

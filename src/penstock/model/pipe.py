@@ -85,3 +85,8 @@ class Pipe:
     @property
     def copied(self) -> Node | None:
         return next((node for node in self.nodes if isinstance(node.kind, Copied)), None)
+
+    @property
+    def copies(self) -> Copied | None:
+        """What the copy node is for."""
+        return next((node.kind for node in self.nodes if isinstance(node.kind, Copied)), None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from penstock.model.datasource import DataSource
 from penstock.model.engine import Engine
-from penstock.model.pipe import Copied, Pipe
+from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.plan.changes import (
     Change,
@@ -152,11 +152,6 @@ def _forward(source: DataSource) -> str | None:
     return normal(source.forward_query.text) if source.forward_query else None
 
 
-def _schedule(pipe: Pipe) -> str | None:
-    node = pipe.copied
-    return node.kind.schedule if node is not None and isinstance(node.kind, Copied) else None
-
-
 def _pipe(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
     old = before.pipe(new.name)
     assert old is not None, "asked for pipes of both versions"
@@ -171,7 +166,7 @@ def _pipe(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
         "tags": (old.tags, new.tags),
         "tokens": (old.tokens, new.tokens),
         "node descriptions": tuple([node.description for node in pipe.nodes] for pipe in (old, new)),
-        "schedule": (_schedule(old), _schedule(new)),
+        "schedule": tuple(pipe.copies.schedule if pipe.copies is not None else None for pipe in (old, new)),
     }
     what = tuple(name for name, (before, after) in parts.items() if before != after)
     if what:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from penstock.errors import InvalidQuery, Problem
-from penstock.model.pipe import Copied, Pipe
+from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.sql.query import Query, Read
 from penstock.sql.transpile import compile_copy, compile_pipe
@@ -52,8 +52,8 @@ def _query(project: Project, pipe: Pipe, given: Given) -> Query:
 
 def _check_unasked(project: Project, pipe: Pipe) -> None:
     """A copy with a schedule runs without a call: its parameters need defaults. Raises InvalidQuery."""
-    node = pipe.copied
-    if node is None or not isinstance(node.kind, Copied) or node.kind.schedule is None:
+    node, copies = pipe.copied, pipe.copies
+    if node is None or copies is None or copies.schedule is None:
         return
     try:
         compile_copy(project, pipe, node, DEPLOY)

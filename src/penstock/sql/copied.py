@@ -7,7 +7,7 @@ is typed, by the target's own landing, to exactly the values that an INSERT of t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, Union
 
@@ -46,12 +46,12 @@ def rows_of(environment: Environment, node: Node, output: Output) -> Output:
         return output
     check_names(environment, output, target)
     values = _values(environment, output, target)
-    whole = _arranged(environment, target, {column.name: column for column in target.columns if column.name in values})
+    columns = [column for column in target.columns if column.name in values]
+    whole = _arranged(environment, target, columns)
     pieces: dict[str, str] = {}
-    for column in target.columns:
-        if column.name in values:
-            with environment.report.collecting():
-                pieces[column.name] = _piece(environment, column)
+    for column in columns:
+        with environment.report.collecting():
+            pieces[column.name] = _piece(environment, column)
     inner = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
     row = _written(whole, pieces) if pieces else "'{}'"
     return Output(
@@ -81,10 +81,10 @@ def _piece(environment: Environment, column: Column) -> str:
         raise refused_column(environment, column.name, "unsupported-copy", message, error.hint) from None
 
 
-def _arranged(environment: Environment, target: DataSource, columns: Mapping[str, Column]) -> _Object:
+def _arranged(environment: Environment, target: DataSource, columns: Sequence[Column]) -> _Object:
     """The columns under the keys of their paths."""
     whole = _Object()
-    for column in columns.values():
+    for column in columns:
         with environment.report.collecting():
             path = target.path_of(column)
             if path is None:

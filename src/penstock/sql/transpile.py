@@ -87,10 +87,7 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
     """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
     environment = replace(_environment(project, node.sql, pipe.dialect, DEPLOY).of_node(pipe, node), triggers=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
-    with environment.report.collecting():
-        environment = with_rendered(environment)
-    environment.report.finish(message)
-    output = _compiled(environment, message)
+    environment, output = _rendered(environment, message)
     view = Target("", output)
     with environment.report.collecting():
         view = view_of(environment, node, output)
@@ -104,10 +101,7 @@ def compile_copy(project: Project, pipe: Pipe, node: Node, given: Given = CHECK)
     call also InvalidRequest."""
     environment = _environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
-    with environment.report.collecting():
-        environment = with_rendered(environment)
-    environment.report.finish(message)
-    output = _compiled(environment, message)
+    environment, output = _rendered(environment, message)
     with environment.report.collecting():
         output = rows_of(environment, node, output)
     environment.report.finish(message)
@@ -131,6 +125,14 @@ def names_read(project: Project, text: Text, dialect: Dialect, given: Given = CA
 
 def _environment(project: Project, text: Text, dialect: Dialect, given: Given) -> Environment:
     return Environment(project, text, Uses(), Report(), compile_query, compile_text, dialect, given=given)
+
+
+def _rendered(environment: Environment, message: str) -> tuple[Environment, Output]:
+    """The environment of the SQL that the text makes, in which more is compiled, and what that compiles to."""
+    with environment.report.collecting():
+        environment = with_rendered(environment)
+    environment.report.finish(message)
+    return environment, _compiled(environment, message)
 
 
 def _compiled(environment: Environment, message: str) -> Output:
