@@ -1,12 +1,13 @@
 """Run the tests, cheapest first, and sum them up.
 
 In: `--fast` for those without a JVM only; other arguments go to pytest. Out: pytest's output and,
-as the last line, `N passed, N failed`. Called by `make test`. Invariant: a test process holds at
-most one Spark session, so each folder of JVM tests runs in a process of its own.
+as the last lines, what failed and `N passed, N failed`. Called by `make test`. Invariant: a test
+process holds at most one Spark session, so each folder of JVM tests runs in a process of its own.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,12 +26,19 @@ SHOWN = 12
 """So many of the slowest files are named at the end."""
 
 
+MESSAGE = 200
+"""So many characters of what a failed test says stand beside its name at the end."""
+STARTED = "PENSTOCK_TEST_STARTED"
+"""The file into which a test process writes the name of the test it runs (tests/conftest.py)."""
+
+
 @dataclass(frozen=True)
 class Count:
     """What a pytest process said. A process that dies before its report counts as one failure."""
 
     passed: int = 0
-    failed: int = 0
+    failed: tuple[str, ...] = ()
+    """Each test's name and the beginning of what it said."""
     skipped: int = 0
     seconds: Counter[str] = field(default_factory=Counter)
     """By test file."""
@@ -49,7 +57,9 @@ def main(arguments: list[str]) -> int:
     print(f"\n{time.monotonic() - started:.0f} seconds in all; most of them in")
     for name, seconds in total.seconds.most_common(SHOWN):
         print(f"  {seconds:6.0f} {name}")
-    print(f"{total.passed} passed, {total.failed} failed" + (f", {total.skipped} skipped" if total.skipped else ""))
+    for each in total.failed:
+        print(f"FAILED {each}")
+    print(f"{total.passed} passed, {len(total.failed)} failed" + (f", {total.skipped} skipped" if total.skipped else ""))
     return 1 if total.failed or not total.passed else 0
 
 
@@ -63,26 +73,33 @@ def processes(fast: bool) -> list[list[str]]:  # noqa: FBT001  (read once from t
 
 def pytest(paths: list[str], arguments: list[str]) -> Count:
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder, "report.xml")
+        report, started = Path(folder, "report.xml"), Path(folder, "started")
         print(f"\n== pytest {' '.join(paths)}", flush=True)
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *paths, *arguments]
-        code = subprocess.run(command, cwd=ROOT, check=False).returncode
-        return counted(report, code)
+        code = subprocess.run(command, cwd=ROOT, check=False, env={**os.environ, STARTED: str(started)}).returncode
+        if report.exists():
+            return counted(report, code)
+        last = started.read_text() if started.exists() else "no test"
+        return Count(failed=(f"{' '.join(paths)}: ended with exit code {code} while it ran {last}",))
 
 
 def counted(report: Path, code: int) -> Count:
-    if not report.exists():
-        return Count(failed=1)
     root = Xml.parse(report).getroot()
-    total = Count()
+    seconds: Counter[str] = Counter()
+    failed: list[str] = []
     for case in root.iter("testcase"):
-        total.seconds[case.get("classname", "")] += float(case.get("time", 0))
-    for suite in root.iter("testsuite"):
-        tests, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
-        bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-        total += Count(max(tests - bad - skipped, 0), bad, skipped)
+        seconds[case.get("classname", "")] += float(case.get("time", 0))
+        failed += [named(case, said) for said in case if said.tag in ("failure", "error")]
+    suites = list(root.iter("testsuite"))
+    tests, skipped = (sum(int(suite.get(name, 0)) for suite in suites) for name in ("tests", "skipped"))
     # A non-zero exit that no test accounts for (nothing collected, an internal error) is a failure.
-    return total + Count(failed=1) if code != 0 and not total.failed else total
+    unexplained = () if failed or not code else (f"pytest ended with exit code {code}, and no test failed",)
+    return Count(max(tests - len(failed) - skipped, 0), (*failed, *unexplained), skipped, seconds)
+
+
+def named(case: Xml.Element, said: Xml.Element) -> str:
+    message = " ".join(said.get("message", "").split())
+    return f"{case.get('classname', '')}::{case.get('name', '')}: {message[:MESSAGE]}"
 
 
 if __name__ == "__main__":

@@ -1,12 +1,21 @@
-"""Options that all tests share."""
+"""Options that all tests share, and the name of the test that runs, for who runs them (scripts/run_tests.py)."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the expected files of golden tests anew")
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """A process that dies says nothing more: what it ran then is in this file."""
+    if named := os.environ.get("PENSTOCK_TEST_STARTED"):
+        Path(named).write_text(nodeid)
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""A staging version that fails, that never ends, that eats all memory: rows of live arrive all the while.
+"""A staging version that fails, that never ends, that eats all memory, a query that nobody can cancel: rows of live
+arrive all the while.
 
 Each case posts a fixed number of bodies to live, one after the other, each waiting until it is queryable
 (`wait=true`), before and while the staging version misbehaves. What is asserted is that each one gets
@@ -11,9 +12,11 @@ import json
 import statistics
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from chaos.crashing import Server, served
@@ -68,6 +71,49 @@ def test_live_goes_on(server: Server, case: str) -> None:
     median = {"before": statistics.median(quiet), "during": statistics.median(loud)}
     figures = {f"median seconds {key}": round(value, 2) for key, value in median.items()}
     record("isolation", case, {**figures, "worst seconds during": round(max(loud), 2), "state": state})
+
+
+NOT_TO_BE_CANCELLED = """SELECT count() AS n
+    FROM numbers(100000) AS a CROSS JOIN numbers(100000) AS b CROSS JOIN numbers(100000) AS c
+    WHERE (a.number + b.number * c.number) % 7 = 1"""
+"""Spark does not look whether the query was cancelled before it is through with one row of `a`: many minutes."""
+
+
+@pytest.mark.timeout(600)
+def test_a_query_that_cannot_be_cancelled_gives_its_cores_back(tmp_path: Path) -> None:
+    """Two of them, as many as there are cores in CI: nothing else runs until the server has ended Spark."""
+    settings = V1["penstock.toml"] + "[server]\nmax_query_seconds = 3\n"
+    for server in served(tmp_path, V1 | {"penstock.toml": settings}):
+        server.until(server.deploy(V1, promote=True), "live")
+        before = java(server)
+        with ThreadPoolExecutor(2) as threads:
+            asked = [threads.submit(ask, server, NOT_TO_BE_CANCELLED) for _ in range(2)]
+            assert [each.result().status_code for each in asked] == [408, 408]
+        worst = max(post(server, number) for number in range(POSTS))
+        deadline = time.monotonic() + 120
+        while (after := java(server)) in (None, before):
+            assert time.monotonic() < deadline, "Spark is as it was"
+            time.sleep(0.2)
+        worst = max(worst, *(post(server, POSTS + number) for number in range(POSTS)))
+        found = server.sql("SELECT count() AS rows, uniqExact(id) AS ids FROM events")[0]
+        assert found == {"rows": 2 * POSTS * A_BODY, "ids": 2 * POSTS * A_BODY}
+        assert java(server) == after, "once was enough"
+        record("isolation", "a query that cannot be cancelled", {"worst seconds during": round(worst, 2)})
+
+
+def ask(server: Server, sql: str) -> httpx.Response:
+    with server.client() as client:
+        return client.get("/v0/sql", params={"q": sql})
+
+
+def java(server: Server) -> int | None:
+    """The process id of its Spark, while there is one."""
+    assert server.process is not None
+    try:
+        running = psutil.Process(server.process.pid).children()
+        return next((each.pid for each in running if "java" in each.name()), None)
+    except psutil.NoSuchProcess:
+        return None
 
 
 def until_it_begins(server: Server, id: int) -> None:

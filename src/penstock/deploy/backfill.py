@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 
 from penstock.deploy.apart import DEATHS
 from penstock.deploy.core import Core
+from penstock.errors import PenstockError
 from penstock.flow.scheduler import LONGEST_WAIT, Failure
 from penstock.flow.work import PRIORITY, Work
 from penstock.model.cursor import Tail
@@ -41,7 +43,10 @@ def filling(core: Core, deployment: Deployment) -> frozenset[str]:
 
 def outgrow(core: Core, work: Work) -> bool:
     """A step for a deployment that is not live took too long beside live's: let it take its time elsewhere,
-    if it can. Called by the thread that made the step, which must not wait for itself."""
+    if it can. It counts as one in which Spark's process ended, which may follow (lake/stuck): then it does not begin
+    beside live again. Called by the thread that made the step, which must not wait for itself."""
+    with suppress(PenstockError):  # a count that is lost only means one more try beside live
+        core.attempts.died([work.key])
     if not _may_go(core, work):
         return False
     begin = partial(core.apart.begin, work.deployments[0], [work.table], "idle")
@@ -50,8 +55,8 @@ def outgrow(core: Core, work: Work) -> bool:
 
 
 def spare_live(core: Core) -> None:
-    """After a start: what was under way, for versions that are not live, when Spark's process ended goes
-    on apart; what was so too often does not go on by itself."""
+    """After a start: what was under way, for versions that are not live, when Spark's process ended, and what took too
+    long beside live, goes on apart; what did so too often does not go on by itself."""
     for work in core.scheduler.work:
         deaths = core.attempts.deaths.get(work.key, 0)
         if not deaths or work.priority <= PRIORITY["previous"]:
@@ -59,7 +64,7 @@ def spare_live(core: Core) -> None:
         if deaths < DEATHS and _may_go(core, work):
             core.apart.begin(work.deployments[0], [work.table], "idle")
         else:
-            message = f"Spark's process ended {deaths} times in the middle of its steps (out of memory?)"
+            message = f"{deaths} steps took too long beside live, or Spark's process ended in them (out of memory?)"
             wait = LONGEST_WAIT * 60 if deaths >= DEATHS else LONGEST_WAIT
             core.scheduler.report(work.key, Failure(message, deaths, time.monotonic() + wait))
 

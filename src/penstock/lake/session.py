@@ -21,6 +21,7 @@ from penstock.lake.java import java_home
 from penstock.lake.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.lake.packages import package_conf
 from penstock.lake.pool import never_commit_again_blindly
+from penstock.lake.stuck import REAPER
 from penstock.model.settings import Settings
 
 SPARK_CONF = {
@@ -112,6 +113,8 @@ def _start(settings: Settings, home: Path) -> SparkSession:
     conf |= package_conf(settings.spark, settings.catalog.get("uri", ""))
     if settings.spark.master.startswith("local"):
         conf |= LOOPBACK
+    else:
+        conf |= REAPER
     conf |= {f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in for_spark(settings, home).items()}
     for key, value in (conf | dict(settings.spark.conf)).items():
         builder = builder.config(key, value)

@@ -1,4 +1,4 @@
-"""How often a flow was under way when Spark's process ended.
+"""How often a flow was under way when Spark's process ended, or took too long beside live.
 
 In: tables and flows. Out: counts. Called by deploy. Invariant: a flow that ends a step is forgotten, so
 what is counted are deaths in a row.
@@ -33,7 +33,7 @@ class Attempts:
         return dict(self._deaths)
 
     def died(self, flows: Iterable[Key]) -> None:
-        """Spark's process ended while these were under way."""
+        """Spark's process ended while these were under way, or may end for what they left behind."""
         with self._database.write() as connection:
             alone(connection, attempts.name)
             for table, flow in flows:

@@ -23,32 +23,44 @@ def run_tests() -> ModuleType:
     return module
 
 
-def report(folder: Path, attributes: str) -> Path:
+def report(folder: Path, cases: str, tests: int, skipped: int = 0) -> Path:
     path = folder / "report.xml"
-    path.write_text(f"<testsuites><testsuite {attributes}/></testsuites>")
+    path.write_text(f'<testsuites><testsuite tests="{tests}" skipped="{skipped}">{cases}</testsuite></testsuites>')
     return path
 
 
 def test_passed_failed_and_skipped(run_tests: ModuleType, tmp_path: Path) -> None:
-    path = report(tmp_path, 'tests="10" failures="2" errors="1" skipped="3"')
-    assert run_tests.counted(path, 1) == run_tests.Count(passed=4, failed=3, skipped=3)
+    cases = (
+        '<testcase classname="a" name="x"><failure message="assert 1&#10;  == 2">all of it</failure></testcase>'
+        '<testcase classname="b" name="y"><error message="no server"/></testcase>'
+        '<testcase classname="b" name="z"><skipped message="no"/></testcase>'
+    )
+    found = run_tests.counted(report(tmp_path, cases, tests=10, skipped=3), 1)
+    assert (found.passed, found.skipped) == (5, 3)
+    assert found.failed == ("a::x: assert 1 == 2", "b::y: no server")
 
 
 def test_the_seconds_of_each_file(run_tests: ModuleType, tmp_path: Path) -> None:
-    path = tmp_path / "report.xml"
     cases = "".join(f'<testcase classname="{name}" time="{took}"/>' for name, took in [("a", 2), ("b", 1), ("a", 3.5)])
-    path.write_text(f'<testsuites><testsuite tests="3">{cases}</testsuite></testsuites>')
+    path = report(tmp_path, cases, tests=3)
     found = run_tests.counted(path, 0) + run_tests.counted(path, 0)
     assert (found.passed, found.seconds.most_common()) == (6, [("a", 11.0), ("b", 2.0)])
 
 
-def test_a_process_that_died_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
-    assert run_tests.counted(tmp_path / "none.xml", -9) == run_tests.Count(failed=1)
+def test_a_process_that_died_is_a_failure_named_by_its_last_test(
+    run_tests: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = tmp_path / "test_dies.py"
+    test.write_text("import os\ndef test_lives():\n    pass\ndef test_dies():\n    os._exit(7)\n")
+    (tmp_path / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    (failed,) = run_tests.pytest(["test_dies.py"], []).failed
+    assert failed == "test_dies.py: ended with exit code 7 while it ran test_dies.py::test_dies"
 
 
 def test_an_exit_code_that_no_test_explains_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
-    path = report(tmp_path, 'tests="0" failures="0" errors="0" skipped="0"')
-    assert run_tests.counted(path, 5) == run_tests.Count(failed=1)
+    (failed,) = run_tests.counted(report(tmp_path, "", tests=0), 5).failed
+    assert failed == "pytest ended with exit code 5, and no test failed"
 
 
 def test_every_folder_of_tests_is_in_one_process(run_tests: ModuleType) -> None:
