@@ -59,7 +59,8 @@ def main(arguments: list[str]) -> int:
         print(f"  {seconds:6.0f} {name}")
     for each in total.failed:
         print(f"FAILED {each}")
-    print(f"{total.passed} passed, {len(total.failed)} failed" + (f", {total.skipped} skipped" if total.skipped else ""))
+    skipped = f", {total.skipped} skipped" if total.skipped else ""
+    print(f"{total.passed} passed, {len(total.failed)} failed{skipped}")
     return 1 if total.failed or not total.passed else 0
 
 

@@ -43,7 +43,7 @@ def filling(core: Core, deployment: Deployment) -> frozenset[str]:
 
 def outgrow(core: Core, work: Work) -> bool:
     """A step for a deployment that is not live took too long beside live's: let it take its time elsewhere,
-    if it can. It counts as one in which Spark's process ended, which may follow (lake/stuck): then it does not begin
+    if it can. It counts as one in which Spark's process ended, which may follow (lake/reaper): then it does not begin
     beside live again. Called by the thread that made the step, which must not wait for itself."""
     with suppress(PenstockError):  # a count that is lost only means one more try beside live
         core.attempts.died([work.key])

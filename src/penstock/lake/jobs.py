@@ -2,7 +2,7 @@
 
 In: a session and seconds, or a question. Out: the work's end, or one of two exceptions. Called by flow, lines
 and query.
-Invariant: what is cancelled frees its cores (stuck.py); jobs of other threads are not touched.
+Invariant: what is cancelled frees its cores (reaper.py); jobs of other threads are not touched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from penstock.lake import stuck
+from penstock.lake import reaper
 
 LOOK = 0.5
 _numbers = itertools.count(1)
@@ -82,5 +82,5 @@ def _cancelled(
         ended.set()
         watcher.join()
         if over.is_set():
-            stuck.watch(context, group)
+            reaper.watch(context, group)
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from penstock.lake.java import java_home
 from penstock.lake.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.lake.packages import package_conf
 from penstock.lake.pool import never_commit_again_blindly
-from penstock.lake.stuck import REAPER
+from penstock.lake.reaper import REAPER
 from penstock.model.settings import Settings
 
 SPARK_CONF = {

@@ -23,7 +23,7 @@ log = logging.getLogger("penstock.lake")
 
 def watch(context: SparkContext, group: str) -> None:
     """Look, in a thread of its own, whether the group's tasks end."""
-    if context.master.startswith("local"):
+    if (context.master or "").startswith("local"):
         threading.Thread(target=_look, args=(context, group), name=f"ends {group}", daemon=True).start()
 
 
