@@ -27,6 +27,9 @@ _UNSAFE = {
     "odbc", "executable", "input", "iceberg", "deltaLake", "hudi", "merge", "dictionary",
 }  # fmt: skip
 _LONGEST = 2**63 - 1
+_CONVERSIONS = {f"toInt{bits}": 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)} | {
+    f"toUInt{bits}": 2**bits - 1 for bits in (8, 16, 32, 64)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +92,7 @@ def _count(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
     """A count as Spark SQL: a literal as it is, else what the expression gives, which must not be negative."""
     output = environment.compile(environment.not_triggering(), exp.Select(expressions=[node]))
     value = output.columns[0][1]
-    number = None
-    if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-        number = whole_number(node.name)
+    number = _literal(node)
     if isinstance(value.type, t.Int) and (number is None or number <= _LONGEST // 4):
         if number is not None:
             return str(number)
@@ -100,6 +101,18 @@ def _count(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
         return f"if({sql} < 0, {wrong}, {sql})"
     message = f"`{call_name(call)}` needs a whole number from 0, this is {value.type}"
     raise refused(environment.text, node, "wrong-argument-type", message, "assumeNotNull(…) or toUInt64(…) of it")
+
+
+def _literal(node: exp.Expr) -> int | None:
+    """The number that a literal is, or a conversion of one, as a template writes its parameters. Else None."""
+    inner, most = node, _LONGEST
+    if (name := call_name(node)) in _CONVERSIONS and len(node.expressions) == 1:
+        (inner,), most = node.expressions, _CONVERSIONS[str(name)]
+    is_text = bool(inner.args.get("is_string"))
+    if not isinstance(inner, exp.Literal) or (is_text and inner is node):
+        return None
+    number = whole_number(inner.name)
+    return number if number is not None and number <= most else None
 
 
 def _unknown(environment: Environment, call: exp.Expr, name: str) -> Exception:
