@@ -35,8 +35,7 @@ from penstock.state.jobs import Jobs
 from penstock.state.journal import Journal
 from penstock.state.operations import Operations
 from penstock.state.pointer import Pointer
-
-MOST_IDS = 2**31 - 1  # what Postgres takes for an id
+from penstock.state.schema import MOST_IDS
 
 
 @dataclass(frozen=True, slots=True)

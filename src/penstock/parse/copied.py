@@ -15,7 +15,7 @@ from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied
 from penstock.parse.datafile import Entry
-from penstock.parse.directives import parse_name
+from penstock.parse.directives import parse_target
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
 ON_DEMAND = "@on-demand"
@@ -27,14 +27,8 @@ def parse_copied(written: Entry, directives: Mapping[str, Entry], problems: list
     """The kind of a node whose TYPE, `written`, is copy."""
     schedule = _parse_schedule(directives.get("COPY_SCHEDULE"), problems)
     _check_mode(directives.get("COPY_MODE"), problems)
-    target = directives.get("TARGET_DATASOURCE")
-    if target is None or not target.value.text:
-        place = target.location if target else written.location
-        hint = "write `TARGET_DATASOURCE name`, the data source that its rows go to"
-        problems.append(Problem("missing-directive", "a copy node needs a TARGET_DATASOURCE", place, hint))
-        return None
-    name = parse_name(target.value, "a data source", problems)
-    return Copied(name, target.value.location, schedule) if name else None
+    target = parse_target("copy", "TARGET_DATASOURCE", written, directives, problems)
+    return Copied(*target, schedule) if target else None
 
 
 def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:

@@ -7,7 +7,7 @@ directive that stands twice is a problem, and its first value counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text, Token
@@ -76,6 +76,20 @@ def invalid_name(name: str, what: str, location: Location) -> Problem:
     """The problem of a name that is none."""
     hint = "a letter or _, then letters, digits and _"
     return Problem("invalid-name", f"`{name[:60]}` cannot be the name of {what}", location, hint)
+
+
+def parse_target(
+    kind: str, keyword: str, written: Entry, directives: Mapping[str, Entry], problems: list[Problem]
+) -> tuple[str, Location] | None:
+    """The data source that the rows of a node go to, and where it stands. `written` is the node's TYPE, `kind`."""
+    target = directives.get(keyword)
+    if target is None or not target.value.text:
+        place = target.location if target else written.location
+        hint = f"write `{keyword} name`, the data source that its rows go to"
+        problems.append(Problem("missing-directive", f"a {kind} node needs a {keyword}", place, hint))
+        return None
+    name = parse_name(target.value, "a data source", problems)
+    return (name, target.value.location) if name else None
 
 
 def template_problems(text: Text) -> list[Problem]:

@@ -12,7 +12,7 @@ from penstock.errors import Problem, did_you_mean
 from penstock.model.pipe import Endpoint, Kind, Materialized, Node, Standard
 from penstock.parse.copied import COPY_KEYWORDS, parse_copied
 from penstock.parse.datafile import Entry
-from penstock.parse.directives import parse_name, parse_text, single, template_problems
+from penstock.parse.directives import parse_name, parse_target, parse_text, single, template_problems
 
 NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", *COPY_KEYWORDS)
 LATER_KEYWORDS = (
@@ -72,20 +72,11 @@ def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> Kin
         return Standard()
     problems.extend(_misplaced(name, directives.values()))
     if written is not None and name == "materialized":
-        return _parse_materialized(written, directives.get("DATASOURCE"), problems) or Standard()
+        target = parse_target(name, "DATASOURCE", written, directives, problems)
+        return Materialized(*target) if target else Standard()
     if written is not None and name == "copy":
         return parse_copied(written, directives, problems) or Standard()
     return Endpoint() if name == "endpoint" else Standard()
-
-
-def _parse_materialized(written: Entry, target: Entry | None, problems: list[Problem]) -> Materialized | None:
-    if target is None or not target.value.text:
-        place = target.location if target else written.location
-        hint = "write `DATASOURCE name`, the data source that its rows go to"
-        problems.append(Problem("missing-directive", "a materialized node needs a DATASOURCE", place, hint))
-        return None
-    datasource = parse_name(target.value, "a data source", problems)
-    return Materialized(datasource, target.value.location) if datasource else None
 
 
 def _unknown(name: str, written: Entry) -> Problem:

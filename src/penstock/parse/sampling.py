@@ -1,12 +1,14 @@
 """ENGINE_SAMPLING_KEY: what SAMPLE takes the rows by.
 
-In: the parts of the keys of a data source and its columns. Out: problems. Called by parse.engine. Invariant: as in
-ClickHouse it is one expression of the primary key, or of the sorting key where there is none, of an unsigned type.
+In: the parts of the keys of a data source and its columns. Out: problems. Called by parse.engine and sql.sample.
+Invariant: as in ClickHouse it is one expression of the primary key, or of the sorting key where there is none, of an
+unsigned type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from penstock.errors import Problem
 from penstock.model import types as t
@@ -34,7 +36,7 @@ def check_sampling(
         yield Problem("invalid-key", message, text.location, hint)
 
 
-def is_unsigned(of: t.Type) -> bool:
+def is_unsigned(of: t.Type) -> TypeGuard[t.Int]:
     """Whether SAMPLE can cut the range of the type."""
     return isinstance(of, t.Int) and not of.signed and of.bits <= 64
 

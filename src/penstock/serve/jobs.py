@@ -15,8 +15,7 @@ from penstock.errors import NotFound
 from penstock.serve.host import Host, in_lane
 from penstock.serve.parameters import OURS, deployment, template_parameters, texts, wrong
 from penstock.state.jobs import Job
-
-MOST_IDS = 2**31 - 1  # what Postgres takes for an id
+from penstock.state.schema import MOST_IDS
 
 
 async def copy(host: Host, request: Request) -> Response:

@@ -12,6 +12,7 @@ from penstock.model import types as t
 from penstock.sql.block import Block, Key, body, output_of, split_key, stored
 from penstock.sql.environment import Output
 from penstock.sql.fill_sql import Role, Slot, all_real, filled, with_placeholder
+from penstock.sql.typed import NEVER
 from penstock.sql.value_types import quoted, value_zero
 
 _DATE32 = "DATE'1970-01-01'"
@@ -64,7 +65,7 @@ def _levels(block: Block) -> str:
         return f"SELECT {shown} FROM ({rows}){sorting}{block.limit}"
     skip, count = block.ties
     places = f"row_number() OVER (ORDER BY {order}) AS `__at`, rank() OVER (ORDER BY {order}) AS `__rank`"
-    kept = f"`__at` > {skip} AND `__rank` <= {skip + count}" if count else "false"
+    kept = f"`__at` > {skip} AND `__rank` <= {skip + count}" if count else NEVER
     return f"SELECT {shown} FROM (SELECT *, {places} FROM ({rows})) WHERE {kept}{sorting}"
 
 

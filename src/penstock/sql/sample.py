@@ -12,14 +12,14 @@ from fractions import Fraction
 from sqlglot import exp
 
 from penstock.errors import InvalidQuery
-from penstock.model import types as t
 from penstock.model.datasource import DataSource, Text
+from penstock.parse.sampling import is_unsigned
 from penstock.sql.environment import Environment
 from penstock.sql.problems import Refused, refused
 from penstock.sql.query import Expression
 from penstock.sql.single import compile_expression
 from penstock.sql.tokens import SAMPLE_PARTS
-from penstock.sql.typed import integer
+from penstock.sql.typed import NEVER, integer
 
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?")
 _HINT = "SAMPLE 1/10, or a filter such as id % 10 = 0"
@@ -42,7 +42,7 @@ def sampled(environment: Environment, node: exp.Table, source: DataSource, place
     tests = [f"{key.sql} >= {integer(lower).sql}"] if 0 < lower < 2**bits else []
     tests += [f"{key.sql} < {integer(upper).sql}"] if upper < 2**bits else []
     if lower >= 2**bits:
-        tests = ["false"]
+        tests = [NEVER]
     where = f" WHERE {' AND '.join(tests)}" if tests else ""
     return f"(SELECT * FROM {placeholder}{where})"
 
@@ -64,7 +64,7 @@ def _key(environment: Environment, node: exp.Expr, source: DataSource) -> tuple[
     except InvalidQuery as error:
         message = f"SAMPLE is not possible on `{name}`: its sampling key does not compile"
         raise _refused(environment, node, message, error.problems[0].message) from error
-    if not isinstance(key.type, t.Int) or key.type.signed or key.type.bits > 64:
+    if not is_unsigned(key.type):
         message = f"SAMPLE is not possible on `{name}`: its sampling key is {key.type}, not an unsigned integer"
         raise _refused(environment, node, message, "ENGINE_SAMPLING_KEY cityHash64(…)")
     return key, key.type.bits

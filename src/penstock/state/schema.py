@@ -1,7 +1,8 @@
 """The tables of the state store, as SQLAlchemy Core knows them.
 
-In: nothing. Out: `METADATA` and one `Table` a name. Called by every module of state and by the
-migrations' test. Invariant: what is here is what `migrations/` builds; a test compares the two.
+In: nothing. Out: `METADATA`, one `Table` a name, and what fits. Called by every module of state, by who takes numbers
+of rows from outside, and by the migrations' test. Invariant: what is here is what `migrations/` builds; a test
+compares the two.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from datetime import datetime, timezone
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
+
+MOST_IDS = 2**31 - 1
+"""The largest number of a row: what Postgres takes for an INTEGER."""
 
 
 class Moment(TypeDecorator[datetime]):
