@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-fast check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql clean
+.PHONY: help demo test test-slow test-fast check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,9 +12,13 @@ demo: ## Set up, then change a live pipeline under 336,776 real flights (about 4
 	@scripts/bootstrap demo
 	@$(VENV)/python -m penstock.demo $(DEMO)
 
-test: ## Set up, then run all tests: first those without a JVM, then Spark, then whole commands
+test: ## Set up, then run the tests: first those without a JVM, then Spark, then whole commands
 	@scripts/bootstrap test
 	@$(VENV)/python scripts/run_tests.py $(TESTS)
+
+test-slow: ## The tests that `make test` leaves out: more of the same, at length (CI runs both)
+	@scripts/bootstrap test
+	@$(VENV)/python scripts/run_tests.py --slow $(TESTS)
 
 test-fast: ## The tests that need no JVM
 	@scripts/bootstrap test

@@ -1,8 +1,9 @@
 """Run the tests, cheapest first, and sum them up.
 
-In: `--fast` for those without a JVM only; other arguments go to pytest. Out: pytest's output and,
-as the last lines, what failed and `N passed, N failed`. Called by `make test`. Invariant: a test
-process holds at most one Spark session, so each folder of JVM tests runs in a process of its own.
+In: `--fast` for those without a JVM only, `--slow` for those marked slow and no others; other arguments
+go to pytest. Out: pytest's output and, as the last lines, what failed and `N passed, N failed`. Called by
+`make test`, `make test-slow`. Invariant: a test process holds at most one Spark session, so each folder of
+JVM tests runs in a process of its own; each test runs in one of the two.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ PURE = ("unit", "golden", "properties", "docs")
 """Folders of tests/ whose tests need no JVM."""
 LAST = ("chaos", "e2e")
 """Folders that run whole servers: after all others."""
+NONE_CHOSEN = 5
+"""pytest's exit code where all tests of a folder are of the other kind."""
 SHOWN = 12
 """So many of the slowest files are named at the end."""
 
@@ -49,7 +52,8 @@ class Count:
 
 
 def main(arguments: list[str]) -> int:
-    passed_on = [each for each in arguments if each != "--fast"]
+    passed_on = ["-m", "slow" if "--slow" in arguments else "not slow"]
+    passed_on += [each for each in arguments if each not in ("--fast", "--slow")]
     started = time.monotonic()
     total = Count()
     for folders in processes("--fast" in arguments):
@@ -93,9 +97,10 @@ def counted(report: Path, code: int) -> Count:
         failed += [named(case, said) for said in case if said.tag in ("failure", "error")]
     suites = list(root.iter("testsuite"))
     tests, skipped = (sum(int(suite.get(name, 0)) for suite in suites) for name in ("tests", "skipped"))
-    # A non-zero exit that no test accounts for (nothing collected, an internal error) is a failure.
-    unexplained = () if failed or not code else (f"pytest ended with exit code {code}, and no test failed",)
-    return Count(max(tests - len(failed) - skipped, 0), (*failed, *unexplained), skipped, seconds)
+    passed = max(tests - len(failed) - skipped, 0)
+    if not failed and code not in (0, NONE_CHOSEN):  # an internal error, an interruption
+        failed = [f"pytest ended with exit code {code}, and no test failed"]
+    return Count(passed, tuple(failed), skipped, seconds)
 
 
 def named(case: Xml.Element, said: Xml.Element) -> str:

@@ -16,6 +16,8 @@ from penstock.deploy.pipeline import Pipeline
 from penstock.model.deployment import Deployment
 from penstock.model.settings import BackfillSettings, FlowSettings, Settings, SparkSettings
 
+pytestmark = pytest.mark.slow
+
 ROWS, BODIES = 2_000, 12
 
 LANDING = """SCHEMA >

@@ -25,7 +25,7 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "full: only in `make chaos`")
-    config.addinivalue_line("markers", "bounded: only in `make test`; `make chaos` does more of the same")
+    config.addinivalue_line("markers", "bounded: only in CI; `make chaos` does more of the same")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

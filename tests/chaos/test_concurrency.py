@@ -79,6 +79,7 @@ def test_two_deployments_at_once(laboratory: Laboratory) -> None:
         check(walk)
 
 
+@pytest.mark.slow
 def test_promote_and_rollback_while_rows_arrive(laboratory: Laboratory) -> None:
     with laboratory.alive("copied") as walk:
         walk.deploy()
@@ -113,6 +114,7 @@ def test_live_is_read_while_its_tables_change_in_place(laboratory: Laboratory) -
         check(walk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pytest.param("copied", marks=pytest.mark.full), "bridged"])
 def test_compaction_during_a_whole_walk(laboratory: Laboratory, kind: Kind) -> None:
     """Somebody runs Iceberg's own procedure on live's tables, from outside, all the while."""
@@ -137,6 +139,7 @@ TIDY = replace(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bridged", pytest.param("copied", marks=pytest.mark.full)])
 def test_own_maintenance_during_a_whole_walk(
     laboratory: Laboratory, kind: Kind, monkeypatch: pytest.MonkeyPatch

@@ -79,6 +79,7 @@ def summed(server: Server, query: str) -> list[tuple[int, ...]]:
     return sorted(tuple(int(str(value)) for value in row.values()) for row in server.sql(query))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_job_that_is_killed_at_each_stage_appends_its_rows_once(server: Server) -> None:
     server.stop()
@@ -114,6 +115,7 @@ def reads(server: Server) -> bool:
         return bool(client.get("/v0/jobs/1").json()["status"] == "reading")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(4 * 3600)
 def test_a_server_that_dies_at_any_write_of_the_store_runs_each_job_once(server: Server) -> None:
     kills = 0

@@ -55,6 +55,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     yield from served(tmp_path, V1)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("case", BAD_VIEWS)
 def test_live_goes_on(server: Server, case: str) -> None:
@@ -79,6 +80,7 @@ NOT_TO_BE_CANCELLED = """SELECT count() AS n
 """Spark does not look whether the query was cancelled before it is through with one row of `a`: many minutes."""
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_query_that_cannot_be_cancelled_gives_its_cores_back(tmp_path: Path) -> None:
     """Two of them, as many as there are cores in CI: nothing else runs until the server has ended Spark."""

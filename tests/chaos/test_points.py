@@ -1,6 +1,6 @@
 """A crash before and after every write of the store and every change of a table, and three ways on.
 
-`make chaos` takes every time each point is reached in each kind of change (hours); `make test` takes a few
+`make chaos` takes every time each point is reached in each kind of change (hours); CI takes a few
 of them, drawn with a seed.
 """
 

@@ -1,6 +1,6 @@
 """`kill -9` at random moments of an operator's loop, under a producer at full speed and two readers.
 
-`make chaos` does 50 runs, `make test` a shorter one. The moments are drawn with the run's number as seed.
+`make chaos` does 50 runs, `make test-slow` a shorter one. The moments are drawn with the run's number as seed.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def server(tmp_path: Path, seed: int) -> Iterator[Server]:
     yield from served(tmp_path, files | {"penstock.toml": files["penstock.toml"] + patient + apart})
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", RUNS)
 def test_kills_at_random(server: Server, seed: int) -> None:

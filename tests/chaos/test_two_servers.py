@@ -93,6 +93,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
         server.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_owner_is_stopped_and_continued(pair: Pair, request: pytest.FixtureRequest) -> None:
     first, second = pair.first, pair.second

@@ -102,6 +102,7 @@ def posting(running: Running, cases: list[Case]) -> Iterator[Posting]:
         posts.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("group", sorted(GROUPS))
 def test_side_by_side(running: Running, clickhouse: ClickHouse, group: str) -> None:

@@ -137,6 +137,7 @@ def test_changes_of_a_table(world: World, name: str, statement: str, kind: str, 
     assert world.stopped(name) == stops
 
 
+@pytest.mark.slow
 def test_a_rollback_is_named_until_it_is_undone(world: World) -> None:
     world.running.post("drift_back", [{"id": 9, "code": "late"}])
     first, last = world.snapshots("drift_back")[0], world.snapshots("drift_back")[-1]

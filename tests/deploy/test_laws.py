@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,7 @@ def shown_files(before: Draft, after: Draft) -> str:
     return "\n".join(parts)
 
 
+@pytest.mark.slow
 @LAWS
 @given(steps())
 def test_a_version_has_what_it_would_have_from_scratch(

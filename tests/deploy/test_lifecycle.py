@@ -245,6 +245,7 @@ def test_users_mistakes_are_told(running: Running) -> None:
     assert "code" in str(wrong.value.problems[0])
 
 
+@pytest.mark.slow
 def test_a_ttl_hides_rows_of_its_version_and_shortening_needs_leave(running: Running) -> None:
     name = "ttl"
     text = LANDING.format(more="").replace("`json:$.code`", "`json:$.code`,\n    `at` DateTime `json:$.at`")
@@ -271,6 +272,7 @@ def test_a_ttl_hides_rows_of_its_version_and_shortening_needs_leave(running: Run
     running.pipeline.discard("staging")
 
 
+@pytest.mark.slow
 def test_a_null_engine_keeps_no_rows_and_its_views_keep_theirs(running: Running) -> None:
     name = "null"
     text = LANDING.format(more="").replace("ENGINE MergeTree\nENGINE_SORTING_KEY id", "ENGINE Null")
@@ -299,6 +301,7 @@ def test_a_null_engine_keeps_no_rows_and_its_views_keep_theirs(running: Running)
     running.pipeline.discard("staging")
 
 
+@pytest.mark.slow
 def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     name = "checked"
     running.deploy(project(name))
@@ -326,6 +329,7 @@ def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     assert answer(running, name) == [("0", 3), ("7", 1)]
 
 
+@pytest.mark.slow
 def test_replacing_acts_when_rows_are_read(running: Running) -> None:
     name = "replaced"
     running.deploy(project(name))
@@ -354,6 +358,7 @@ def test_replacing_acts_when_rows_are_read(running: Running) -> None:
     running.pipeline.discard("staging")
 
 
+@pytest.mark.slow
 def test_a_forward_query_computes_a_column_of_the_same_type(running: Running) -> None:
     name = "louder"
     running.deploy(project(name))

@@ -14,6 +14,8 @@ import pytest
 
 from deploy.conftest import Running
 
+pytestmark = pytest.mark.slow
+
 EVENTS = """SCHEMA >
     `id` UInt32 `json:$.id`,
     `user` String `json:$.user`,

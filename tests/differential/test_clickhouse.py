@@ -5,6 +5,7 @@ A query that ClickHouse refuses must be refused here or fail on Spark.
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,20 @@ HERE = Path(__file__).parent
 GOLDEN = [path for path in (HERE.parent / "golden" / "sql").rglob("*.sql") if not path.name.endswith(".spark.sql")]
 FILES = [*sorted((HERE / "queries").glob("*.sql")), *sorted(GOLDEN)]
 QUERIES = [(file.stem, query) for file in FILES for query in statements(file.read_text(encoding="utf-8"))]
+SHARE = 6
+"""So many queries there are for each one that `make test` runs."""
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize(("family", "sql"), QUERIES, ids=[f"{family}-{sql[:60]}" for family, sql in QUERIES])
+def slow(sql: str) -> list[pytest.MarkDecorator]:
+    """By the text alone: another query in the same file does not change which ones are quick."""
+    return [pytest.mark.slow] if zlib.crc32(sql.encode()) % SHARE else []
+
+
+@pytest.mark.parametrize(
+    ("family", "sql"), [pytest.param(*each, id=f"{each[0]}-{each[1][:60]}", marks=slow(each[1])) for each in QUERIES]
+)
 def test_same_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) -> None:
     try:
         names, types, theirs = clickhouse.rows(sql)

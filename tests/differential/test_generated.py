@@ -23,13 +23,14 @@ FOUND = Path(__file__).parent.parent / "golden" / "sql" / "found"
 QUERIES = int(os.environ.get("PENSTOCK_SQL_QUERIES", "2000"))
 SEED = int(os.environ.get("PENSTOCK_SQL_SEED", "1"))
 BLOCK = 100
+MORE = range(SEED + BLOCK, SEED + QUERIES, BLOCK)
 LEAST_ANSWERED = 0.25
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("start", range(SEED, SEED + QUERIES, BLOCK))
+@pytest.mark.parametrize("start", [SEED, *(pytest.param(start, marks=pytest.mark.slow) for start in MORE)])
 def test_made_up_queries(start: int, clickhouse: ClickHouse, quick: Spark) -> None:
     tally: Counter[Verdict] = Counter()
     for seed in range(start, min(start + BLOCK, SEED + QUERIES)):

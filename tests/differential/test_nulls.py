@@ -19,7 +19,7 @@ from penstock.errors import InvalidQuery
 from penstock.sql.functions.function import Function
 from penstock.sql.functions.table import FAMILIES
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 NULLABLE = {
     "any": "ni", "number": "ni", "integer": "ni", "float": "nf", "string": "ns", "time": "nt", "date": "nt",

@@ -76,7 +76,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["flights", "web-analytics"])
+@pytest.mark.parametrize("name", ["flights", pytest.param("web-analytics", marks=pytest.mark.slow)])
 def test_walkthrough(name: str, shell: Shell) -> None:
     found = commands(EXAMPLES / name / "README.md")
     assert found, "a walk-through has commands"

@@ -52,6 +52,7 @@ def expected(posted: int) -> list[tuple[object, ...]]:
 ASK = "SELECT countMerge(events), sumMerge(total) FROM daily"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_view_goes_on_behind_snapshots_that_are_gone(
     by_hand: Callable[[Mapping[str, str]], ByHand], restart: bool
@@ -77,6 +78,7 @@ def test_a_view_goes_on_behind_snapshots_that_are_gone(
         assert pipeline.ask("SELECT count(), uniqExact(id) FROM events") == [(posted * 10, posted * 10)]
 
 
+@pytest.mark.slow
 def test_files_that_were_merged_are_no_new_rows(by_hand: Callable[[Mapping[str, str]], ByHand]) -> None:
     pipeline = by_hand(FILES)
     for number in range(3):

@@ -83,6 +83,7 @@ def test_snapshots_go_and_their_files_with_them_but_none_that_a_flow_needs(tidy:
     assert tidy.operations("expiry")
 
 
+@pytest.mark.slow
 def test_a_view_that_stands_still_keeps_what_it_has_not_read(tidy: Tidy) -> None:
     tidy.deploy(landing("slow"))
     tidy.stream("slow", [rows(0, 10)])
@@ -99,6 +100,7 @@ def test_a_view_that_stands_still_keeps_what_it_has_not_read(tidy: Tidy) -> None
     assert sum(row[1] for row in answers(tidy, "slow")[1]) == 100  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_what_has_expired_for_every_version_is_deleted(tidy: Tidy) -> None:
     short, long = 'ENGINE_TTL "at + INTERVAL 1 DAY"', 'ENGINE_TTL "at + INTERVAL 40 YEAR"'
     tidy.deploy(landing("aged", long))
@@ -138,6 +140,7 @@ def test_raw_rows_go_when_every_table_has_them(tidy: Tidy) -> None:
     assert answers(tidy, "raws")[0] == [(60, sum(range(60)), 60)]
 
 
+@pytest.mark.slow
 def test_only_files_that_no_table_refers_to_are_orphans(tidy: Tidy) -> None:
     tidy.deploy(landing("stray"))
     tidy.stream("stray", [rows(0, 10), rows(10, 10)])
@@ -165,6 +168,7 @@ def test_only_files_that_no_table_refers_to_are_orphans(tidy: Tidy) -> None:
     assert answers(tidy, "stray")[0] == [(20, sum(range(20)), 20)]
 
 
+@pytest.mark.slow
 def test_a_clone_and_its_original_lose_no_file_to_each_other(tidy: Tidy) -> None:
     tidy.deploy(landing("twin"))
     tidy.stream("twin", [rows(number * 10, 10) for number in range(8)])
@@ -181,6 +185,7 @@ def test_a_clone_and_its_original_lose_no_file_to_each_other(tidy: Tidy) -> None
     tidy.core.recorded.dropped(f"{table}_beside")
 
 
+@pytest.mark.slow
 def test_a_stream_of_many_commits_stays_small(tidy: Tidy) -> None:
     tidy.deploy(landing("many"))
     most: dict[str, int] = {"files": 0, "snapshots": 0, "metadata": 0}
@@ -206,6 +211,7 @@ def _table(tidy: Tidy, table: str):  # type: ignore[no-untyped-def]
     return found
 
 
+@pytest.mark.slow
 def test_the_rows_that_the_engine_merges_are_merged(tidy: Tidy) -> None:
     """And FINAL, sums and merged states are what they were."""
     columns = "SCHEMA >\n    `k` String `json:$.k`,\n    `v` Int64 `json:$.v`,\n    `gone` UInt8 `json:$.gone`\n"

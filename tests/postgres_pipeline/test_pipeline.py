@@ -128,6 +128,7 @@ def test_a_commit_of_a_table_nobody_heard_of_is_made_once(
     settled(lambda: is_exact(server, posted))
 
 
+@pytest.mark.slow
 def test_postgres_is_gone_for_ten_seconds(server: Server, posted: list[int], postgres: Postgres) -> None:
     """Callers that were told nothing ask again with their key; what was acknowledged is there once."""
     over, refused = threading.Event(), list[int]()
