@@ -33,8 +33,14 @@ def samples(seed: int) -> list[Crash]:
     return [Crash(KINDS[at % 3], ways[at], points[at], draw.randint(1, SPAN[ways[at]])) for at in range(SAMPLES)]
 
 
+DRAWN = samples(seed=11)
+QUICK = 2
+
+
 @pytest.mark.bounded
-@pytest.mark.parametrize("at", samples(seed=11), ids=str)
+@pytest.mark.parametrize(
+    "at", [*DRAWN[:QUICK], *(pytest.param(each, marks=pytest.mark.slow) for each in DRAWN[QUICK:])], ids=str
+)
 def test_a_crash_and_every_way_on(laboratory: Laboratory, at: Crash) -> None:
     example = laboratory.crash(at)
     record("crash points", str(at), {"place": example.place, "outcomes": list(example.outcomes)})

@@ -13,6 +13,8 @@ from penstock.errors import PenstockError
 from penstock.parse.load import load_folder
 from penstock.serve.render import render
 
+pytestmark = pytest.mark.slow
+
 MARCH = {"date_from": "2026-03-01", "date_to": "2026-03-31"}
 WEEK = {"date_from": "2026-03-05", "date_to": "2026-03-11"}
 ONE_DAY = {"date_from": "2026-03-08", "date_to": "2026-03-08"}  # New York changes its clock

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 GOLDEN = [path for path in (HERE.parent / "golden" / "sql").rglob("*.sql") if not path.name.endswith(".spark.sql")]
 FILES = [*sorted((HERE / "queries").glob("*.sql")), *sorted(GOLDEN)]
 QUERIES = [(file.stem, query) for file in FILES for query in statements(file.read_text(encoding="utf-8"))]
-SHARE = 6
+SHARE = 10
 """So many queries there are for each one that `make test` runs."""
 
 pytestmark = pytest.mark.spark

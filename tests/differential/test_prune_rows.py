@@ -75,6 +75,7 @@ def test_each_clause(sql: str, columns: str, tables: Tables) -> None:
     check(tables, query(sql, PROJECT).sql, columns.split())
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @RELAXED
 @given(made=nested(), data=st.data())

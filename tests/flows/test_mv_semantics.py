@@ -108,6 +108,7 @@ def clickhouse() -> Session:
     return Session()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1500)
 @settings(
     max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -65,6 +65,7 @@ def test_small_files_become_few_and_sorted(tidy: Tidy) -> None:
     assert tidy.pipeline.status()["drift"] == []
 
 
+@pytest.mark.slow
 def test_snapshots_go_and_their_files_with_them_but_none_that_a_flow_needs(tidy: Tidy) -> None:
     tidy.deploy(landing("hits"))
     tidy.stream("hits", [rows(number * 10, 10) for number in range(12)])
