@@ -59,8 +59,8 @@ def test_a_process_that_died_is_a_failure_named_by_its_last_test(
 
 
 def test_an_exit_code_that_no_test_explains_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
-    (failed,) = run_tests.counted(report(tmp_path, "", tests=0), 3).failed
-    assert failed == "pytest ended with exit code 3, and no test failed"
+    (failed,) = run_tests.counted(report(tmp_path, "", tests=0), 5).failed
+    assert failed == "pytest ended with exit code 5, and no test failed"
 
 
 def test_a_folder_without_tests_of_the_kind_is_none_and_nothing_at_all_is_no_success(
@@ -68,8 +68,12 @@ def test_a_folder_without_tests_of_the_kind_is_none_and_nothing_at_all_is_no_suc
 ) -> None:
     (tmp_path / "tests" / "unit").mkdir(parents=True)
     (tmp_path / "tests" / "unit" / "test_quick.py").write_text("def test_quick():\n    pass\n")
+    (tmp_path / "tests" / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
+    (tmp_path / "tests" / "empty").mkdir()
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
     assert run_tests.pytest(["tests/unit"], ["-m", "slow"]) == run_tests.Count()
+    (failed,) = run_tests.pytest(["tests/empty"], ["-m", "slow"]).failed
+    assert failed == "pytest ended with exit code 5, and no test failed"
     assert (run_tests.main([]), run_tests.main(["--slow"])) == (0, 1)
 
 
