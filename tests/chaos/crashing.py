@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import httpx
+import psutil
 
 START_SECONDS = 180.0
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -79,6 +80,15 @@ class Server:
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             self.process.wait(60)
+
+    def java(self) -> psutil.Process | None:
+        """The process of its Spark, while there is one."""
+        assert self.process is not None
+        try:
+            running = psutil.Process(self.process.pid).children()
+            return next((each for each in running if "java" in each.name()), None)
+        except psutil.NoSuchProcess:
+            return None
 
     def client(self) -> httpx.Client:
         token = (self.folder / ".penstock" / "admin_token").read_text().strip()

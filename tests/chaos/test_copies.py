@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 import pytest
 
 from chaos.crashing import Server, served
@@ -102,8 +101,8 @@ def test_a_job_goes_on_when_sparks_process_ends_under_it(server: Server) -> None
     run(server, 1, 600_000)
     while not reads(server):
         time.sleep(0.05)
-    assert server.process is not None
-    (java,) = [child for child in psutil.Process(server.process.pid).children() if "java" in child.name()]
+    java = server.java()
+    assert java is not None
     java.kill()
     java.wait(10)
     server.ready()

@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import psutil
 import pytest
 
 from chaos.crashing import Server, served
@@ -87,35 +86,25 @@ def test_a_query_that_cannot_be_cancelled_gives_its_cores_back(tmp_path: Path) -
     settings = V1["penstock.toml"] + "[server]\nmax_query_seconds = 3\n"
     for server in served(tmp_path, V1 | {"penstock.toml": settings}):
         server.until(server.deploy(V1, promote=True), "live")
-        before = java(server)
+        before = server.java()
         with ThreadPoolExecutor(2) as threads:
             asked = [threads.submit(ask, server, NOT_TO_BE_CANCELLED) for _ in range(2)]
             assert [each.result().status_code for each in asked] == [408, 408]
         worst = max(post(server, number) for number in range(POSTS))
         deadline = time.monotonic() + 120
-        while (after := java(server)) in (None, before):
+        while (after := server.java()) in (None, before):
             assert time.monotonic() < deadline, "Spark is as it was"
             time.sleep(0.2)
         worst = max(worst, *(post(server, POSTS + number) for number in range(POSTS)))
         found = server.sql("SELECT count() AS rows, uniqExact(id) AS ids FROM events")[0]
         assert found == {"rows": 2 * POSTS * A_BODY, "ids": 2 * POSTS * A_BODY}
-        assert java(server) == after, "once was enough"
+        assert server.java() == after, "once was enough"
         record("isolation", "a query that cannot be cancelled", {"worst seconds during": round(worst, 2)})
 
 
 def ask(server: Server, sql: str) -> httpx.Response:
     with server.client() as client:
         return client.get("/v0/sql", params={"q": sql})
-
-
-def java(server: Server) -> int | None:
-    """The process id of its Spark, while there is one."""
-    assert server.process is not None
-    try:
-        running = psutil.Process(server.process.pid).children()
-        return next((each.pid for each in running if "java" in each.name()), None)
-    except psutil.NoSuchProcess:
-        return None
 
 
 def until_it_begins(server: Server, id: int) -> None:
