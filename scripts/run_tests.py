@@ -27,6 +27,8 @@ SHOWN = 12
 """So many of the slowest files are named at the end."""
 MESSAGE = 200
 """So many characters of what a failed test says stand beside its name at the end."""
+LEAVE = 60.0
+"""Seconds a test process has to end once its report is written. One that a thread keeps is killed, and is a failure."""
 STARTED = "PENSTOCK_TEST_STARTED"
 """The file into which a test process writes the name of the test it runs. Where it is named, a folder whose tests are
 all of the other kind is no failure (tests/conftest.py)."""
@@ -78,11 +80,28 @@ def pytest(paths: list[str], arguments: list[str]) -> Count:
         report, started = Path(folder, "report.xml"), Path(folder, "started")
         print(f"\n== pytest {' '.join(paths)}", flush=True)
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *paths, *arguments]
-        code = subprocess.run(command, cwd=ROOT, check=False, env={**os.environ, STARTED: str(started)}).returncode
+        with subprocess.Popen(command, cwd=ROOT, env={**os.environ, STARTED: str(started)}) as process:
+            ended = leave(process, report)
+        code = process.returncode
+        if not ended:
+            kept = f"{' '.join(paths)}: a thread that a test left kept the process from its end"
+            return counted(report, 0) + Count(failed=(kept,))
         if report.exists():
             return counted(report, code)
         last = started.read_text() if started.exists() else "no test"
         return Count(failed=(f"{' '.join(paths)}: ended with exit code {code} while it ran {last}",))
+
+
+def leave(process: subprocess.Popen[bytes], report: Path) -> bool:
+    """Wait until it ends; False where it had to be killed."""
+    since: float | None = None
+    while process.poll() is None:
+        since = since or (time.monotonic() if report.exists() else None)
+        if since is not None and time.monotonic() - since > LEAVE:
+            process.kill()
+            return False
+        time.sleep(0.2)
+    return True
 
 
 def counted(report: Path, code: int) -> Count:

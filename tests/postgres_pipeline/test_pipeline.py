@@ -49,8 +49,9 @@ TABLES = ("rows", "kept")
 
 
 @pytest.fixture(scope="session")
-def posted() -> list[int]:
-    """The ids of all rows that were acknowledged."""
+def posted(server: Server) -> list[int]:
+    """The ids of all rows that were acknowledged. The pipeline is live from the first test on that asks for it."""
+    assert server.deploy(FILES).state == "live"
     return []
 
 
@@ -87,8 +88,7 @@ def settled(ask: Callable[[], None], within: float = 60.0) -> None:
         time.sleep(0.5)
 
 
-def test_deploy_change_promote_rollback_restart(server: Server, posted: list[int]) -> None:
-    assert server.deploy(FILES).state == "live"
+def test_change_promote_rollback_restart(server: Server, posted: list[int]) -> None:
     post(server, posted, 10)
     is_exact(server, posted)
     staged = server.deploy({"pipes/keep.pipe": CHANGED}, promote=False)
@@ -150,7 +150,7 @@ def test_postgres_is_gone_for_ten_seconds(server: Server, posted: list[int], pos
             posted.extend(ids)
             time.sleep(0.02)
 
-    producer = threading.Thread(target=run)
+    producer = threading.Thread(target=run, daemon=True)
     producer.start()
     time.sleep(1)
     postgres.stop()

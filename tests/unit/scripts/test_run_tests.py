@@ -58,6 +58,18 @@ def test_a_process_that_died_is_a_failure_named_by_its_last_test(
     assert failed == "test_dies.py: ended with exit code 7 while it ran test_dies.py::test_dies"
 
 
+def test_a_process_that_a_thread_keeps_is_killed_and_is_a_failure(
+    run_tests: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = "import threading, time\ndef test_one():\n    threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+    (tmp_path / "test_leaves.py").write_text(test)
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    monkeypatch.setattr(run_tests, "LEAVE", 0.5)
+    found = run_tests.pytest(["test_leaves.py"], [])
+    assert found.passed == 1
+    assert found.failed == ("test_leaves.py: a thread that a test left kept the process from its end",)
+
+
 def test_an_exit_code_that_no_test_explains_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
     (failed,) = run_tests.counted(report(tmp_path, "", tests=0), 5).failed
     assert failed == "pytest ended with exit code 5, and no test failed"
