@@ -9,7 +9,7 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.aggregates.aggregate import Aggregate, Input, State, Types, nullable_like
-from penstock.sql.aggregates.arrays import NAN, folded, folded_or_null
+from penstock.sql.aggregates.arrays import NAN, bound, folded, folded_or_null
 from penstock.sql.overflow import added, total
 from penstock.sql.value_types import value_type
 
@@ -147,7 +147,7 @@ def _avg_merge(state: State) -> str:
 def _avg_gather(rows: State) -> str:
     of = _avg_sum(rows.types)
     total = folded("` v`", f"CAST(0 AS {of})", f"CAST(` a` + ` x` AS {of})")
-    return f"transform(array({rows.sql}), ` v` -> named_struct('sum', {total}, 'count', CAST(size(` v`) AS BIGINT)))[0]"
+    return bound(rows.sql, lambda v: f"named_struct('sum', {total}, 'count', CAST(size({v}) AS BIGINT))")
 
 
 def _ratio(total: str, count: str, types: Types) -> str:

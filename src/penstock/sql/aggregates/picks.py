@@ -9,6 +9,7 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import bare
 from penstock.sql.aggregates.aggregate import Aggregate, Parameter, State, Types, anything, holds_map, value_inputs
+from penstock.sql.aggregates.arrays import bound
 from penstock.sql.aggregates.numbers import or_default
 from penstock.sql.kept_order import holds_kept_text, is_kept_text, order_key
 from penstock.sql.value_types import value_type, value_zero
@@ -36,7 +37,7 @@ def _pick(name: str, spark: str, gather: str) -> Aggregate:
             return f"(array_{name}({pairs})).v"
         if name == "max" and isinstance(bare(rows.types[0]), t.Float):
             numbers = "array_max(filter(` v`, ` x` -> NOT isnan(` x`)))"
-            return f"transform(array({rows.sql}), ` v` -> coalesce({numbers}, array_max(` v`)))[0]"
+            return bound(rows.sql, lambda v: f"coalesce({numbers}, array_max({v}))")
         return gather.format(rows.sql)
 
     return Aggregate(

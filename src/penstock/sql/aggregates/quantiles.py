@@ -249,7 +249,7 @@ def _interpolated(state: State) -> str:
     values = state.sql
     if isinstance(bare(state.types[0]), t.Float):
         values = f"filter({values}, ` x` -> NOT isnan(` x`))"
-    value = f"transform(array(array_sort({values})), ` v` -> if(size(` v`) = 0, NULL, {body}))[0]"
+    value = bound(f"array_sort({values})", lambda v: f"if(size({v}) = 0, NULL, {body})")
     return or_default(value, state.types, NAN)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.functions.function import BadArguments, Function
+from penstock.sql.let import bound
 from penstock.sql.supertypes import arithmetic
 from penstock.sql.typed import Typed, as_spark, typed
 from penstock.sql.value_types import value_type
@@ -36,7 +37,7 @@ def _common(name: str, result: str) -> Function:
         rest = f"named_struct('a', ` s`.b, 'b', CAST(` s`.a % ` s`.b AS {spark}))"
         fold = f"aggregate(sequence(1, {steps}), ` x`, (` s`, ` k`) -> if(` s`.b = 0, ` s`, {rest}), ` s` -> {result})"
         zero = "raise_error('Division by zero')"
-        sql = f"transform(array(named_struct({pair})), ` x` -> if(` x`.a = 0 OR ` x`.b = 0, {zero}, {fold}))[0]"
+        sql = bound(f"named_struct({pair})", "` x`", f"if(` x`.a = 0 OR ` x`.b = 0, {zero}, {fold})")
         return typed(f"CAST({sql} AS {value_type(of)})", of)
 
     return Function(name, (2, 2), ("integer",), build)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.functions.function import BadArguments
+from penstock.sql.let import bound
 from penstock.sql.supertypes import supertype
 from penstock.sql.typed import Typed, as_spark
 from penstock.sql.value_types import quoted, value_type
@@ -70,4 +71,4 @@ def side_by_side(arrays: Sequence[str]) -> str:
     same = " OR ".join(f"size(` s`.`0`) <> size(` s`.{name})" for name in names[1:])
     walk = f"transform(` s`.`0`, (` e`, ` i`) -> struct({fields}))"
     wrong = "raise_error('the arrays of a lambda have different sizes')"
-    return f"transform(array(struct({parts})), ` s` -> if({same}, {wrong}, {walk}))[0]"
+    return bound(f"struct({parts})", "` s`", f"if({same}, {wrong}, {walk})")

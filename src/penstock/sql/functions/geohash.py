@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.functions.function import FLOAT64, STRING, BadArguments, Function
+from penstock.sql.let import bound
 from penstock.sql.typed import Typed, as_spark, null_if_any, typed
 
 _LETTERS = "'0123456789bcdefghjkmnpqrstuvwxyz'"
@@ -50,7 +51,7 @@ def _bits(value: str, span: str) -> str:
     below = f"named_struct('l', ` s`.l, 'h', {middle}, 'b', concat(` s`.b, '0'))"
     step = f"if(` v` >= {middle} AND NOT isnan(` v`), {above}, {below})"
     fold = f"aggregate(sequence(1, 30), {span}, (` s`, ` k`) -> {step}, ` s` -> ` s`.b)"
-    return f"transform(array({value}), ` v` -> {fold})[0]"
+    return bound(value, "` v`", fold)
 
 
 def _decode(values: Sequence[Typed]) -> Typed:
@@ -63,9 +64,9 @@ def _decode(values: Sequence[Typed]) -> Typed:
     letter = f"lpad(conv(CAST(if({place} = 0, 31, {place} - 1) AS STRING), 10, 2), 5, '0')"
     bits = f"array_join(transform(sequence(1, length(` t`)), ` k` -> {letter}), '')"
     longitude, latitude = _middle(1, _LONGITUDE), _middle(0, _LATITUDE)
-    found = f"transform(array({bits}), ` b` -> named_struct('longitude', {longitude}, 'latitude', {latitude}))[0]"
+    found = bound(bits, "` b`", f"named_struct('longitude', {longitude}, 'latitude', {latitude})")
     empty = "named_struct('longitude', 0D, 'latitude', 0D)"
-    sql = f"transform(array({latin}), ` t` -> if(length(` t`) = 0, {empty}, {found}))[0]"
+    sql = bound(latin, "` t`", f"if(length(` t`) = 0, {empty}, {found})")
     return typed(sql, t.Tuple((("longitude", FLOAT64), ("latitude", FLOAT64))))
 
 

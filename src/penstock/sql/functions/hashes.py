@@ -12,6 +12,7 @@ from penstock.model import types as t
 from penstock.sql.functions.cityhash import combined, hashes_of
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
 from penstock.sql.functions.siphash import hash_of_words, words_of_hashes, words_of_number, words_of_text
+from penstock.sql.let import bound
 from penstock.sql.typed import Typed, as_spark, null_if_any, typed, unless_null
 from penstock.sql.wrapping import Wrapping, constant, unsigned
 
@@ -75,7 +76,7 @@ def _city(values: Sequence[Typed]) -> Typed:
     places = [next(place for place, other in enumerate(order) if other is value) for value in values]
     rest = ", ".join(f"` p`[{place}]" for place in places[1:])
     fold = f"aggregate(array({rest}), ` p`[{places[0]}], (` a`, ` h`) -> {combined('` a`', '` h`')})"
-    return typed(unsigned(f"transform(array({found}), ` p` -> {fold})[0]"), of)
+    return typed(unsigned(bound(found, "` p`", fold)), of)
 
 
 def _sip(name: str, halves: int) -> Function:
@@ -88,7 +89,7 @@ def _sip(name: str, halves: int) -> Function:
         if len(values) == 1:
             return _sip_result(f"{hashes}[0]", values, halves)
         both = f"if(` h` IS NULL OR ` e` IS NULL, NULL, {words_of_hashes('` h`', '` e`', halves)})"
-        step = f"transform(array({both}), ` x` -> {one})[0]"
+        step = bound(both, "` x`", one)
         fold = f"aggregate(slice(` p`, 2, {len(values) - 1}), ` p`[0], (` h`, ` e`) -> {step})"
         return _sip_result(f"transform(array({hashes}), ` p` -> {fold})[0]", values, halves)
 
@@ -116,8 +117,8 @@ def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
         return typed(unsigned(f"{sql}.l"), null_if_any(UINT64, list(values)))
     digits = "concat(lpad(hex(` x`.h), 16, '0'), lpad(hex(` x`.l), 16, '0'))"
     raw = f"CAST(unhex(array_join(transform(sequence(31, 1, -2), ` i` -> substring({digits}, ` i`, 2)), '')) AS STRING)"
-    bound = f"transform(array({sql}), ` x` -> if(` x` IS NULL, NULL, {raw}))[0]"
-    return typed(bound, null_if_any(t.FixedString(16), list(values)))
+    shown = bound(sql, "` x`", f"if(` x` IS NULL, NULL, {raw})")
+    return typed(shown, null_if_any(t.FixedString(16), list(values)))
 
 
 def _xx(values: Sequence[Typed]) -> Typed:
@@ -153,7 +154,7 @@ def _java(name: str, last: Callable[[str], str]) -> Function:
         byte = "CAST(conv(substring(` x`, 2 * ` i` - 1, 2), 16, 10) AS BIGINT)"
         step = f"(` a` * 31L + {byte} - if({byte} > 127, 256L, 0L)) & 4294967295L"
         fold = f"aggregate(sequence(1, length(` x`) DIV 2), 0L, (` a`, ` i`) -> {step})"
-        sql = f"transform(array({digits}), ` x` -> if(` x` = '', 0L, {fold}))[0]"
+        sql = bound(digits, "` x`", f"if(` x` = '', 0L, {fold})")
         return typed(f"CAST({last(sql)} AS INT)", null_if_any(t.Int(32), list(values)))
 
     return Function(name, (1, 1), ("text",), build)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.functions.text_arguments import constant_text
+from penstock.sql.let import bound
 from penstock.sql.typed import Typed, null_if_any, number_sql, typed
 from penstock.sql.value_types import text_literal
 
@@ -35,8 +36,8 @@ def _scaled(name: str, units: Sequence[str]) -> Function:
         step = "if(` s`.v >= 1000D, named_struct('v', ` s`.v / 1000D, 'i', ` s`.i + 1), ` s`)"
         found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
         digits = f"CAST(CAST(` s`.v * {2**52}D AS BIGINT) AS DECIMAL(19,0)) * 100BD + {2**51}BD"
-        cents = f"transform(array(({digits}) DIV {2**52}BD), ` c` -> {_shown(number, units)})[0]"
-        return typed(f"transform(array({found}), ` s` -> {cents})[0]", null_if_any(STRING, [value]))
+        cents = bound(f"({digits}) DIV {2**52}BD", "` c`", _shown(number, units))
+        return typed(bound(found, "` s`", cents), null_if_any(STRING, [value]))
 
     return Function(name, (1, 1), ("number",), build)
 
@@ -69,8 +70,8 @@ def _time_delta(values: Sequence[Typed]) -> Typed:
     large = f"concat(CAST(CAST(floor(` v` / {size}D) AS BIGINT) AS STRING), ' {name}s')"
     number = number_sql(value)
     shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_EXACT}, {exact}, {large}))"
-    bound = f"transform(array(abs(CAST({number} AS DOUBLE))), ` v` -> {shown})[0]"
-    return typed(bound, null_if_any(STRING, [value]))
+    sql = bound(f"abs(CAST({number} AS DOUBLE))", "` v`", shown)
+    return typed(sql, null_if_any(STRING, [value]))
 
 
 def _joined(parts: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from penstock.sql.functions.cityhash import reversed_digits
+from penstock.sql.let import bound
 from penstock.sql.wrapping import Wrapping, constant
 
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
@@ -27,8 +28,8 @@ def words_of_text(text: str) -> str:
     place = "length(` p`) - 16 * ` i` - 15"
     number = f"CAST(conv(substring(` p`, {place}, 16), 16, -10) AS BIGINT)"
     words = f"transform(sequence(0, CAST(length(` p`) / 16 AS INT) - 1), ` i` -> {number})"
-    bound = f"transform(array({digits}), ` p` -> {words})[0]"
-    return f"transform(array({reversed_digits(text)}), {_DIGITS} -> if({_DIGITS} IS NULL, NULL, {bound}))[0]"
+    walked = bound(digits, "` p`", words)
+    return bound(reversed_digits(text), _DIGITS, f"if({_DIGITS} IS NULL, NULL, {walked})")
 
 
 def words_of_number(bits: str, size: int) -> str:
@@ -81,7 +82,7 @@ def _half_round() -> str:
         d=f"({_turned(f'{s}.d', f'if({k} = 13, 16, 21)')} ^ {q}.c)",
         m=f"{s}.m",
     )
-    return f"transform(array({sums}), {q} -> {made})[0]"
+    return bound(sums, q, made)
 
 
 def _turned(value: str, places: str) -> str:
