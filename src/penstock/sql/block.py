@@ -14,6 +14,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.sql.environment import Environment, Output, Totals
 from penstock.sql.fill_sql import FillColumn
+from penstock.sql.taken import Taken
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted
@@ -60,7 +61,8 @@ class Block:
     """`keys` are what `order` was made of; `fills` and `interpolated` (by place) what WITH FILL adds; `ties`
     the offset and number of LIMIT WITH TIES. `group` is None without GROUP BY; `grouped` also where there are
     only aggregates. `unnested` says that
-    the source ends with a LATERAL VIEW; `below` is what a table in FROM has WITH TOTALS."""
+    the source ends with a LATERAL VIEW; `below` is what a table in FROM has WITH TOTALS, `taken` what is known of
+    rows that an ANY JOIN took."""
 
     environment: Environment
     tree: exp.Select
@@ -83,13 +85,21 @@ class Block:
     interpolated: Mapping[int, Callable[[str], str]] = field(default_factory=dict)
     ties: tuple[int, int] | None = None
     below: Totals | None = None
+    taken: Taken | None = None
 
 
 def output_of(block: Block) -> Output:
     """The finished block."""
     columns = tuple((item.name, _result(item)) for item in block.items)
     sql = _with_hidden(block) if block.limit_by or block.qualify else _plain(block)
-    return Output(sql, columns, block.grouped or block.source_grouped)
+    return Output(sql, columns, block.grouped or block.source_grouped, taken=_taken(block))
+
+
+def _taken(block: Block) -> Taken | None:
+    """A LIMIT comes before whatever filters around it."""
+    if block.taken is None or block.limit or block.ties is not None:
+        return None
+    return block.taken.shown([(each.name, each.node) for each in block.selected], block.translator.scope)
 
 
 def stored(value: Typed) -> str:

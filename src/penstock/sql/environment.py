@@ -17,6 +17,7 @@ from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
 from penstock.sql.problems import Refused, Report
 from penstock.sql.scope import Uses
+from penstock.sql.taken import Taken
 from penstock.sql.typed import Typed
 from penstock.template.frame import CHECK, Given
 
@@ -33,12 +34,14 @@ class Totals:
 @dataclass(frozen=True, slots=True)
 class Output:
     """A compiled SELECT. `columns` have the Spark types they really have; `grouped` says that rows
-    of the left-most table are aggregated on the way; `totals` are there WITH TOTALS."""
+    of the left-most table are aggregated on the way; `totals` are there WITH TOTALS; `taken` where a filter around
+    it may change which rows an ANY JOIN takes."""
 
     sql: str
     columns: tuple[tuple[str, Typed], ...]
     grouped: bool = False
     totals: Totals | None = None
+    taken: Taken | None = None
 
 
 Compile: TypeAlias = Callable[["Environment", exp.Query], Output]

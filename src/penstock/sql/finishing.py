@@ -6,6 +6,8 @@ before it leave, in ClickHouse's order; what one level can say stays one level.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.model import types as t
@@ -24,7 +26,7 @@ def finished(block: Block) -> Output:
     plain = output_of(block)
     if not _needs_levels(block):
         return plain
-    return Output(_levels(block), plain.columns, plain.grouped)
+    return replace(plain, sql=_levels(block))
 
 
 def _needs_levels(block: Block) -> bool:

@@ -19,6 +19,7 @@ from penstock.sql.join_parts import Parts, parts_of
 from penstock.sql.join_pick import picked
 from penstock.sql.join_sides import after_join
 from penstock.sql.tables import Table
+from penstock.sql.taken import Taken
 from penstock.sql.value_types import quoted
 
 
@@ -53,12 +54,6 @@ def _check_filters(block: Block, node: exp.Join, kind: Kind, right: Table) -> No
     if any(each.args.get("kind") != "ARRAY" for each in _after(tree, node)):
         message = f"a JOIN after {kind.words} is not supported: it may change which row is taken"
         raise block.translator.refused(node, "unsupported-clause", message, "make it the last join")
-    where = tree.args.get("where")
-    if where is not None and not _reads_keys_only(block, node, right, where):
-        message = f"WHERE beside {kind.words} filters before a row is taken, or after, as ClickHouse likes"
-        raise block.translator.refused(
-            where.this, "unsupported-clause", message, f"the condition in ON of {kind.words}"
-        )
 
 
 def _after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
@@ -67,8 +62,10 @@ def _after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
     return list(joins[place + 1 :])
 
 
-def _reads_keys_only(block: Block, node: exp.Join, right: Table, where: exp.Expr) -> bool:
-    """Whether all rows with the same keys pass, or none."""
+def _taken(block: Block, node: exp.Join, kind: Kind, right: Table) -> Taken | None:
+    """What is left to say where ClickHouse takes one of the rows of both sides."""
+    if kind.picks != {LEFT, RIGHT}:
+        return None
     of = Condition(both_sides(block, right.relation), right.relation)
     on = node.args.get("on")
     pairs = [pair for each in of.conjuncts(on) if (pair := of.pair(each))] if on is not None else []
@@ -79,8 +76,8 @@ def _reads_keys_only(block: Block, node: exp.Join, right: Table, where: exp.Expr
         if isinstance(each, exp.Column)
     }
     keys |= {("", name) for name in using_of(node)}
-    read = list(where.find_all(exp.Column))
-    return not where.find(exp.Query) and all((each.text("table"), each.name) in keys for each in read)
+    tables = (*(each.name for each in block.translator.scope.relations), right.relation.name)
+    return Taken(kind.words, frozenset(keys), frozenset(tables))
 
 
 def _joined(block: Block, form: tuple[exp.Join, Kind], right: Table, parts: Parts) -> Joined:
@@ -88,7 +85,7 @@ def _joined(block: Block, form: tuple[exp.Join, Kind], right: Table, parts: Part
     table = _one_of_each(block, right, parts) if RIGHT in kind.picks else right.sql
     on = " AND ".join([*(key.test for key in parts.keys), *(each.sql for each in parts.filters)])
     relations = after_join(kind, block.translator.scope.relations, right.relation, using_of(node))
-    return Joined(f"{block.source} {kind.spark} {table} ON {on}", relations)
+    return Joined(f"{block.source} {kind.spark} {table} ON {on}", relations, _taken(block, node, kind, right))
 
 
 def _one_of_each(block: Block, right: Table, parts: Parts) -> str:

@@ -17,16 +17,19 @@ from penstock.sql.block import Block
 from penstock.sql.join_kinds import Kind
 from penstock.sql.scope import Relation
 from penstock.sql.supertypes import supertype
+from penstock.sql.taken import Taken
 from penstock.sql.translator import Translator
 from penstock.sql.typed import Typed
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The text of FROM with the join, and every relation in scope after it."""
+    """The text of FROM with the join, and every relation in scope after it; `taken` where one row is taken of those
+    that both sides have for a key."""
 
     source: str
     relations: tuple[Relation, ...]
+    taken: Taken | None = None
 
 
 def both_sides(block: Block, right: Relation) -> Translator:

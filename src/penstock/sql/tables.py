@@ -23,6 +23,7 @@ from penstock.sql.sample import no_sample, sampled
 from penstock.sql.scope import Relation
 from penstock.sql.spark_types import spark_type
 from penstock.sql.table_functions import Rows, function_rows
+from penstock.sql.taken import Taken
 from penstock.sql.translator import check_length
 from penstock.sql.tree import call_name, call_parts
 from penstock.sql.typed import Typed
@@ -33,13 +34,14 @@ from penstock.sql.value_types import quoted, value_type
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table with its alias, as Spark SQL. `unique` are columns of which no two rows have the same values, where
-    some are known; `totals` those of a SELECT WITH TOTALS, as a table."""
+    some are known; `totals` those of a SELECT WITH TOTALS, as a table; `taken` as in its Output."""
 
     sql: str
     relation: Relation
     grouped: bool = False
     unique: frozenset[str] | None = None
     totals: Totals | None = None
+    taken: Taken | None = None
 
 
 def table(environment: Environment, node: exp.Expr, place: int) -> Table:
@@ -105,7 +107,9 @@ def _subquery(output: Output, alias: str) -> Table:
         name: Typed(f"{quoted(alias)}.{quoted(name)}", value.type, value.spark) for name, value in output.columns
     }
     totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quoted(alias)}")
-    return Table(f"({output.sql}) AS {quoted(alias)}", Relation(alias, columns), output.grouped, totals=totals)
+    taken = output.taken and output.taken.called(alias)
+    sql = f"({output.sql}) AS {quoted(alias)}"
+    return Table(sql, Relation(alias, columns), output.grouped, totals=totals, taken=taken)
 
 
 def _named(environment: Environment, node: exp.Table, alias: str) -> Table:

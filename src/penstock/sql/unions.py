@@ -6,6 +6,8 @@ first SELECT's WITH names, every part may read.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.model import types as t
@@ -14,6 +16,7 @@ from penstock.sql.environment import Environment, Output, Totals
 from penstock.sql.literals import widen_all
 from penstock.sql.problems import refused
 from penstock.sql.supertypes import supertype
+from penstock.sql.taken import Taken
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted, value_type
 from penstock.sql.with_clause import named_in
@@ -45,7 +48,13 @@ def union(environment: Environment, tree: exp.SetOperation) -> Output:
     shown = word if tree.args.get("distinct") else f"{word} ALL"
     rows = f"{_as(left, columns)} {shown} {_as(right, columns)}"
     totals = _no_totals(environment, tree) if left.totals or right.totals else None
-    return Output(rows, columns, left.grouped or right.grouped, totals)
+    return Output(rows, columns, left.grouped or right.grouped, totals, _taken(left, right))
+
+
+def _taken(left: Output, right: Output) -> Taken | None:
+    """Names are the first SELECT's: what is a key in one part may be anything in another."""
+    found = left.taken or right.taken
+    return found and replace(found, keys=frozenset())
 
 
 def _no_totals(environment: Environment, tree: exp.SetOperation) -> Totals:

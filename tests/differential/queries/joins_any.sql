@@ -29,6 +29,10 @@ WITH r AS (SELECT lc, count() OVER () AS n FROM t) SELECT a.id, x.n FROM t AS a 
 SELECT a.id FROM t AS a ANY LEFT JOIN t AS b ON a.lc = b.lc WHERE b.u8 IN (SELECT u8 FROM t) ORDER BY a.id;
 SELECT a.lc, b.lc FROM t AS a ANY INNER JOIN t AS b ON a.lc = b.lc WHERE a.lc <> 'b' AND b.lc < 'c' ORDER BY a.lc;
 SELECT lc, a.lc FROM t AS a ANY INNER JOIN t AS b USING (lc) WHERE lc IN ('a', 'c') ORDER BY lc;
+SELECT k, n FROM (SELECT a.lc AS k, count() OVER () AS n FROM t AS a ANY INNER JOIN t AS b ON a.lc = b.lc) WHERE k <> 'b' ORDER BY k;
+SELECT x.k, c.id FROM (SELECT a.lc AS k FROM t AS a ANY INNER JOIN t AS b ON a.lc = b.lc) AS x JOIN t AS c ON c.lc = x.k WHERE c.id > 2 ORDER BY c.id;
+SELECT k, count() AS n, max(i > 0) FROM (SELECT upper(a.lc) AS k, a.id AS i FROM t AS a ANY INNER JOIN t AS b ON a.lc = b.lc) GROUP BY k HAVING n > 0 AND k > 'A' ORDER BY k;
+SELECT k, v FROM (SELECT a.k AS k, a.v AS v FROM (SELECT 1 AS k, 2 AS v UNION ALL SELECT 1, 3) AS a ANY INNER JOIN (SELECT 1 AS k) AS b ON a.k = b.k LIMIT 9) WHERE v > 3;
 SELECT a.id, b.id > 1 FROM t AS a ANY LEFT JOIN t AS b ON a.lc = b.lc AND b.id <> 1 WHERE b.id > 1 AND a.id < 6 ORDER BY a.id;
 SELECT b.id, a.lc FROM t AS a ANY RIGHT JOIN t AS b ON a.lc = b.lc AND a.id <> 1 WHERE a.id > 1 ORDER BY b.id;
 SELECT count() FROM t AS a ANY FULL JOIN t AS b ON a.lc = b.lc;

@@ -32,8 +32,8 @@ REFUSED = {
     ),
     "t ASOF JOIN u ON t.at > u.at": ("invalid-join", "ASOF JOIN needs an equality of both sides"),
     "t ASOF RIGHT JOIN u ON t.k = u.k AND t.at > u.at": ("unsupported-clause", "ASOF RIGHT JOIN is not supported"),
-    "t ANY JOIN u ON t.k = u.k WHERE t.v > 1": ("unsupported-clause", "WHERE beside ANY INNER JOIN filters before"),
-    "t ANY JOIN u USING (k) WHERE k IN (SELECT k FROM u)": ("unsupported-clause", "WHERE beside ANY INNER JOIN"),
+    "t ANY JOIN u ON t.k = u.k WHERE t.v > 1": ("unsupported-clause", "WHERE beside or around ANY INNER JOIN filters"),
+    "t ANY JOIN u USING (k) WHERE k IN (SELECT k FROM u)": ("unsupported-clause", "WHERE beside or around ANY"),
     "t ANY RIGHT JOIN u ON t.k = u.k PREWHERE t.v > 1": ("unsupported-clause", "PREWHERE with ANY RIGHT JOIN"),
     "t ANY JOIN u ON t.k = u.k JOIN w ON w.v = t.v": ("unsupported-clause", "a JOIN after ANY INNER JOIN"),
     "t ANY FULL JOIN u ON t.k = u.k": ("unsupported-clause", "ANY FULL JOIN is not supported"),
@@ -49,6 +49,51 @@ def test_refused(tables: str) -> None:
     assert caught.value.problems[0].code == code
     assert caught.value.problems[0].message.startswith(message)
     assert caught.value.problems[0].location is not None
+
+
+TAKEN = "(SELECT t.k AS k, t.v AS v, u.v AS w FROM t ANY INNER JOIN u ON t.k = u.k)"
+CHANGES_WHAT_IS_TAKEN = {
+    "SELECT * FROM {} WHERE v > 1": "WHERE",
+    "SELECT * FROM {} AS j JOIN w ON w.v = j.v": "a JOIN",
+    "SELECT * FROM t JOIN {} AS j ON t.k = j.w": "a JOIN",
+    "SELECT * FROM {} AS j JOIN u USING (v)": "a JOIN",
+    "SELECT * FROM {} AS j JOIN u ON u.k = j.k WHERE u.v > j.v": "WHERE",
+    "SELECT v, count() AS n FROM {} GROUP BY v HAVING v > 1": "HAVING",
+    "SELECT * FROM (SELECT v AS q, count() AS n FROM {} GROUP BY v) WHERE q > 1": "WHERE",
+    "WITH x AS (SELECT k + w AS q FROM {}) SELECT * FROM x WHERE q = 3": "WHERE",
+    "SELECT * FROM (SELECT k FROM {} UNION ALL SELECT k FROM t) WHERE k = 1": "WHERE",
+    "SELECT v AS k, k + 1 AS z FROM {} WHERE k = 1": "WHERE",
+    "SELECT k, e FROM (SELECT t.k AS k, t.arr AS a FROM t ANY JOIN u ON t.k = u.k) ARRAY JOIN a AS e WHERE e": "WHERE",
+    "SELECT k FROM {} QUALIFY v = 1": "QUALIFY",
+}  # fmt: skip
+KEEPS_WHAT_IS_TAKEN = [
+    "SELECT * FROM {} AS j WHERE k > 1 AND j.k < 5",
+    "SELECT * FROM {} AS j JOIN u ON u.k = j.k WHERE u.v > 3",
+    "SELECT * FROM {} AS j JOIN u USING (k)",
+    "SELECT * FROM {} AS j, w",
+    "SELECT * FROM (SELECT * FROM {} LIMIT 5) WHERE v > 1",
+    "SELECT v, count() AS n FROM {} GROUP BY v HAVING n > 1",
+    "SELECT * FROM (SELECT v, count() AS n FROM {} GROUP BY v) WHERE n > 1",
+    "WITH x AS (SELECT k + 1 AS q FROM {}) SELECT * FROM x WHERE q = 3",
+    "SELECT k AS k FROM {} WHERE k = 1",
+    "SELECT k FROM {} QUALIFY row_number() OVER (PARTITION BY k ORDER BY v) = 1",
+]
+
+
+@pytest.mark.parametrize("sql", CHANGES_WHAT_IS_TAKEN)
+def test_what_may_change_the_row_that_is_taken_is_refused(sql: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        query(sql.format(TAKEN), PROJECT)
+    (problem,) = caught.value.problems
+    assert problem.code == "unsupported-clause"
+    assert problem.message.startswith(f"{CHANGES_WHAT_IS_TAKEN[sql]} beside or around ANY INNER JOIN filters before")
+    assert problem.location is not None
+    assert (problem.location.line, problem.location.column) > (1, 20)
+
+
+@pytest.mark.parametrize("sql", KEEPS_WHAT_IS_TAKEN)
+def test_what_passes_all_rows_of_a_key_or_none_is_answered(sql: str) -> None:
+    assert query(sql.format(TAKEN), PROJECT).sql
 
 
 def test_the_place_and_the_nearest_form_are_named() -> None:

@@ -17,6 +17,8 @@ from penstock.sql.joins import join
 from penstock.sql.problems import refused
 from penstock.sql.tables import Table, one, table
 
+_FILTERS = ("prewhere", "where", "having", "qualify")
+
 
 def sources(block: Block) -> Block:
     clause = block.tree.args.get("from_")
@@ -25,13 +27,16 @@ def sources(block: Block) -> Block:
     joins = block.tree.args.get("joins") or []
     _check_aliases(block, [clause.this, *(each.this for each in joins if each.args.get("kind") != "ARRAY")])
     first = table(block.environment, clause.this, len(block.translator.scope.relations))
-    block = replace(block, source=first.sql, source_grouped=first.grouped, below=first.totals)
+    block = replace(block, source=first.sql, source_grouped=first.grouped, below=first.totals, taken=first.taken)
     block = _with_relations(block, first)
     for node in joins:
         if node.args.get("kind") == "ARRAY":
             block = array_join(block, node)
         else:
             block = _joined(derived(block) if block.unnested else block, node)
+    for key in _FILTERS:
+        if block.tree.args.get(key) is not None:
+            _check_filter(block, key.upper(), [block.tree.args[key].this])
     return block
 
 
@@ -57,8 +62,24 @@ def _joined(block: Block, node: exp.Join) -> Block:
     right = table(environment, node.this, len(block.translator.scope.relations))
     done = join(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
-    below = block.below or right.totals
-    return replace(block, source=done.source, translator=block.translator.with_scope(scope), below=below)
+    below, taken = block.below or right.totals, block.taken.with_other(right.taken) if block.taken else right.taken
+    translator = block.translator.with_scope(scope)
+    block = replace(block, source=done.source, translator=translator, below=below, taken=taken)
+    on = node.args.get("on")
+    named = [exp.Column(this=each.copy()) for each in node.args.get("using") or []]
+    _check_filter(block, "a JOIN", named if on is None else [on])
+    return replace(block, taken=done.taken.with_other(taken)) if done.taken else block
+
+
+def _check_filter(block: Block, what: str, nodes: list[exp.Expr]) -> None:
+    """Where an ANY JOIN has taken rows. Raises Refused for what may change which rows those are."""
+    taken = block.taken
+    wrong = next((each for each in nodes if taken is not None and not taken.keeps(each, block.translator.scope)), None)
+    if taken is None or wrong is None:
+        return
+    message = f"{what} beside or around {taken.words} filters before a row is taken, or after, as ClickHouse likes"
+    hint = f"the condition in ON of {taken.words}, or a SELECT with a LIMIT between them"
+    raise refused(block.environment.text, wrong, "unsupported-clause", message, hint)
 
 
 def _with_relations(block: Block, found: Table) -> Block:
