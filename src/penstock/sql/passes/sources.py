@@ -66,7 +66,7 @@ def _joined(block: Block, node: exp.Join) -> Block:
     translator = block.translator.with_scope(scope)
     block = replace(block, source=done.source, translator=translator, below=below, taken=taken)
     on = node.args.get("on")
-    named = [exp.Column(this=each.copy()) for each in node.args.get("using") or []]
+    named: list[exp.Expr] = [exp.Column(this=each.copy()) for each in node.args.get("using") or []]
     _check_filter(block, "a JOIN", named if on is None else [on])
     return replace(block, taken=done.taken.with_other(taken)) if done.taken else block
 
