@@ -94,13 +94,13 @@ def pytest(paths: list[str], arguments: list[str]) -> Count:
 
 def leave(process: subprocess.Popen[bytes], report: Path) -> bool:
     """Wait until it ends; False where it had to be killed."""
-    since: float | None = None
-    while process.poll() is None:
-        since = since or (time.monotonic() if report.exists() else None)
-        if since is not None and time.monotonic() - since > LEAVE:
-            process.kill()
-            return False
+    while process.poll() is None and not report.exists():
         time.sleep(0.2)
+    try:
+        process.wait(LEAVE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return False
     return True
 
 

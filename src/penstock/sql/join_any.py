@@ -18,6 +18,7 @@ from penstock.sql.join_kinds import Kind
 from penstock.sql.join_parts import Parts, parts_of
 from penstock.sql.join_pick import picked
 from penstock.sql.join_sides import after_join
+from penstock.sql.scope import Relation
 from penstock.sql.tables import Table
 from penstock.sql.taken import Taken
 from penstock.sql.value_types import quoted
@@ -62,22 +63,13 @@ def _after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
     return list(joins[place + 1 :])
 
 
-def _taken(block: Block, node: exp.Join, kind: Kind, right: Table) -> Taken | None:
-    """What is left to say where ClickHouse takes one of the rows of both sides."""
+def _taken(kind: Kind, relations: tuple[Relation, ...], parts: Parts) -> Taken | None:
+    """Where one row is taken of those that both sides have for a key."""
     if kind.picks != {LEFT, RIGHT}:
         return None
-    of = Condition(both_sides(block, right.relation), right.relation)
-    on = node.args.get("on")
-    pairs = [pair for each in of.conjuncts(on) if (pair := of.pair(each))] if on is not None else []
-    keys = {
-        (each.text("table"), each.name)
-        for pair in pairs
-        for each in (pair.left, pair.right)
-        if isinstance(each, exp.Column)
-    }
-    keys |= {("", name) for name in using_of(node)}
-    tables = (*(each.name for each in block.translator.scope.relations), right.relation.name)
-    return Taken(kind.words, frozenset(keys), frozenset(tables))
+    nodes = (each for key in parts.keys for each in key.nodes if isinstance(each, exp.Column))
+    keys = frozenset((each.text("table"), each.name) for each in nodes)
+    return Taken(kind.words, keys, frozenset(each.name for each in relations))
 
 
 def _joined(block: Block, form: tuple[exp.Join, Kind], right: Table, parts: Parts) -> Joined:
@@ -85,7 +77,7 @@ def _joined(block: Block, form: tuple[exp.Join, Kind], right: Table, parts: Part
     table = _one_of_each(block, right, parts) if RIGHT in kind.picks else right.sql
     on = " AND ".join([*(key.test for key in parts.keys), *(each.sql for each in parts.filters)])
     relations = after_join(kind, block.translator.scope.relations, right.relation, using_of(node))
-    return Joined(f"{block.source} {kind.spark} {table} ON {on}", relations, _taken(block, node, kind, right))
+    return Joined(f"{block.source} {kind.spark} {table} ON {on}", relations, _taken(kind, relations, parts))
 
 
 def _one_of_each(block: Block, right: Table, parts: Parts) -> str:

@@ -23,11 +23,13 @@ from penstock.sql.typed import Typed, condition
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Two texts of one Spark type that are to be equal; `equal` is Spark's operator for it."""
+    """Two texts of one Spark type that are to be equal; `equal` is Spark's operator for it. `nodes` are what they were
+    made of, both of ON or the one name of USING."""
 
     left: str
     right: str
-    equal: str = "="
+    equal: str
+    nodes: tuple[exp.Expr, ...]
 
     @property
     def test(self) -> str:
@@ -85,7 +87,10 @@ def _of_using(of: Condition, node: exp.Join, kind: Kind) -> list[Key | Nearest |
     names = using_of(node)
     pairs = [using_pair(of.tr, node, name, of.right) for name in names]
     near = pairs[-1:] if kind.asof else []
-    keys: list[Key | Nearest | Filter] = [_key(of, node, pair, "=") for pair in pairs[: len(pairs) - len(near)]]
+    keys: list[Key | Nearest | Filter] = [
+        Key(*_equal(of, node, pair), "=", (exp.column(name),))
+        for name, pair in zip(names, pairs[: len(pairs) - len(near)], strict=False)
+    ]
     return [*keys, *(_nearest(of, node, pair, ">=") for pair in near)]
 
 
@@ -95,7 +100,8 @@ def _part(of: Condition, node: exp.Expr, kind: Kind) -> Key | Nearest | Filter:
         return _filter(of, node, kind)
     values = _values(of, node, pair)
     if pair.kind in EQUAL:
-        return _key(of, node, values, "=" if pair.kind is exp.EQ else "<=>")
+        equal = "=" if pair.kind is exp.EQ else "<=>"
+        return Key(*_equal(of, node, values), equal, (pair.left, pair.right))
     if not kind.asof:
         raise _of_both(of, node, kind)
     return _nearest(of, node, values, OPERATORS[pair.kind])
@@ -105,13 +111,14 @@ def _values(of: Condition, node: exp.Expr, pair: Pair) -> tuple[Typed, Typed]:
     return adapt(of.tr, node, of.tr.translate(pair.left), of.tr.translate(pair.right))
 
 
-def _key(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed], equal: str) -> Key:
+def _equal(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed]) -> tuple[str, str]:
+    """The texts of a key."""
     check_common(of, node, pair)
     kinds = {type(value.bare) for value in pair}
     if kinds & {t.Array, t.Tuple, t.Map} or (t.Enum in kinds and pair[0].bare != pair[1].bare):
         message = f"a key of {pair[0].type} and {pair[1].type} is not supported for ANY and ASOF"
         raise of.tr.refused(node, "unsupported-clause", message, "an equality of each of its parts, or of texts")
-    return Key(*comparable(of.tr, node, *pair), equal)
+    return comparable(of.tr, node, *pair)
 
 
 _ORDERED = (t.Int, t.Decimal, t.Bool, t.Date, t.DateTime, t.DateTime64)

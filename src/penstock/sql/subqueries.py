@@ -9,11 +9,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.aggregates.combinators import called
 from penstock.sql.comparisons import comparable
 from penstock.sql.constants import adapt
 from penstock.sql.translator import Columns, Translator
-from penstock.sql.tree import call_name, call_parts
+from penstock.sql.tree import call_name, call_parts, is_aggregate
 from penstock.sql.typed import NULL, Typed, is_null, null_if_any
 from penstock.sql.value_types import quoted, text_literal, value_type
 
@@ -57,7 +56,7 @@ def _has_one_row(query: exp.Query) -> bool:
         return False
     nodes = (each for root in query.expressions for each in root.walk(prune=lambda node: isinstance(node, exp.Query)))
     calls = (each for each in nodes if isinstance(each, exp.Anonymous) and not isinstance(each.parent, exp.Window))
-    return any(called(call_name(each) or "") is not None for each in calls)
+    return any(map(is_aggregate, calls))
 
 
 def _no_lambda(tr: Translator, node: exp.Expr) -> None:

@@ -107,7 +107,7 @@ def _subquery(output: Output, alias: str) -> Table:
         name: Typed(f"{quoted(alias)}.{quoted(name)}", value.type, value.spark) for name, value in output.columns
     }
     totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quoted(alias)}")
-    taken = output.taken and output.taken.called(alias)
+    taken = output.taken and output.taken.as_table(alias)
     sql = f"({output.sql}) AS {quoted(alias)}"
     return Table(sql, Relation(alias, columns), output.grouped, totals=totals, taken=taken)
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.sql.aggregates.combinators import called
 from penstock.sql.scope import Scope
-from penstock.sql.tree import call_name
+from penstock.sql.tree import is_aggregate
 
 Name = tuple[str, str]
 """A column as it is written: its table, or nothing, and its name."""
@@ -28,12 +27,6 @@ class Taken:
     words: str
     keys: frozenset[Name]
     tables: frozenset[str]
-
-    def with_other(self, other: Taken | None) -> Taken:
-        """Of two joins: what reads keys of both."""
-        if other is None:
-            return self
-        return replace(self, keys=self.keys & other.keys, tables=self.tables | other.tables)
 
     def keeps(self, node: exp.Expr, scope: Scope) -> bool:
         """Whether an expression reads keys and other tables only. What it aggregates is no matter: a filter on
@@ -53,17 +46,20 @@ class Taken:
         kept = frozenset(("", name) for name, node in columns if self.keeps(node, scope))
         return replace(self, keys=kept, tables=frozenset())
 
-    def called(self, alias: str) -> Taken:
+    def as_table(self, alias: str) -> Taken:
         """As a table of this name."""
         return replace(self, keys=self.keys | {(alias, name) for _, name in self.keys}, tables=frozenset({alias}))
 
 
+def of_both(first: Taken | None, second: Taken | None) -> Taken | None:
+    """Of two joins, or of one that there is: what reads keys of both."""
+    if first is None or second is None:
+        return first or second
+    return replace(first, keys=first.keys & second.keys, tables=first.tables | second.tables)
+
+
 def _columns(node: exp.Expr) -> Iterator[exp.Column]:
     """Those that are read a row at a time."""
-    for each in node.walk(prune=_is_aggregate):
+    for each in node.walk(prune=lambda inner: isinstance(inner, exp.Window) or is_aggregate(inner)):
         if isinstance(each, exp.Column):
             yield each
-
-
-def _is_aggregate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Window) or called(call_name(node) or "") is not None

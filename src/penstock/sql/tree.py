@@ -16,6 +16,7 @@ from sqlglot.tokens import TokenType
 
 from penstock.errors import Problem
 from penstock.model.datasource import Text
+from penstock.sql.aggregates.combinators import called
 from penstock.sql.problems import Refused, place_of, refused
 from penstock.sql.tokens import CALL_MARK, PARAMETERS, Tokens, select_list, tokenize
 
@@ -50,6 +51,11 @@ def call_name(node: exp.Expr) -> str | None:
     if isinstance(node, exp.Anonymous) and isinstance(node.this, str):
         return node.this.removesuffix(CALL_MARK)
     return None
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether it is a call of an aggregate."""
+    return called(call_name(node) or "") is not None
 
 
 def call_parts(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:

@@ -16,7 +16,7 @@ from penstock.sql.environment import Environment, Output, Totals
 from penstock.sql.literals import widen_all
 from penstock.sql.problems import refused
 from penstock.sql.supertypes import supertype
-from penstock.sql.taken import Taken
+from penstock.sql.taken import Taken, of_both
 from penstock.sql.typed import Typed
 from penstock.sql.value_types import quoted, value_type
 from penstock.sql.with_clause import named_in
@@ -53,7 +53,7 @@ def union(environment: Environment, tree: exp.SetOperation) -> Output:
 
 def _taken(left: Output, right: Output) -> Taken | None:
     """Names are the first SELECT's: what is a key in one part may be anything in another."""
-    found = left.taken or right.taken
+    found = of_both(left.taken, right.taken)
     return found and replace(found, keys=frozenset())
 
 

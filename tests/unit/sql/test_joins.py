@@ -32,8 +32,12 @@ REFUSED = {
     ),
     "t ASOF JOIN u ON t.at > u.at": ("invalid-join", "ASOF JOIN needs an equality of both sides"),
     "t ASOF RIGHT JOIN u ON t.k = u.k AND t.at > u.at": ("unsupported-clause", "ASOF RIGHT JOIN is not supported"),
-    "t ANY JOIN u ON t.k = u.k WHERE t.v > 1": ("unsupported-clause", "WHERE beside or around ANY INNER JOIN filters"),
-    "t ANY JOIN u USING (k) WHERE k IN (SELECT k FROM u)": ("unsupported-clause", "WHERE beside or around ANY"),
+    "t ANY JOIN u ON t.k = u.k WHERE t.v > 1": (
+        "unsupported-clause", "WHERE beside or around ANY INNER JOIN filters before",
+    ),
+    "t ANY JOIN u USING (k) WHERE k IN (SELECT k FROM u)": (
+        "unsupported-clause", "WHERE beside or around ANY INNER JOIN",
+    ),
     "t ANY RIGHT JOIN u ON t.k = u.k PREWHERE t.v > 1": ("unsupported-clause", "PREWHERE with ANY RIGHT JOIN"),
     "t ANY JOIN u ON t.k = u.k JOIN w ON w.v = t.v": ("unsupported-clause", "a JOIN after ANY INNER JOIN"),
     "t ANY FULL JOIN u ON t.k = u.k": ("unsupported-clause", "ANY FULL JOIN is not supported"),

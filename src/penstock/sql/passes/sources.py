@@ -16,6 +16,7 @@ from penstock.sql.derived import derived
 from penstock.sql.joins import join
 from penstock.sql.problems import refused
 from penstock.sql.tables import Table, one, table
+from penstock.sql.taken import of_both
 
 _FILTERS = ("prewhere", "where", "having", "qualify")
 
@@ -35,8 +36,7 @@ def sources(block: Block) -> Block:
         else:
             block = _joined(derived(block) if block.unnested else block, node)
     for key in _FILTERS:
-        if block.tree.args.get(key) is not None:
-            _check_filter(block, key.upper(), [block.tree.args[key].this])
+        _check_filter(block, key.upper(), block.tree.args.get(key))
     return block
 
 
@@ -62,24 +62,22 @@ def _joined(block: Block, node: exp.Join) -> Block:
     right = table(environment, node.this, len(block.translator.scope.relations))
     done = join(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
-    below, taken = block.below or right.totals, block.taken.with_other(right.taken) if block.taken else right.taken
+    below, taken = block.below or right.totals, of_both(block.taken, right.taken)
     translator = block.translator.with_scope(scope)
     block = replace(block, source=done.source, translator=translator, below=below, taken=taken)
-    on = node.args.get("on")
-    named: list[exp.Expr] = [exp.Column(this=each.copy()) for each in node.args.get("using") or []]
-    _check_filter(block, "a JOIN", named if on is None else [on])
-    return replace(block, taken=done.taken.with_other(taken)) if done.taken else block
+    for each in [node.args.get("on"), *(exp.Column(this=name.copy()) for name in node.args.get("using") or [])]:
+        _check_filter(block, "a JOIN", each)
+    return replace(block, taken=of_both(done.taken, taken))
 
 
-def _check_filter(block: Block, what: str, nodes: list[exp.Expr]) -> None:
+def _check_filter(block: Block, what: str, node: exp.Expr | None) -> None:
     """Where an ANY JOIN has taken rows. Raises Refused for what may change which rows those are."""
     taken = block.taken
-    wrong = next((each for each in nodes if taken is not None and not taken.keeps(each, block.translator.scope)), None)
-    if taken is None or wrong is None:
+    if taken is None or node is None or taken.keeps(node, block.translator.scope):
         return
     message = f"{what} beside or around {taken.words} filters before a row is taken, or after, as ClickHouse likes"
     hint = f"the condition in ON of {taken.words}, or a SELECT with a LIMIT between them"
-    raise refused(block.environment.text, wrong, "unsupported-clause", message, hint)
+    raise refused(block.environment.text, node, "unsupported-clause", message, hint)
 
 
 def _with_relations(block: Block, found: Table) -> Block:
