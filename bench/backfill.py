@@ -20,9 +20,9 @@ from pathlib import Path
 
 import psutil
 
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
-from penstock.lake.names import qualified
+from penstock.lake.spark.names import qualified
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.model.settings import BackfillSettings, Settings, SparkSettings
 

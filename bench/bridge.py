@@ -18,7 +18,7 @@ from bridge_report import Column, Measured, Run, report
 from events import bodies
 from pipelines import deployed, fill, pipeline, settle, unsettled
 
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 
 ROWS, REPEATS, WARM = 1_000_000, 9, 2

@@ -14,14 +14,14 @@ from pipelines import deployed
 from reports import Line
 from ways import Ways
 
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.errors import InvalidProject
-from penstock.lake.history import column_bytes
+from penstock.lake.read.history_slices import column_bytes
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import BoundColumn, Manifest
-from penstock.parse.load import load_files
-from penstock.plan.values import NOTHING, Live, Size
+from penstock.parse.project_loader import load_files
+from penstock.plan.plan import NOTHING, Live, Size
 
 
 class Measure:

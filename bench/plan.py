@@ -16,7 +16,7 @@ from measure import Measure
 from pipelines import deployed, fill, pipeline
 from reports import report
 
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 
 EVENTS = 1_000_000
 

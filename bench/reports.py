@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cases import Case
 
-from penstock.plan.values import NOTHING, Size
+from penstock.plan.plan import NOTHING, Size
 
 COMMAND = "make bench-plan"
 INTRODUCTION = """\

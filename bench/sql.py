@@ -17,12 +17,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from penstock.errors import Location
-from penstock.lake.session import BULK_CONF, SPARK_CONF
+from penstock.lake.spark.session import BULK_CONF, SPARK_CONF
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.model.project import Project
-from penstock.parse.types import parse_type
-from penstock.sql.transpile import compile_sql
+from penstock.parse.column_types import parse_type
+from penstock.sql.compile import compile_sql
 
 ROWS, REPEATS, WARM, COMPILED = 8_000_000, 9, 2, 50
 COLUMNS = {

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from penstock.model.manifest import Binding, Manifest, View
-from penstock.plan.values import NOTHING, Live, Size
+from penstock.plan.plan import NOTHING, Live, Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT / "src"))
 import postgres_programs  # noqa: E402
 
 from penstock.errors import PenstockError  # noqa: E402
-from penstock.lake.java import java_home  # noqa: E402
+from penstock.lake.spark.java import java_home  # noqa: E402
 
 
 class SetupFailed(Exception):
@@ -50,7 +50,7 @@ def main(purpose: str) -> None:
         find_java()
     once(f"{purpose}-packages", lambda: install(purpose), ROOT / "pyproject.toml")
     if PURPOSES[purpose]:
-        once("jars", fetch_jars, ROOT / "src/penstock/lake/packages.py")
+        once("jars", fetch_jars, ROOT / "src/penstock/lake/spark/packages.py")
     if purpose == "test":
         once("postgres", find_postgres, ROOT / "scripts/postgres_programs.py")
 
@@ -99,7 +99,7 @@ def find_postgres() -> None:
 
 def fetch_jars() -> None:
     say("Fetching Iceberg for Spark (some 50 MB)")
-    run([str(PYTHON), "-m", "penstock.lake.jars"])
+    run([str(PYTHON), "-m", "penstock.lake.spark.jar_download"])
 
 
 def run(command: list[str], shown: re.Pattern[str] = NOTHING) -> None:

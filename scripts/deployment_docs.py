@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from penstock.deploy.states import MOVES, OVER
-from penstock.deploy.undo import INVERSES
+from penstock.deploy.lifecycle.states import MOVES, OVER
+from penstock.deploy.lifecycle.undo import INVERSES
 from penstock.model.deployment import RUNNING, State
 from penstock.plan.steps import ORDER
 
@@ -38,7 +38,7 @@ WHO: Mapping[tuple[State, State], str] = {
     ("previous", "retired"): "you: `penstock deployment retire`; or whoever promotes the next version",
     ("failed", "discarded"): "you: `penstock deployment discard`",
 }
-"""Who makes each move of the table in deploy/states.py."""
+"""Who makes each move of the table in deploy/lifecycle/states.py."""
 
 
 def main() -> int:

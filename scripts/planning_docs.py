@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from penstock.parse.load import load_folder
+from penstock.parse.project_loader import load_folder
+from penstock.plan.diff.changes import change_text
 from penstock.plan.offline import plan_projects
-from penstock.plan.values import Plan, PlanOptions, Rejected, ResourcePlan, Size
-from penstock.plan.wording import told
+from penstock.plan.plan import Plan, PlanOptions, Rejected, ResourcePlan, Size
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/planning.md"
@@ -63,7 +63,7 @@ def _json(path: Path) -> dict[str, dict[str, int]]:
 
 def _row(case: Path) -> str:
     plan = plan_case(case)
-    changes = [f"`{change.resource}`: {told(change)}" for change in plan.changes] or ["none"]
+    changes = [f"`{change.resource}`: {change_text(change)}" for change in plan.changes] or ["none"]
     touched = _touched(plan)
     done = list(map(_done, touched)) or ["nothing"]
     dearer = [f"`{each.name}` not {_not(other)}" for each in touched for other in each.rejected]

@@ -16,16 +16,16 @@ from penstock.errors import Location, PenstockError
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.model.project import Project
-from penstock.parse.types import parse_type
+from penstock.parse.column_types import parse_type
 from penstock.sql.aggregates.aggregate import Aggregate
 from penstock.sql.aggregates.combinators import WHOLE_NAMES
 from penstock.sql.aggregates.maps import OF_ARRAYS
 from penstock.sql.aggregates.table import AGGREGATES, ALIASES
+from penstock.sql.calls.special_forms import SPECIAL_FORMS
+from penstock.sql.calls.windows import WINDOW_FUNCTIONS
+from penstock.sql.compile import compile_sql
 from penstock.sql.functions.function import MANY, Function
 from penstock.sql.functions.table import FAMILIES
-from penstock.sql.special_forms import SPECIAL_FORMS
-from penstock.sql.transpile import compile_sql
-from penstock.sql.windows import WINDOW_FUNCTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/sql-functions.md"

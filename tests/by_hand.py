@@ -9,27 +9,26 @@ from functools import partial
 from pathlib import Path
 
 from penstock.errors import Location
-from penstock.flow.arrivals import Arrivals
+from penstock.flow.inbox.arrivals import Arrivals
+from penstock.flow.inbox.segments import Segments
 from penstock.flow.lag import behind
-from penstock.flow.limits import Limits
-from penstock.flow.pace import Pace, Rate
-from penstock.flow.registry import Registry
-from penstock.flow.segments import Segments
-from penstock.flow.stepper import Stepper
-from penstock.flow.work import Work, work_of
-from penstock.lake import tables
-from penstock.lake.query import Most, run_query
-from penstock.lake.read import Latest, merged, rejected, relation
-from penstock.lake.recorded import Recorded
-from penstock.lake.session import Lake
+from penstock.flow.stepper import Limits, Stepper
+from penstock.flow.table_registry import Registry
+from penstock.flow.throttle import BackfillThrottle, Rate
+from penstock.flow.work_items import Work, work_of
+from penstock.lake.drift.recorded_tables import RecordedTables
+from penstock.lake.read.bindings import Latest, merged, rejected, relation
+from penstock.lake.read.query import QueryLimits, run_query
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables import physical_tables
 from penstock.model.datasource import Text
 from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Binding, Manifest
-from penstock.parse.load import load_files
-from penstock.plan.plan import PlanOptions, make_plan
+from penstock.parse.project_loader import load_files
+from penstock.plan.planner import PlanOptions, make_plan
 from penstock.plan.steps import CreateTable
-from penstock.sql.placeholders import put_in
-from penstock.sql.transpile import compile_sql
+from penstock.sql.compile import compile_sql
+from penstock.sql.syntax.tokens import put_in
 from penstock.state.batches import Batches
 from penstock.state.database import open_database
 from penstock.state.made_tables import MadeTables
@@ -67,7 +66,7 @@ class ByHand:
         assert not [problem for problem in plan.problems if problem.level == "error"], plan.problems
         for step in plan.steps:
             if isinstance(step, CreateTable):
-                tables.create_table(self.lake, step.table)
+                physical_tables.create_table(self.lake, step.table)
         self.add(plan.manifest, files, "live")
 
     def add(self, manifest: Manifest, files: Mapping[str, str], state: State) -> None:
@@ -79,10 +78,10 @@ class ByHand:
         """Forget all that is in memory."""
         self.registry = Registry(self.lake)
         self.arrivals = Arrivals(self.batches.heads())
-        recorded = Recorded(partial(tables.load, self.lake), MadeTables(self.database))
+        recorded = RecordedTables(partial(physical_tables.load, self.lake), MadeTables(self.database))
         self.stepper = Stepper(
             self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database),
-            self.arrivals, Pace(Rate(), lambda: 0.0), recorded,
+            self.arrivals, BackfillThrottle(Rate(), lambda: 0.0), recorded,
         )  # fmt: skip
 
     @property
@@ -114,7 +113,8 @@ class ByHand:
         for read in query.reads:
             binding = _bound(of.manifest, read.datasource)
             relations[read.placeholder] = merged(binding) if read.final else relation(binding, Latest())
-        return run_query(self.lake.spark, put_in(query.sql, relations), query.columns, Most(60.0, 10**6, 2**30)).rows
+        limits = QueryLimits(60.0, 10**6, 2**30)
+        return run_query(self.lake.spark, put_in(query.sql, relations), query.columns, limits).rows
 
     def read(self, name: str, columns: Iterable[str], deployment: int = 1) -> list[tuple[object, ...]]:
         """Rows of a data source (or quarantine) as a deployment sees them; `columns` are Spark SQL."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from penstock.model.project import Project
-from penstock.parse.load import load_files
+from penstock.parse.project_loader import load_files
 
 TYPES = {
     "UInt8": "UInt32",

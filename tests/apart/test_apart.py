@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.deployment import Deployment
 from penstock.model.settings import BackfillSettings, FlowSettings, Settings, SparkSettings

@@ -10,7 +10,7 @@ import pytest
 from chaos import life
 from chaos.points import Laboratory
 from chaos.results import FULL
-from penstock.deploy import settling
+from penstock.deploy.maintenance import column_materialization
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +18,8 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
     made = Laboratory(tmp_path_factory.mktemp("laboratory"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threading, "excepthook", life.quiet)
-        patch.setattr(settling, "PAUSE", 0.2)  # the settler looks more often, so that there is more to crash
+        # Columns are materialized more often, so that there is more to crash.
+        patch.setattr(column_materialization, "PAUSE", 0.2)
         made.prepare()
         yield made
 

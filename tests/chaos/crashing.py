@@ -27,7 +27,7 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class Server:
-    """`python -m penstock.serve.main` over a folder, started again after each kill."""
+    """`python -m penstock.serve.server.main` over a folder, started again after each kill."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -46,7 +46,7 @@ class Server:
         log.close()
 
     def program(self) -> list[str]:
-        return ["-m", "penstock.serve.main"]
+        return ["-m", "penstock.serve.server.main"]
 
     def ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS

@@ -18,14 +18,14 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
-from penstock import faults
+from penstock import crash_points
 from penstock.deploy.pipeline import Pipeline
-from penstock.lake.names import CATALOG
+from penstock.lake.spark.names import CATALOG
 from penstock.model.settings import Settings, SparkSettings
 
 T = TypeVar("T")
 PATIENCE = 90.0
-BETWEEN = ("faults", "database", "commit")
+BETWEEN = ("crash_points", "database", "commit")
 """Modules that write for others: who asked them is the place."""
 OURS = (
     "flows", "settling", "deployment", "inbox", "fork", "apart", "sweep",
@@ -42,7 +42,7 @@ class _Dead(set[str]):
     """The tables that steps are busy with, once everything is over: whoever waits for one ends."""
 
     def __and__(self, other: object) -> set[str]:
-        raise faults.Crashed("a wait for a table")
+        raise crash_points.Crashed("a wait for a table")
 
 
 class Life:
@@ -56,7 +56,7 @@ class Life:
         self.place = ""
 
     def arm(self, point: str, at: int) -> None:
-        faults.arm(point, at, self._die)
+        crash_points.arm(point, at, self._die)
 
     def open(self) -> Pipeline:
         """Raises Died."""
@@ -102,7 +102,7 @@ class Life:
                 thread.join(max(deadline - time.monotonic(), 0.1))
             assert not thread.is_alive(), f"{thread.name} lives on"
         _close(self._pipeline)
-        faults.disarm()
+        crash_points.disarm()
 
     def _die(self) -> None:
         self.place = _place()
@@ -111,16 +111,16 @@ class Life:
 
 def quiet(args: threading.ExceptHookArgs) -> None:
     """For `threading.excepthook`: a thread that a crash ended has nothing to tell."""
-    if not issubclass(args.exc_type, faults.Crashed):
+    if not issubclass(args.exc_type, crash_points.Crashed):
         threading.__excepthook__(args)
 
 
 def _doom() -> None:
     """Every point is the end from now on."""
-    faults.arm("end", 1, lambda: None)
+    crash_points.arm("end", 1, lambda: None)
     try:
-        faults.reached("end")
-    except faults.Crashed:
+        crash_points.reached("end")
+    except crash_points.Crashed:
         return
 
 

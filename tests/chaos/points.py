@@ -17,7 +17,7 @@ from chaos.life import Died, Life
 from chaos.truth import Kind
 from chaos.versions import V1
 from chaos.walk import OUTCOMES, Client, Outcome, Walk, Way, check, layout
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 
 POINTS = ("state.before", "state.after", "lake.before", "lake.after")
 SCRATCH = ("tmp", "spark-warehouse")

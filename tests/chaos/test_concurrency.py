@@ -17,11 +17,11 @@ from chaos.points import Laboratory
 from chaos.truth import Kind
 from chaos.versions import KEYED, V3
 from chaos.walk import Walk, check
-from penstock.deploy.expiry import Expiry
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
 from penstock.errors import Conflict
-from penstock.lake import tables
-from penstock.lake.names import CATALOG, NAMESPACE
+from penstock.lake.spark.names import CATALOG, NAMESPACE
+from penstock.lake.tables import physical_tables
 from penstock.model.settings import MaintenanceSettings
 
 COMPACT = "CALL {catalog}.system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'))"
@@ -145,7 +145,7 @@ def test_own_maintenance_during_a_whole_walk(
     laboratory: Laboratory, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that the server does in the background, all the while, as sharp as it goes beside queries of a second."""
-    monkeypatch.setattr(Expiry, "safe", 5.0)
+    monkeypatch.setattr(SnapshotExpiry, "safe", 5.0)
     monkeypatch.setattr(life, "SETTINGS", TIDY)
     with laboratory.alive(kind) as walk:
         kinds: set[str] = set()
@@ -188,7 +188,7 @@ def maintain(walk: Walk, procedure: str, done: list[str]) -> None:
             done.append(call)
         except Exception as refusal:
             refused = any(each in str(refusal) for each in REFUSALS)
-            if not refused and table in tables.list_tables(lake):  # one that is retired meanwhile is gone
+            if not refused and table in physical_tables.list_tables(lake):  # one that is retired meanwhile is gone
                 raise
 
 

@@ -26,7 +26,7 @@ from chaos.versions import V1, row
 TAKEOVER_SECONDS = 60.0
 ELSEWHERE = (
     "import runpy, socket; socket.gethostname = lambda: 'elsewhere'; "
-    "runpy.run_module('penstock.serve.main', run_name='__main__', alter_sys=True)"
+    "runpy.run_module('penstock.serve.server.main', run_name='__main__', alter_sys=True)"
 )
 CONTINUED = (0, 3, -signal.SIGKILL)
 """How the first server may end: told to (0), by its own finding that it is not the owner (3), killed."""

@@ -18,9 +18,9 @@ from pyiceberg.partitioning import PartitionField
 from chaos.life import Life
 from chaos.truth import Body, Kind, events, per_user, rejected, total
 from chaos.versions import KEYED, V2, V3
-from penstock.deploy.options import DeployOptions
-from penstock.deploy.states import OVER
-from penstock.lake import tables
+from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.lifecycle.states import OVER
+from penstock.lake.tables import physical_tables
 from penstock.model.deployment import Deployment
 
 Outcome = Literal["resume", "discard", "rollback"]
@@ -220,7 +220,7 @@ def _check_records(walk: Walk, found: tuple[Deployment, ...]) -> None:
     kept = [each for each in found if each.state not in OVER]
     named = {table.id for each in kept for table in each.manifest.tables}
     # What is over is dropped once nobody reads it any more.
-    walk.wait(lambda: set(tables.list_tables(core.lake)) == named, f"the tables are {sorted(named)}")
+    walk.wait(lambda: set(physical_tables.list_tables(core.lake)) == named, f"the tables are {sorted(named)}")
 
 
 def _partitions(part: PartitionField) -> bool:
@@ -232,7 +232,7 @@ def layout(walk: Walk) -> dict[str, tuple[object, ...]]:
     """Of each table of the first version: its columns, the newest sorting and partition key."""
     core = walk.pipeline._core
     first = core.deployments.get(1)
-    found = {table.id: tables.load(core.lake, table.id) for table in first.manifest.tables}
+    found = {table.id: physical_tables.load(core.lake, table.id) for table in first.manifest.tables}
     return {
         id: (
             sorted(column.name for column in table.schema().fields),

@@ -16,11 +16,11 @@ from chdb.session import Session
 from tests.differential.engines import shown
 
 from deploy.cases_data import Case
-from penstock.lake.query import Result
+from penstock.lake.read.query import Result
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
 from penstock.model.types import AggregateFunction
-from penstock.parse.load import load_files
+from penstock.parse.project_loader import load_files
 
 Rows = list[tuple[object, ...]]
 SETTINGS = (

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings, SparkSettings
 from penstock.serve.app import create_app
-from penstock.serve.host import Host
+from penstock.serve.http.pipeline_host import Host
 
 
 class Running:

@@ -13,10 +13,10 @@ import pytest
 from deploy.cases_data import Case, Posting, load, together
 from deploy.cases_truth import ClickHouse, Rows, Version, plain, question
 from deploy.conftest import Running
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import Conflict, InvalidProject
 from penstock.model.deployment import Deployment
-from penstock.parse.load import load_files
+from penstock.parse.project_loader import load_files
 
 GROUPS = {
     "landing": (

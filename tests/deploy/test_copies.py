@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from deploy.conftest import Running
-from penstock.deploy import copies
+from penstock.deploy.ingest import copy_jobs
 from penstock.errors import Conflict, InvalidProject, InvalidRequest, NotFound, Overloaded
-from penstock.flow.inbox import Inbox
+from penstock.flow.inbox.inbox import Inbox
 from penstock.state.jobs import Job
 
 TYPES = {
@@ -279,7 +279,7 @@ def test_a_job_waits_for_a_data_source_that_takes_no_more(running: Running, monk
 
 def test_a_copy_leaves_posted_rows_their_room(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     live(running, {**SHOPS, **COUNTS})
-    monkeypatch.setattr(copies.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    monkeypatch.setattr(copy_jobs.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
     failed = run(running, "cp_long", rows="1000000")
     assert failed.state == "failed"
     assert failed.error is not None

@@ -10,13 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from deploy.conftest import Running
-from penstock.deploy.drift import Drift, find, problems
+from penstock.deploy.lifecycle.drift import Drift, find, problems
 from penstock.errors import InvalidProject
-from penstock.lake import tables
-from penstock.lake.names import qualified
-from penstock.lake.recorded import LOOK_COUNTS, Drifted
-from penstock.lake.settle import settle_rows
-from penstock.plan.values import Plan
+from penstock.lake.drift.recorded_tables import LOOK_COUNTS, Drifted
+from penstock.lake.maintenance.rewrite import materialize_columns
+from penstock.lake.spark.names import qualified
+from penstock.lake.tables import physical_tables
+from penstock.plan.plan import Plan
 
 LANDING = """SCHEMA >
     `id` UInt16 `json:$.id`,
@@ -101,7 +101,7 @@ class World:
             time.sleep(0.1)
 
     def snapshots(self, name: str) -> list[int]:
-        loaded = tables.load(self.core.lake, self.table(name))
+        loaded = physical_tables.load(self.core.lake, self.table(name))
         return [each.snapshot_id for each in loaded.metadata.snapshots] if loaded is not None else []
 
 
@@ -157,7 +157,7 @@ def test_a_rollback_is_named_until_it_is_undone(world: World) -> None:
 
 
 def test_settled_columns_are_penstocks_own(world: World) -> None:
-    settle_rows(world.core.lake, world.table("drift_settled"), {"code": "upper(code)"}, -1, 2**50)
+    materialize_columns(world.core.lake, world.table("drift_settled"), {"code": "upper(code)"}, -1, 2**50)
     world.core.registry.forget(world.table("drift_settled"))
     assert world.running.ask("SELECT DISTINCT code FROM drift_settled") == [("A",)]
     assert world.found("drift_settled") == []
@@ -220,7 +220,7 @@ def test_others_go_on_and_nothing_is_repaired(world: World) -> None:
     world.running.pipeline.wait(receipt, 60)
     assert world.running.ask("SELECT count() FROM drift_quiet") == [(4,)]
     assert world.found("drift_quiet") == []
-    assert tables.load(world.core.lake, world.table("drift_dropped_seen")) is None
+    assert physical_tables.load(world.core.lake, world.table("drift_dropped_seen")) is None
     assert world.snapshots("drift_remade_seen") == []
     assert world.found("drift_columns") == ["columns"]
     assert world.found("drift_rows") == ["rows"]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
 from deploy.conftest import Running
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import InvalidProject
 from projects import Draft, DraftColumn, drafts, edits
 

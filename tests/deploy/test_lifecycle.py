@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deploy.conftest import Running
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest, NotFound
 
 LANDING = """SCHEMA >

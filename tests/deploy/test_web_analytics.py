@@ -10,8 +10,8 @@ import pytest
 from deploy.conftest import Running
 from deploy.web_analytics import EXAMPLE, Truth, rows
 from penstock.errors import PenstockError
-from penstock.parse.load import load_folder
-from penstock.serve.render import render
+from penstock.parse.project_loader import load_folder
+from penstock.serve.http.answer_formats import render
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.differential.engines import ClickHouse, Spark
 
-from penstock.lake.session import SPARK_CONF
+from penstock.lake.spark.session import SPARK_CONF
 
 OF_ICEBERG = ("spark.sql.extensions", "spark.sql.catalog.default_rewrite_catalog")
 """Its jars are not there; no table is."""

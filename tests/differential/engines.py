@@ -23,9 +23,9 @@ from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type, bare
+from penstock.sql.column_types import spark_type
+from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
-from penstock.sql.spark_types import spark_type
-from penstock.sql.transpile import compile_sql
 
 Rows = list[tuple[object, ...]]
 

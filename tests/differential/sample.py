@@ -13,7 +13,7 @@ from penstock.errors import Location
 from penstock.model.datasource import Column, DataSource
 from penstock.model.engine import Engine
 from penstock.model.project import Project
-from penstock.parse.types import parse_type
+from penstock.parse.column_types import parse_type
 
 SCHEMA = {
     "id": "UInt32",

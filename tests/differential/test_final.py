@@ -12,14 +12,14 @@ from decimal import Decimal
 import pytest
 from tests.differential.engines import ClickHouse, Spark, same, shown
 
-from penstock.lake.merge import compacted, final, may_compact
+from penstock.lake.read.engine_merge import compacted, final, may_compact
 from penstock.model import types as t
 from penstock.model.datasource import DataSource
-from penstock.model.merging import Merge
+from penstock.model.merge_rule import Merge
 from penstock.model.types import Type, bare, nullable
-from penstock.parse.load import load_files
-from penstock.sql.merge_rules import merge_rule
-from penstock.sql.spark_types import spark_type
+from penstock.parse.project_loader import load_files
+from penstock.sql.column_types import spark_type
+from penstock.sql.engines.merge_rules import merge_rule
 
 SEEDS = (1, 2)
 KEYS = "`k` UInt8, `p` UInt16"

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from tests.unit.sql.flights import column, text
 
 from penstock.model.types import Type, bare
-from penstock.sql.forward import compile_forward
-from penstock.sql.probes import Probed, forward_probes
-from penstock.sql.single import compile_expression
-from penstock.sql.spark_types import spark_type, zero
-from penstock.sql.value_types import text_literal
+from penstock.sql.column_types import spark_type, zero
+from penstock.sql.engines.column_expression import compile_expression
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.outputs.conversion_probes import Probed, forward_probes
+from penstock.sql.outputs.forward_query import compile_forward
 
 pytestmark = pytest.mark.spark
 

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from tests.unit.sql.flights import query
 from tests.unit.sql.test_prune import CASES, PROJECT, nested
 
-from penstock.sql.lineage import used_columns
-from penstock.sql.prune import prune
-from penstock.sql.spark_types import spark_type
+from penstock.sql.analysis.lineage import used_columns
+from penstock.sql.analysis.prune import prune
+from penstock.sql.column_types import spark_type
 
 RELAXED = settings(
     max_examples=12, deadline=None, derandomize=True, database=None,

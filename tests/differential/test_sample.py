@@ -11,9 +11,9 @@ from penstock.errors import InvalidQuery, Location
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.model.project import Project
-from penstock.parse.types import parse_type
-from penstock.sql.spark_types import spark_type
-from penstock.sql.transpile import compile_sql
+from penstock.parse.column_types import parse_type
+from penstock.sql.column_types import spark_type
+from penstock.sql.compile import compile_sql
 
 pytestmark = pytest.mark.spark
 

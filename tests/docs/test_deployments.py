@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 from scripts.deployment_docs import MARK, PAGE, WHO, page
 
-from penstock.cli.deployment import group
-from penstock.deploy.states import MOVES
-from penstock.deploy.undo import INVERSES
+from penstock.cli.commands.deployment import group
+from penstock.deploy.lifecycle.states import MOVES
+from penstock.deploy.lifecycle.undo import INVERSES
 from penstock.model.deployment import State
 from penstock.plan.steps import Step
 

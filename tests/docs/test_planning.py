@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from scripts.planning_docs import CASES, MARK, PAGE, folders, page, plan_case, title
 
-from penstock.plan.values import Strategy
+from penstock.plan.plan import Strategy
 
 TEXT = PAGE.read_text(encoding="utf-8")
 

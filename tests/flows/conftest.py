@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from by_hand import ByHand
-from penstock.lake.session import Lake, open_lake
+from penstock.lake.spark.session import Lake, open_lake
 from penstock.model.settings import Settings, SparkSettings
 
 _numbers = itertools.count(1)

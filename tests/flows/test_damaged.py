@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from by_hand import ByHand
-from penstock import faults
-from penstock.flow.intact import Intact
-from penstock.flow.landing import Landed, LandingTable, land, last_step, mend_quarantine
-from penstock.flow.work import work_of
-from penstock.lake.names import qualified
+from penstock import crash_points
+from penstock.flow.inbox.segment_check import SegmentCheck
+from penstock.flow.landing.landing import Landed, LandingTable, land, last_step, mend_quarantine
+from penstock.flow.work_items import work_of
+from penstock.lake.spark.names import qualified
 from penstock.model.cursor import Batches as BatchCursor
 from penstock.state.operations import Operations
 
@@ -35,7 +35,7 @@ class Landings:
     def __init__(self, hand: ByHand):
         hand.restart()
         self.hand = hand
-        self.intact = Intact(hand.inbox, hand.batches, Operations(hand.database))
+        self.intact = SegmentCheck(hand.inbox, hand.batches, Operations(hand.database))
 
     def target(self, stream: str) -> LandingTable:
         runs = [work.run for work in work_of(self.hand.deployments)]
@@ -67,7 +67,7 @@ def hand(by_hand: MakeByHand) -> Iterator[ByHand]:
     number = next(_numbers)  # quarantines are named after their stream, and the tests share a lake
     made = by_hand({f"datasources/{name}{number}.datasource": SCHEMA for name in ("damaged", "other")})
     yield made
-    faults.disarm()
+    crash_points.disarm()
 
 
 def post(hand: ByHand, ids: Sequence[object]) -> Path:
@@ -145,11 +145,11 @@ def test_a_file_that_comes_back_after_a_crash_changes_nothing(hand: ByHand) -> N
     path = post(hand, [1, 2])
     post(hand, [3])
     path.rename(path.with_suffix(".away"))
-    faults.arm("landing.committed", 1, lambda: None)
+    crash_points.arm("landing.committed", 1, lambda: None)
     landings = Landings(hand)
-    with pytest.raises(faults.Crashed):
+    with pytest.raises(crash_points.Crashed):
         landings.land(events(landings))
-    faults.disarm()
+    crash_points.disarm()
     path.with_suffix(".away").rename(path)
     for _ in range(2):
         again = Landings(hand)
@@ -163,11 +163,11 @@ def test_a_segment_that_is_damaged_after_its_rows_were_taken(hand: ByHand) -> No
     """The server dies before the quarantine of a step, and then the file does too: what was taken stays, once,
     and the quarantine says that the rest is not known."""
     path = post(hand, [1, '"x"', 2])
-    faults.arm("landing.committed", 1, lambda: None)
+    crash_points.arm("landing.committed", 1, lambda: None)
     landings = Landings(hand)
-    with pytest.raises(faults.Crashed):
+    with pytest.raises(crash_points.Crashed):
         landings.land(events(landings))
-    faults.disarm()
+    crash_points.disarm()
     flip(path)
     for _ in range(2):
         again = Landings(hand)

@@ -9,9 +9,9 @@ import pytest
 
 from by_hand import ByHand
 from flows.test_incremental import FILES
-from penstock.flow.view import Expired
-from penstock.flow.work import Work
-from penstock.lake.names import NAMESPACE, text
+from penstock.flow.materialized_view import Expired
+from penstock.flow.work_items import Work
+from penstock.lake.spark.names import NAMESPACE, text
 from penstock.model.manifest import View
 
 SECOND_VIEW = FILES["materializations/to_daily.pipe"].replace("FROM events", "FROM events WHERE amount > 3")

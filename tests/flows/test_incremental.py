@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from by_hand import ByHand
-from penstock.flow.limits import Limits
+from penstock.flow.stepper import Limits
 
 FILES = {
     "datasources/events.datasource": """SCHEMA >

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from by_hand import ByHand
-from penstock.flow.limits import Limits
+from penstock.flow.stepper import Limits
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Materialized
 from penstock.model.project import Project
-from penstock.parse.load import load_files
+from penstock.parse.project_loader import load_files
 
 SOURCES = {
     "events": ("id UInt32, k UInt8, day Date, n Int32, kind String, sign Int8, tags Array(String)", "Null"),

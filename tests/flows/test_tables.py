@@ -8,13 +8,13 @@ import itertools
 import pytest
 from pyspark.sql import DataFrame
 
-from penstock.flow.registry import Registry
-from penstock.lake import tables
-from penstock.lake.commit import Overtaken, append, place
-from penstock.lake.history import Most, next_slice
-from penstock.lake.names import qualified
-from penstock.lake.session import Lake
-from penstock.lake.snapshots import Progress, read_snapshots
+from penstock.flow.table_registry import Registry
+from penstock.lake.read.history_slices import SliceLimits, next_slice
+from penstock.lake.spark.names import qualified
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables import physical_tables
+from penstock.lake.tables.commit import Overtaken, append, place
+from penstock.lake.tables.snapshots import Progress, read_snapshots
 from penstock.model.cursor import Batches, Tail
 from penstock.model.manifest import Field, Table, Transform
 from penstock.model.types import Decimal, Int, String
@@ -29,7 +29,7 @@ def table(lake: Lake) -> str:
         id, (Field("a", Int(32)), Field("b", String())), (Transform("identity", "b"),), (Transform("identity", "a"),)
     )
     for _ in range(2):
-        tables.create_table(lake, made)
+        physical_tables.create_table(lake, made)
     return id
 
 
@@ -95,20 +95,20 @@ def test_progress_is_found_behind_maintenance(lake: Lake, table: str) -> None:
 def test_changes_in_place(lake: Lake, table: str) -> None:
     put(lake, table, [1], 1)
     for _ in range(2):
-        tables.add_fields(lake, table, [Field("c", Decimal(10, 2)), Field("d", String())])
-        tables.widen_field(lake, table, Field("a", Int(64)))
-        tables.widen_field(lake, table, Field("c", Decimal(12, 2)))
-        tables.set_sort(lake, table, [Transform("identity", "c")])
-        tables.set_partition(lake, table, [Transform("identity", "a")])
+        physical_tables.add_fields(lake, table, [Field("c", Decimal(10, 2)), Field("d", String())])
+        physical_tables.widen_field(lake, table, Field("a", Int(64)))
+        physical_tables.widen_field(lake, table, Field("c", Decimal(12, 2)))
+        physical_tables.set_sort(lake, table, [Transform("identity", "c")])
+        physical_tables.set_partition(lake, table, [Transform("identity", "a")])
     columns = {field.name: field.dataType.simpleString() for field in lake.spark.table(qualified(table)).schema}
     assert columns == {"a": "bigint", "b": "string", "_seq": "bigint", "c": "decimal(12,2)", "d": "string"}
     put(lake, table, [2**31], 2)
-    found = tables.load(lake, table)
+    found = physical_tables.load(lake, table)
     assert found is not None
     assert [str(field.name) for field in found.spec().fields] == ["a"]
     for _ in range(2):
-        tables.drop_field(lake, table, "d")
-        tables.drop_field(lake, table, "c")
+        physical_tables.drop_field(lake, table, "d")
+        physical_tables.drop_field(lake, table, "c")
     assert set(lake.spark.table(qualified(table)).columns) == {"a", "b", "_seq", "c"}, "c is in the sorting key"
     assert sorted(row.a for row in lake.spark.table(qualified(table)).collect()) == [1, 2**31]
 
@@ -117,15 +117,15 @@ def test_a_clone_goes_its_own_way(lake: Lake, table: str) -> None:
     put(lake, table, [1, 2], 1)
     clone = f"{table}f1"
     for _ in range(2):
-        tables.clone_table(lake, table, clone)
+        physical_tables.clone_table(lake, table, clone)
     assert read_snapshots(lake, clone) == read_snapshots(lake, table)
     put(lake, clone, [3], 2)
     for number in range(8):
         put(lake, table, [10 + number], 2 + number)
-    tables.drop_table(lake, table)
+    physical_tables.drop_table(lake, table)
     assert sorted(row.a for row in lake.spark.table(qualified(clone)).collect()) == [1, 2, 3]
-    tables.drop_table(lake, clone)
-    assert clone not in tables.list_tables(lake)
+    physical_tables.drop_table(lake, clone)
+    assert clone not in physical_tables.list_tables(lake)
 
 
 @pytest.mark.parametrize("most_rows", [1, 3, 100])
@@ -136,7 +136,7 @@ def test_slices_hold_each_row_once(lake: Lake, table: str, most_rows: int) -> No
     put(lake, table, [8], 5)
     after, seen = -1, []
     while True:
-        piece = next_slice(lake, table, snapshot, after, Most(most_rows, 2**40))
+        piece = next_slice(lake, table, snapshot, after, SliceLimits(most_rows, 2**40))
         rows = lake.spark.sql(
             f"SELECT a FROM {qualified(table)} VERSION AS OF {snapshot} WHERE _seq > {after} AND _seq <= {piece.upto}"
         )

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from penstock.serve.host import Host
+from penstock.serve.http.pipeline_host import Host
 
 HOST = Host()

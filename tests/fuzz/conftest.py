@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fuzz.application import HOST
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.settings import ServerSettings, Settings, SparkSettings
-from penstock.serve.host import Host
+from penstock.serve.http.pipeline_host import Host
 
 LIMITS = ServerSettings(max_query_seconds=4, max_result_rows=1_000, max_result_bytes=100_000)
 FILES = {

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from penstock.deploy.pipeline import Pipeline
 from penstock.serve.app import create_app
-from penstock.serve.host import Host
+from penstock.serve.http.pipeline_host import Host
 
 
 def token(host: Host, pipeline: Pipeline, *scopes: str) -> TestClient:

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from fuzz.application import HOST
 from penstock.deploy.pipeline import Pipeline
 from penstock.serve.app import create_app
-from penstock.serve.host import Host
+from penstock.serve.http.pipeline_host import Host
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("PENSTOCK_FUZZ_EXAMPLES", "8"))

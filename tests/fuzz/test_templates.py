@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fuzz.test_limits import token
 from penstock.deploy.pipeline import Pipeline
-from penstock.serve.host import Host
+from penstock.serve.http.pipeline_host import Host
 
 _texts = st.text(st.characters(codec="utf-8"), max_size=20) | st.text("'\\\"`%-/*#{}$\n\0,;1e9", max_size=20)
 _known = st.fixed_dictionaries({"raw": _texts}, optional=dict.fromkeys(("s", "a"), _texts))

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from deploy.conftest import Running
-from penstock.deploy.expiry import Expiry
+from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
 from penstock.deploy.pipeline import Pipeline
-from penstock.lake import tables
-from penstock.lake.expire import versions
-from penstock.lake.names import qualified
+from penstock.lake.maintenance.snapshot_expiry import versions
+from penstock.lake.spark.names import qualified
+from penstock.lake.tables import physical_tables
 from penstock.model.settings import MaintenanceSettings, Settings, SparkSettings
 
 SETTINGS = Settings(
@@ -77,7 +77,7 @@ class Tidy(Running):
         return int(self.core.lake.spark.table(qualified(table)).count())
 
     def metadata_bytes(self, table: str) -> int:
-        found = tables.load(self.core.lake, table)
+        found = physical_tables.load(self.core.lake, table)
         assert found is not None
         return Path(found.metadata_location.removeprefix("file:")).stat().st_size
 
@@ -88,7 +88,7 @@ class Tidy(Running):
 @pytest.fixture(scope="session")
 def tidy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tidy]:
     patch = pytest.MonkeyPatch()
-    patch.setattr(Expiry, "safe", 0.0)
+    patch.setattr(SnapshotExpiry, "safe", 0.0)
     made = Tidy(tmp_path_factory.mktemp("home"))
     yield made
     made.pipeline.close()

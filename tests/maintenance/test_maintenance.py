@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from maintenance.conftest import Tidy
-from penstock.lake import tables
-from penstock.lake.names import qualified
+from penstock.lake.spark.names import qualified
+from penstock.lake.tables import physical_tables
 from penstock.state.batches import Trimmed
 
 
@@ -146,7 +146,7 @@ def test_only_files_that_no_table_refers_to_are_orphans(tidy: Tidy) -> None:
     tidy.deploy(landing("stray"))
     tidy.stream("stray", [rows(0, 10), rows(10, 10)])
     table = tidy.table("stray")
-    tables.clone_table(tidy.core.lake, table, f"{table}_beside")
+    physical_tables.clone_table(tidy.core.lake, table, f"{table}_beside")
     tidy.core.recorded.made(f"{table}_beside")
     location = Path(_table(tidy, table).location().removeprefix("file://"))
     strays = [location / "data" / "left.parquet", location / "metadata" / "left.avro"]
@@ -161,7 +161,7 @@ def test_only_files_that_no_table_refers_to_are_orphans(tidy: Tidy) -> None:
     assert [stray.exists() for stray in (*strays, young)] == [False, False, True]
     assert answers(tidy, "stray")[0] == [(20, sum(range(20)), 20)]
     assert tidy.stored(f"{table}_beside") == 20
-    tables.drop_table(tidy.core.lake, f"{table}_beside")
+    physical_tables.drop_table(tidy.core.lake, f"{table}_beside")
     tidy.core.recorded.dropped(f"{table}_beside")
     tidy.tidy()
     said = _table(tidy, table).properties
@@ -175,14 +175,14 @@ def test_a_clone_and_its_original_lose_no_file_to_each_other(tidy: Tidy) -> None
     tidy.stream("twin", [rows(number * 10, 10) for number in range(8)])
     table = tidy.table("twin")
     with tidy.core.exclusive([table]):
-        tables.clone_table(tidy.core.lake, table, f"{table}_beside")
+        physical_tables.clone_table(tidy.core.lake, table, f"{table}_beside")
         tidy.core.recorded.made(f"{table}_beside")
     tidy.tidy()
     tidy.tidy()
     assert tidy.files_of(table) == 1
     assert tidy.snapshots_of(table) <= 4
     assert tidy.stored(f"{table}_beside") == 80
-    tables.drop_table(tidy.core.lake, f"{table}_beside")
+    physical_tables.drop_table(tidy.core.lake, f"{table}_beside")
     tidy.core.recorded.dropped(f"{table}_beside")
 
 
@@ -207,7 +207,7 @@ def test_a_stream_of_many_commits_stays_small(tidy: Tidy) -> None:
 
 
 def _table(tidy: Tidy, table: str):  # type: ignore[no-untyped-def]
-    found = tables.load(tidy.core.lake, table)
+    found = physical_tables.load(tidy.core.lake, table)
     assert found is not None
     return found
 

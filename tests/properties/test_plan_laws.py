@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from penstock.graph import Graph
 from penstock.model.manifest import SEQ, Copy, Landing, Manifest, Source, View, last_seq
+from penstock.model.manifest_updates import activate
 from penstock.model.project import Project
-from penstock.model.rebinding import activate
-from penstock.parse.load import load_files
-from penstock.plan.identifiers import names
-from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
+from penstock.parse.project_loader import load_files
+from penstock.plan.equivalence.view_equivalence import physical_sql
+from penstock.plan.plan import NOTHING
+from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
+from penstock.plan.spark_text import names
 from penstock.plan.steps import Activate
-from penstock.plan.values import NOTHING
-from penstock.plan.viewsql import physical_sql
 from projects import Draft, drafts, edits
 
 SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

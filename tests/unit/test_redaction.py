@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import InvalidQuery, Problem
-from penstock.lake.errors import explain
-from penstock.model.secrets import secrets_of
-from penstock.model.settings import Settings, SparkSettings, StateSettings
+from penstock.lake.spark.errors import explain
+from penstock.model.settings import Settings, SparkSettings, StateSettings, secrets_of
 from penstock.parse.settings import parse_settings
 from penstock.redaction import conceal, forget, redacted
-from penstock.serve.host import Host
-from penstock.serve.logs import log_to
-from penstock.serve.process import Web
+from penstock.serve.http.pipeline_host import Host
+from penstock.serve.server.log_files import log_to
+from penstock.serve.server.process import Web
 
 TOML = """
 [state]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import httpx
 
-from penstock.cli.problems import Refused, WrongUsage, decoded
+from penstock.cli.errors import Refused, WrongUsage, decoded
 from penstock.errors import NoServer, Timeout
 
 Json: TypeAlias = "dict[str, Any]"

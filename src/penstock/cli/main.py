@@ -17,7 +17,7 @@ import typer
 from typer.main import get_command
 
 from penstock import __version__
-from penstock.cli.problems import DONE, FAILED, WRONG_USAGE, WrongUsage, exit_code, report, report_json, wants_json
+from penstock.cli.errors import DONE, FAILED, WRONG_USAGE, WrongUsage, exit_code, report, report_json, wants_json
 from penstock.cli.session import OutputOption, ProjectOption, TokenOption, UrlOption, common_options
 from penstock.errors import PenstockError
 
@@ -28,7 +28,7 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command or a group of them: the module `penstock.cli.<name>` has `<name>` or `group`."""
+    """A command or a group of them: the module `penstock.cli.commands.<name>` has `<name>` or `group`."""
 
     name: str
     summary: str
@@ -98,7 +98,7 @@ def _add(tree: typer.Typer, command: Command, *, imported: bool) -> None:
     if not imported:
         tree.command(command.name, help=command.summary)(_not_named)
         return
-    module = importlib.import_module(f"penstock.cli.{command.name}")
+    module = importlib.import_module(f"penstock.cli.commands.{command.name}")
     if hasattr(module, "group"):
         tree.add_typer(module.group, name=command.name, help=command.summary)
     else:

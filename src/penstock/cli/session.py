@@ -3,13 +3,18 @@
 In: the four options that every command takes. Out: `Session`. Called by every command through
 `@command`. Invariant: an option after the command wins over the same one before it, and both over
 the environment.
+
+Parameters on the command line: `--param NAME=VALUE`.
+
+In: what was given. Out: values by name. Called by the commands that ask pipes. Invariant: a value may hold anything,
+also `=`.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from pathlib import Path
@@ -18,8 +23,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec, cast
 import typer
 
 from penstock.cli.client import Client
-from penstock.cli.problems import WrongUsage
-from penstock.cli.project import admin_token, find_project, need_project, running
+from penstock.cli.errors import WrongUsage
+from penstock.cli.project_folder import admin_token, find_project, need_project, running
 
 DEFAULT_URL = "http://127.0.0.1:7180"
 P = ParamSpec("P")
@@ -109,3 +114,14 @@ def common_options(
 ) -> Common:
     """The options that may stand before a command or after it."""
     return Common(output, url, token, project)
+
+
+Param = Annotated[list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="Repeatable.")]
+
+
+def parse_parameters(given: Sequence[str] | None) -> dict[str, str]:
+    """Raises WrongUsage."""
+    wrong = next((pair for pair in given or () if "=" not in pair), None)
+    if wrong is not None:
+        raise WrongUsage(f"--param takes NAME=VALUE, not `{wrong}`")
+    return {name: value for name, _, value in (pair.partition("=") for pair in given or ())}

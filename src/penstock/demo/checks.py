@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.demo import truth
+from penstock.demo import expected_results
 from penstock.demo.client import Answer, Client
-from penstock.demo.compare import Difference, Rounded, compare_answers, compare_groups, compare_rows
-from penstock.demo.data import Row
-from penstock.demo.truth import Cell, Groups, Key, Line, date
+from penstock.demo.comparison import Difference, Rounded, compare_answers, compare_groups, compare_rows
+from penstock.demo.expected_results import Cell, Groups, Key, Line, date
+from penstock.demo.nyc_flights import Row
 
 MONTHS = range(1, 13)
 STATES = (
@@ -51,11 +51,11 @@ class Truth:
 
     def __init__(self, flights: Sequence[Row], weather: Sequence[Row]):
         self.flights, self.weather = flights, weather
-        self.days = truth.carriers_by_day(flights)
-        self.months = truth.carriers_by_month(flights)
-        self.hours = truth.routes_by_hour(flights)
-        self.carriers = truth.carriers(flights)
-        self.routes = truth.routes(flights)
+        self.days = expected_results.carriers_by_day(flights)
+        self.months = expected_results.carriers_by_month(flights)
+        self.hours = expected_results.routes_by_hour(flights)
+        self.carriers = expected_results.carriers(flights)
+        self.routes = expected_results.routes(flights)
         self.by_month: dict[int, list[int]] = {month: [] for month in MONTHS}
         for index, row in enumerate(flights):
             self.by_month[int(row["month"])].append(index)
@@ -120,8 +120,10 @@ def _checks(
 
 
 def _flights(ask: _Asked, known: Truth, version: Version, cut: int) -> Difference:
-    columns = truth.FLIGHTS_1 if version is OLD else truth.FLIGHTS_2
-    every = list(truth.lines(known.flights, columns) if version is OLD else truth.version_2(known.flights, cut))
+    columns = expected_results.FLIGHTS_1 if version is OLD else expected_results.FLIGHTS_2
+    before = version is OLD
+    rows = expected_results.lines(known.flights, columns) if before else expected_results.version_2(known.flights, cut)
+    every = list(rows)
     total = Difference()
     for month in MONTHS:
         found = ask.lines(f"SELECT {', '.join(columns)} FROM flights WHERE month = {month}")
@@ -142,7 +144,7 @@ def _carrier_daily(ask: _Asked, known: Truth, version: Version) -> Difference:
 
 def _carrier_monthly(ask: _Asked, known: Truth) -> Difference:
     sql = f"SELECT carrier, month_start, {STATES} FROM carrier_monthly GROUP BY carrier, month_start"
-    return compare_groups(truth.delays(known.months), ask.groups(sql, 2))
+    return compare_groups(expected_results.delays(known.months), ask.groups(sql, 2))
 
 
 def _route_hourly(ask: _Asked, known: Truth) -> Difference:
@@ -150,17 +152,17 @@ def _route_hourly(ask: _Asked, known: Truth) -> Difference:
     for month in MONTHS:
         where = f"FROM route_hourly WHERE toMonth(hour_start) = {month}"
         found |= ask.groups(f"SELECT origin, dest, hour_start, {STATES} {where} GROUP BY origin, dest, hour_start", 3)
-    return compare_groups(truth.delays(known.hours), found)
+    return compare_groups(expected_results.delays(known.hours), found)
 
 
 def _weather(ask: _Asked, known: Truth) -> Difference:
-    found = ask.lines(f"SELECT {', '.join(truth.WEATHER)} FROM weather")
-    return compare_rows(truth.lines(known.weather, truth.WEATHER), found)
+    found = ask.lines(f"SELECT {', '.join(expected_results.WEATHER)} FROM weather")
+    return compare_rows(expected_results.lines(known.weather, expected_results.WEATHER), found)
 
 
 def _weather_daily(ask: _Asked, known: Truth) -> Difference:
     sql = f"SELECT origin, date, {WEATHER_STATES} FROM weather_daily GROUP BY origin, date"
-    wanted = truth.weather_by(known.weather, lambda row: (str(row["origin"]), date(row)))
+    wanted = expected_results.weather_by(known.weather, lambda row: (str(row["origin"]), date(row)))
     return compare_groups(wanted, ask.groups(sql, 2))
 
 
@@ -185,13 +187,13 @@ def _monthly(ask: _Asked, known: Truth) -> Difference:
 
 
 def _weather_summary(ask: _Asked, known: Truth) -> Difference:
-    groups = truth.weather_by(known.weather, lambda row: (str(row["origin"]),))
+    groups = expected_results.weather_by(known.weather, lambda row: (str(row["origin"]),))
     lines = [(*key, *line) for key, line in sorted(groups.items())]
     return compare_answers([_rounded(line, 2, 1) for line in lines], ask.endpoint("weather_summary"))
 
 
 def _states(groups: Groups, version: Version) -> Mapping[Key, Line]:
-    return truth.delays_and_distance(groups) if version.distance else truth.delays(groups)
+    return expected_results.delays_and_distance(groups) if version.distance else expected_results.delays(groups)
 
 
 def _rounded(line: Sequence[Cell], column: int, digits: int) -> list[Cell | Rounded]:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import httpx
 import orjson
 
-from penstock.demo.data import Row
+from penstock.demo.nyc_flights import Row
 
 Answer: TypeAlias = "list[dict[str, Any]]"
 Json: TypeAlias = "dict[str, Any]"

@@ -14,13 +14,13 @@ from pathlib import Path
 import httpx
 from rich.console import Console
 
-from penstock.demo import show
+from penstock.demo import output
 from penstock.demo.client import Client, Refused
-from penstock.demo.data import DataMissing, Row, posts, read_flights, read_weather
 from penstock.demo.latency import Latency, percentile
+from penstock.demo.nyc_flights import DataMissing, Row, posts, read_flights, read_weather
 from penstock.demo.replay import Replay
+from penstock.demo.scenario import STEPS, Stage, Wrong, example
 from penstock.demo.server import Server, ServerFailed, prepare
-from penstock.demo.steps import STEPS, Stage, Wrong, example
 
 SECONDS = 110.0
 WIDTH_OF_PICTURE = 118
@@ -55,11 +55,11 @@ def _run(console: Console, folder: Path, seconds: float) -> Stage:
     _put_example("flights", folder)
     server = Server(folder)
     try:
-        show.heading(console, f"penstock up  ({server.url}, project {folder})")
+        output.heading(console, f"penstock up  ({server.url}, project {folder})")
         flights, weather = read_flights(), read_weather()
         with console.status("Spark starts") if console.is_terminal else nullcontext():
             server.wait_until_ready()
-        show.heading(console, "penstock deploy  (version 1: flights → two views → a view over a view; weather apart)")
+        output.heading(console, "penstock deploy  (version 1: flights → two views → a view over a view; weather apart)")
         console.print(server.run("deploy"), highlight=False, markup=False, end="")
         return _stream(_stage(console, server, flights, weather, seconds))
     finally:
@@ -72,11 +72,12 @@ def _stage(
     client = Client(server.url, server.token)
     replay = Replay(client, posts(flights, weather), seconds)
     latency = Latency(Client(server.url, server.token), replay)
-    return Stage(console, client, replay, latency, show.Meters(console), flights, weather)
+    return Stage(console, client, replay, latency, output.Meters(console), flights, weather)
 
 
 def _stream(stage: Stage) -> Stage:
-    show.heading(stage.console, f"Replaying {len(stage.flights):,} flights and {len(stage.weather):,} hours of weather")
+    title = f"Replaying {len(stage.flights):,} flights and {len(stage.weather):,} hours of weather"
+    output.heading(stage.console, title)
     with stage.meters:
         stage.replay.start()
         stage.latency.start()
@@ -86,7 +87,7 @@ def _stream(stage: Stage) -> Stage:
 
 
 def _verdict(stage: Stage, began: float) -> int:
-    show.results(stage.console, stage.checks)
+    output.results(stage.console, stage.checks)
     samples = stage.latency.samples
     pace = stage.replay.rows / (stage.replay.ended - stage.replay.began)
     lost = sum(check.difference.lost for check in stage.checks)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.demo.client import Client
-from penstock.demo.data import Post
+from penstock.demo.nyc_flights import Post
 
 SLOW_FROM, SLOW_PACE = 0.95, 1.0
 """From this share of the posts on, one in so many seconds while the replay may not end."""

@@ -10,49 +10,48 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from penstock.deploy import apart, ingest
-from penstock.deploy.backfill import outgrow, spare_live
-from penstock.deploy.copies import Around, Copies
-from penstock.deploy.core import Board, Core
-from penstock.deploy.deployer import Deployer
-from penstock.deploy.drift import Watch, find
-from penstock.deploy.events import Event, events, fillings, waits
-from penstock.deploy.ingest import Receipt
-from penstock.deploy.landed import landed
-from penstock.deploy.maintenance import Maintenance
-from penstock.deploy.opened import inbox_of, limits_of, rate_of, state_url
-from penstock.deploy.options import DeployOptions
-from penstock.deploy.reader import NONE, Reader, anything
-from penstock.deploy.readers import Readers
-from penstock.deploy.schedule import Schedule
-from penstock.deploy.settling import Settler, share_of
-from penstock.deploy.window import Window
-from penstock.flow.arrivals import Arrivals
-from penstock.flow.inbox import Inbox
+from penstock.deploy.ingest import event_ingestion
+from penstock.deploy.ingest.copy_jobs import CopyContext, CopyJobs
+from penstock.deploy.ingest.copy_schedule import CopySchedule
+from penstock.deploy.ingest.event_ingestion import Receipt, landed_batch
+from penstock.deploy.lifecycle.backfill import outgrow, spare_live
+from penstock.deploy.lifecycle.deployer import Deployer, DeployOptions
+from penstock.deploy.lifecycle.drift import DriftWatch, find
+from penstock.deploy.lifecycle.progress import DeploymentEvent, deployment_events, fillings, waits
+from penstock.deploy.lifecycle.rollback_window import RollbackWindow
+from penstock.deploy.maintenance.column_materialization import ColumnMaterializer, share_of
+from penstock.deploy.maintenance.maintenance_runner import Maintenance
+from penstock.deploy.queries.reader import NONE, QueryReader, anything
+from penstock.deploy.runtime.active_readers import ActiveReaders
+from penstock.deploy.runtime.core import Board, Core
+from penstock.deploy.runtime_config import inbox_of, limits_of, rate_of, state_url
+from penstock.deploy.worker import supervisor
+from penstock.flow.inbox.arrivals import Arrivals
+from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.lag import behind
-from penstock.flow.pace import Pace
-from penstock.flow.registry import Registry
-from penstock.flow.scheduler import Scheduler, Told
+from penstock.flow.materialized_view import Diverged
+from penstock.flow.scheduler import Scheduler, SchedulerCallbacks
 from penstock.flow.stepper import Stepper
-from penstock.flow.view import Diverged
-from penstock.flow.work import PRIORITY, Work
-from penstock.lake import tables
-from penstock.lake.errors import explain
-from penstock.lake.history import Most
-from penstock.lake.query import Result
-from penstock.lake.recorded import Recorded
-from penstock.lake.session import open_lake
+from penstock.flow.table_registry import Registry
+from penstock.flow.throttle import BackfillThrottle
+from penstock.flow.work_items import PRIORITY, Work
+from penstock.lake.drift.recorded_tables import RecordedTables
+from penstock.lake.read.history_slices import SliceLimits
+from penstock.lake.read.query import Result
+from penstock.lake.spark.errors import explain
+from penstock.lake.spark.session import open_lake
+from penstock.lake.tables import physical_tables
 from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings
-from penstock.state.attempts import Attempts
 from penstock.state.batches import Batch, Batches
+from penstock.state.crash_counts import CrashCounts
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.jobs import Job, Jobs
 from penstock.state.journal import Journal
+from penstock.state.live_pointer import Pointer
 from penstock.state.made_tables import MadeTables
 from penstock.state.operations import Operations
-from penstock.state.pointer import Pointer
 from penstock.state.tokens import Token, Tokens
 from penstock.template.frame import Parameter
 
@@ -71,45 +70,45 @@ class Pipeline:
         self._core = self._made(settings, home)
         core = self._core
         self._batches = Batches(self._database)
-        known = partial(landed, core)
+        known = partial(landed_batch, core)
         self._inbox = Inbox(inbox_of(settings, home), self._batches, self._arrived, settings.inbox, known)
         self._deployer = Deployer(core)
-        self._reader = Reader(core)
+        self._reader = QueryReader(core)
         self.tokens = Tokens(self._database)
         core.assign()
-        self._settler = Settler(core, Most(settings.flow.max_step_rows, settings.flow.max_step_bytes))
-        self._watch = Watch(lambda: find(core.recorded, core.deployments.list()), core.recorded.save)
+        self._settler = ColumnMaterializer(core, SliceLimits(settings.flow.max_step_rows, settings.flow.max_step_bytes))
+        self._watch = DriftWatch(lambda: find(core.recorded, core.deployments.list()), core.recorded.save)
         self._watch.start()
         spare_live(core)
         core.scheduler.start()
         core.apart.start()
         self._deployer.resume()
         self._settler.start()
-        self._window = Window(core, self._deployer.retire)
+        self._window = RollbackWindow(core, self._deployer.retire)
         self._maintenance = Maintenance(core, self._batches, inbox_of(settings, home))
-        self._copies = Copies(Around(core, self._reader, self._inbox, inbox_of(settings, home) / JOBS))
-        self._schedule = Schedule(core.jobs, lambda: core.board.running.copies)
+        self._copies = CopyJobs(CopyContext(core, self._reader, self._inbox, inbox_of(settings, home) / JOBS))
+        self._schedule = CopySchedule(core.jobs, lambda: core.board.running.copies)
         for part in (self._window, self._maintenance, self._copies, self._schedule):
             part.start()
 
     def _made(self, settings: Settings, home: Path) -> Core:
         database, lake = self._database, open_lake(settings, home)
         batches, registry, operations = Batches(database), Registry(lake), Operations(database)
-        arrivals, attempts = Arrivals(batches.heads()), Attempts(database)
-        recorded = Recorded(partial(tables.load, lake), MadeTables(database))
+        arrivals, attempts = Arrivals(batches.heads()), CrashCounts(database)
+        recorded = RecordedTables(partial(physical_tables.load, lake), MadeTables(database))
         stepper = Stepper(
             lake, registry, batches, inbox_of(settings, home), limits_of(settings), operations,
-            arrivals, Pace(rate_of(settings), self._live_lag), recorded,
+            arrivals, BackfillThrottle(rate_of(settings), self._live_lag), recorded,
         )  # fmt: skip
-        told = Told(self._diverged, self._outgrown, lambda work: attempts.lived(work.key))
+        told = SchedulerCallbacks(self._diverged, self._outgrown, lambda work: attempts.lived(work.key))
         scheduler = Scheduler(stepper, explain, told, float(settings.flow.staging_step_seconds))
-        around = apart.Around(
+        around = supervisor.SupervisorContext(
             home, settings, database.token, scheduler, registry, attempts, self._live_lag, self._diverged
         )
         return Core(
             settings, lake, recorded, registry, arrivals, stepper, scheduler,
             Deployments(database), Pointer(database), Journal(database), operations, attempts,
-            apart.Apart(around), Readers(self._idle), Board(), Jobs(database),
+            supervisor.WorkerSupervisor(around), ActiveReaders(self._idle), Board(), Jobs(database),
         )  # fmt: skip
 
     @property
@@ -143,11 +142,11 @@ class Pipeline:
 
     def append(self, name: str, body: bytes, key: str | None) -> Receipt:
         """Durable on return. Raises NotFound, InvalidRequest, TooLarge."""
-        return ingest.append(self._core, self._inbox, name, body, key)
+        return event_ingestion.append(self._core, self._inbox, name, body, key)
 
     def wait(self, receipt: Receipt, timeout: float) -> Receipt:
         """Until the receipt's rows are queryable in live, in every table below. Raises Timeout."""
-        return ingest.wait(self._core, receipt, timeout)
+        return event_ingestion.wait(self._core, receipt, timeout)
 
     def sql(
         self,
@@ -215,10 +214,10 @@ class Pipeline:
         """Raises Conflict, NotFound."""
         return self._deployer.go_on(ref)
 
-    def events(self, id: int) -> Iterator[Event]:
+    def events(self, id: int) -> Iterator[DeploymentEvent]:
         """What the deployment does, until it comes to rest. Raises NotFound."""
         self._core.deployments.get(id)
-        return events(self._core, id)
+        return deployment_events(self._core, id)
 
     def status(self) -> dict[str, object]:
         """What runs, how far it is and what fails, as JSON values."""

@@ -3,15 +3,20 @@
 In: a manifest and the registry. Out: per flow, the streams it carries and the batch up to which it
 is complete. Called by deploy (ready, promote, wait) and status. Invariant: a flow that derives from
 a stream counts as behind until the stream's batch is in its own table, however many hops away.
+
+Which tables cannot go on because a flow fails.
+
+In: a manifest and the flows that fail. Out: tables. Called by deploy. Invariant: a failing flow stops its
+own table and those below it, and no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from penstock.flow.copy import is_complete
-from penstock.flow.registry import Registry
+from penstock.flow.history_copy import is_complete
+from penstock.flow.table_registry import Registry
 from penstock.model.manifest import Copy, Landing, Manifest, View
 
 
@@ -62,3 +67,13 @@ def streams_of(manifest: Manifest) -> Mapping[str, frozenset[str]]:
             changed = changed or now != streams.get(view.table, frozenset())
             streams[view.table] = now
     return streams
+
+
+def blocked_tables(manifest: Manifest, failing: Collection[tuple[str, str]]) -> frozenset[str]:
+    """The tables into which a flow fails (given as table and flow), and all that derive from them."""
+    found = [flow.table for flow in manifest.flows if (flow.table, flow.id) in failing]
+    for table in found:  # grows while it is walked
+        found += [
+            view.table for view in manifest.views if view.trigger.binding.table == table and view.table not in found
+        ]
+    return frozenset(found)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from penstock.flow.materialized_view import Diverged
 from penstock.flow.stepper import Stepper
-from penstock.flow.view import Diverged
-from penstock.flow.work import PRIORITY, Work
-from penstock.lake.jobs import TookTooLong
+from penstock.flow.work_items import PRIORITY, Work
+from penstock.lake.spark.cancellation import TookTooLong
 
 LONGEST_WAIT = 60.0
 log = logging.getLogger("penstock.flow")
@@ -47,7 +47,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SchedulerCallbacks:
     """Who is told what the scheduler cannot settle: that deployments can no longer share a table, that
     a step for one that is not live takes too long beside the others (the answer is whether it goes on
     elsewhere), and that a step has ended."""
@@ -60,7 +60,9 @@ class Told:
 class Scheduler:
     """Threads that take the most urgent flow with something to do and advance it by one step."""
 
-    def __init__(self, stepper: Stepper, explain: Callable[[Exception], str], told: Told, staging_seconds: float):
+    def __init__(
+        self, stepper: Stepper, explain: Callable[[Exception], str], told: SchedulerCallbacks, staging_seconds: float
+    ):
         self._stepper = stepper
         self._explain = explain
         self._told = told

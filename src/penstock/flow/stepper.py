@@ -3,6 +3,11 @@
 In: a `Work` item. Out: one commit, or nothing where there is nothing to do. Called by `scheduler`,
 by one thread a table. Invariant: a step is bounded in rows and bytes, so it ends and commits however
 much waits; where it starts is read from the table it writes.
+
+How much one step takes, and what it did.
+
+In: nothing. Out: `Limits`, `Done`. Called by stepper and deploy. Invariant: a step that failed is tried
+again with less, never with more, until one ends well.
 """
 
 from __future__ import annotations
@@ -12,26 +17,26 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from typing_extensions import assert_never
 
-from penstock.flow.arrivals import Arrivals
-from penstock.flow.copy import copy_slice, is_complete
-from penstock.flow.intact import Intact
-from penstock.flow.landing import LandingTable, land, last_step, mend_quarantine
-from penstock.flow.limits import Done, Limits
-from penstock.flow.meeting import Gathering, met_at
-from penstock.flow.pace import Pace
-from penstock.flow.registry import Registry
-from penstock.flow.view import advance, check_shared, next_advance, resume
-from penstock.flow.work import PRIORITY, Work
-from penstock.lake.history import Most
-from penstock.lake.jobs import limited
-from penstock.lake.read import Slice
-from penstock.lake.recorded import Recorded
-from penstock.lake.session import Lake
-from penstock.lake.snapshots import Progress
+from penstock.flow.barrier import Barrier, met_at
+from penstock.flow.history_copy import copy_slice, is_complete
+from penstock.flow.inbox.arrivals import Arrivals
+from penstock.flow.inbox.segment_check import SegmentCheck
+from penstock.flow.landing.landing import LandingTable, land, last_step, mend_quarantine
+from penstock.flow.materialized_view import advance, check_shared, next_advance, resume
+from penstock.flow.table_registry import Registry
+from penstock.flow.throttle import BackfillThrottle
+from penstock.flow.work_items import PRIORITY, Work
+from penstock.lake.drift.recorded_tables import RecordedTables
+from penstock.lake.read.bindings import Slice
+from penstock.lake.read.history_slices import SliceLimits
+from penstock.lake.spark.cancellation import limited
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import Batches as BatchCursor
 from penstock.model.cursor import Cursor, History, Tail
 from penstock.model.manifest import Copy, View
@@ -46,7 +51,7 @@ class Stepper:
 
     def __init__(  # noqa: PLR0913 - what it works on, each once
         self, lake: Lake, registry: Registry, batches: Batches, inbox: Path, limits: Limits, operations: Operations,
-        arrivals: Arrivals, pace: Pace, recorded: Recorded,
+        arrivals: Arrivals, pace: BackfillThrottle, recorded: RecordedTables,
     ):  # fmt: skip
         self._lake = lake
         self._registry = registry
@@ -56,12 +61,12 @@ class Stepper:
         self._arrivals = arrivals
         self._pace = pace
         self._recorded = recorded
-        self._intact = Intact(inbox, batches, operations)
+        self._intact = SegmentCheck(inbox, batches, operations)
         self._caps: Mapping[str, int] | None = None
         self._mended: set[str] = set()
         self._ended: dict[str, float] = {}
         self._operations = operations
-        self._meetings: dict[Gathering, int] = {}
+        self._meetings: dict[Barrier, int] = {}
         self._holding = threading.Lock()
 
     def enter_lane(self, lane: str) -> None:
@@ -120,7 +125,7 @@ class Stepper:
             if done.history:
                 self._pace.took(done.read_bytes, took)
 
-    def _run(self, work: Work, most: Most) -> Done | None:
+    def _run(self, work: Work, most: SliceLimits) -> StepResult | None:
         run = work.run
         match run:
             case LandingTable():
@@ -129,11 +134,11 @@ class Stepper:
                 return self._advance(work, run, most)
             case Copy():
                 copied = copy_slice(self._lake, self._registry, run, most)
-                return Done(copied.rows, copied.rows, copied.bytes, history=True)
+                return StepResult(copied.rows, copied.rows, copied.bytes, history=True)
             case _:
                 assert_never(run)
 
-    def _advance(self, work: Work, run: View, most: Most) -> Done | None:
+    def _advance(self, work: Work, run: View, most: SliceLimits) -> StepResult | None:
         source = self._registry.snapshots(run.trigger.binding.table)
         cursor = self._cursor(work, run)
         known = self._registry.progress(run.table, run.id)
@@ -146,9 +151,9 @@ class Stepper:
             return None
         check_shared(self._lake, work.variants, following)
         rows = advance(self._lake, self._registry, run, following)
-        return Done(rows, following.rows, following.bytes, history=isinstance(following.part, Slice))
+        return StepResult(rows, following.rows, following.bytes, history=isinstance(following.part, Slice))
 
-    def _land(self, work: Work, run: LandingTable, most: Most) -> Done | None:
+    def _land(self, work: Work, run: LandingTable, most: SliceLimits) -> StepResult | None:
         if work.table not in self._mended:
             self._mend(run)
         after, upto = self._landed(work), self._upto(work, run.stream)
@@ -158,7 +163,7 @@ class Stepper:
         batches = self._intact.checked(batches)
         landed = land(self._lake, self._registry, run, batches, self._inbox)
         read = sum(each.rows for each in batches), sum(each.bytes for each in batches)
-        return Done(landed.rows, *read, rejected=landed.rejected)
+        return StepResult(landed.rows, *read, rejected=landed.rejected)
 
     def _mend(self, run: LandingTable) -> None:
         missing = last_step(self._registry, run)
@@ -211,7 +216,7 @@ class Stepper:
             case _:
                 return known
 
-    def _met(self, gathered: Gathering) -> int | None:
+    def _met(self, gathered: Barrier) -> int | None:
         """The meeting, looked for until it is there and then kept."""
         if gathered not in self._meetings:
             found = met_at(gathered, self._registry.snapshots(gathered.table))
@@ -221,7 +226,7 @@ class Stepper:
         return self._meetings[gathered]
 
 
-def _operation(work: Work, done: Done, seconds: float) -> Operation:
+def _operation(work: Work, done: StepResult, seconds: float) -> Operation:
     kind = {LandingTable: "append", View: "materialization", Copy: "deployment_backfill"}[type(work.run)]
     return Operation(
         event_type=kind,
@@ -233,3 +238,33 @@ def _operation(work: Work, done: Done, seconds: float) -> Operation:
         written_rows=done.rows,
         rows_quarantine=done.rejected,
     )
+
+
+LEAST_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one step takes at most, the least time between two commits to one table (each commit
+    costs metadata and files), and the seconds after which a step is cancelled."""
+
+    rows: int = 500_000
+    bytes: int = 64 * 2**20
+    seconds_between: float = 0.25
+    seconds: float = 600.0
+
+    def after(self, failures: int) -> SliceLimits:
+        """After steps that failed in a row the next is smaller: it may have been too much."""
+        return SliceLimits(max(self.rows >> failures, min(self.rows, LEAST_ROWS)), max(self.bytes >> failures, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step did: rows it appended, rows and bytes it read, whether those were a history, and rows it
+    put into a quarantine."""
+
+    rows: int
+    read_rows: int
+    read_bytes: int
+    history: bool = False
+    rejected: int = 0

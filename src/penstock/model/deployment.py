@@ -1,7 +1,7 @@
 """A deployment: one version of a project, from plan to retirement.
 
 In: records of the state store. Out: `Deployment`, `State`. Called by state, deploy, serve.
-Invariant: `state` changes only by the moves of `deploy/states.py`.
+Invariant: `state` changes only by the moves of `deploy/lifecycle/states.py`.
 """
 
 from __future__ import annotations

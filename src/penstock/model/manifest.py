@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, Union
 
-from penstock.model.merging import Merge
+from penstock.model.merge_rule import Merge
 from penstock.model.types import Type
 
 SEQ = "_seq"

@@ -16,7 +16,7 @@ from sqlglot.dialects.clickhouse import ClickHouse
 
 from penstock.errors import Location, Problem, nearest
 from penstock.model.datasource import Text
-from penstock.parse.places import place
+from penstock.parse.lexer import place
 
 _SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
 _SQL_WORDS = frozenset(str(words).split()[0] for words in ClickHouse.Tokenizer.KEYWORDS if str(words)[:1].isalpha())

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text, Token
 from penstock.parse.datafile import Entry, items, words
+from penstock.template.parser import is_template, read_template
 from penstock.template.rendering import place_in
-from penstock.template.tree import is_template, read_template
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """What a resource or a node may be called."""

@@ -14,10 +14,16 @@ from penstock.model.datasource import Column
 from penstock.model.engine import ENGINES, Engine
 from penstock.model.types import Bool, Date, DateTime, DateTime64, Int, Type
 from penstock.parse.datafile import Entry
-from penstock.parse.keys import KeyPart, check_columns, check_sortable, expression, key_parts
-from penstock.parse.lexer import at_commas, lex
-from penstock.parse.places import place
-from penstock.parse.sampling import canonical, check_sampling
+from penstock.parse.engine_keys import (
+    KeyPart,
+    canonical,
+    check_columns,
+    check_sampling,
+    check_sortable,
+    expression,
+    key_parts,
+)
+from penstock.parse.lexer import at_commas, lex, place
 from penstock.parse.ttl import ttl_rules
 
 _KEYS = ("ENGINE_PARTITION_KEY", "ENGINE_SORTING_KEY", "ENGINE_PRIMARY_KEY", "ENGINE_SAMPLING_KEY")

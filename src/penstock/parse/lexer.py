@@ -3,6 +3,12 @@
 In: any text. Out: `Lexeme` values and a `Reader` over them. Called by types, schema, keys and
 datasource. Invariant: `lex` takes every text; what is wrong with it is an `InvalidSyntax` of the
 reader, with the offset of the first character that does not fit.
+
+Offsets in a piece of SQL to places in its file.
+
+In: a `Text` and offsets of characters in it. Out: a `Location`, or the `Text` of a part. Called by
+every module of parse that looks inside a value. Invariant: a part's own offsets lead to the same
+places as the whole's.
 """
 
 from __future__ import annotations
@@ -10,6 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
+
+from penstock.errors import Location, Problem
+from penstock.model.datasource import Text
 
 Kind = Literal["word", "quoted", "string", "number", "symbol", "end"]
 Words: TypeAlias = tuple[tuple[Kind, str], ...]
@@ -226,3 +235,21 @@ def _refuse_depth(lexemes: Sequence[Lexeme]) -> None:
         depth += step(lexeme)
         if depth > DEEPEST:
             raise InvalidSyntax(f"more than {DEEPEST} brackets inside each other", lexeme.start)
+
+
+def place(text: Text, offset: int) -> Location:
+    """Where the character at `offset` stands in the file."""
+    before = text.text[:offset]
+    return text.at(before.count("\n") + 1, offset - before.rfind("\n"))
+
+
+def part(text: Text, start: int, end: int) -> Text:
+    """The characters from `start` up to `end` as a text of its own, without spaces around them."""
+    cut = text.text[start:end]
+    start += len(cut) - len(cut.lstrip())
+    return Text(cut.strip(), place(text, start), text.indent)
+
+
+def located(error: InvalidSyntax, text: Text) -> Problem:
+    """The problem of an error whose offset is one of `text`."""
+    return Problem(error.code, error.message, place(text, error.offset), error.hint)

@@ -1,4 +1,14 @@
-"""The directives of a .pipe file to a `Pipe`.
+"""The directives of a node of TYPE copy.
+
+In: a node's directives. Out: `Copied`, or None where it has no target. Called by node. Invariant: a schedule that is
+given is one that cron understands.
+
+The directives of one NODE to a `Node`.
+
+In: the entries from a NODE up to the next. Out: a `Node`, or None where it has no SQL to run.
+Called by pipe. Invariant: a node that is given has a name and SQL; if that is a template, one that can be read.
+
+The directives of a .pipe file to a `Pipe`.
 
 In: a file's text and the name of its resource. Out: a `Pipe`, or None where no node could be read,
 and every problem of the file. Called by load. Invariant: at most one node of a pipe is more than a
@@ -7,14 +17,156 @@ standard one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 from typing import cast, get_args
 
+from cronsim import CronSim, CronSimError
+
 from penstock.errors import Location, Problem, did_you_mean
-from penstock.model.pipe import Dialect, Node, Pipe
+from penstock.model.datasource import Text
+from penstock.model.pipe import Copied, Dialect, Endpoint, Kind, Materialized, Node, Pipe, Standard
 from penstock.parse.datafile import Entry, parse_datafile
-from penstock.parse.directives import parse_items, parse_text, parse_tokens, single
-from penstock.parse.node import LATER_KEYWORDS, NODE_KEYWORDS, check_nodes, parse_node
+from penstock.parse.directives import (
+    parse_items,
+    parse_name,
+    parse_target,
+    parse_text,
+    parse_tokens,
+    single,
+    template_problems,
+)
+
+COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
+ON_DEMAND = "@on-demand"
+_MODES = ("append", "replace")
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
+
+
+def parse_copied(written: Entry, directives: Mapping[str, Entry], problems: list[Problem]) -> Copied | None:
+    """The kind of a node whose TYPE, `written`, is copy."""
+    schedule = _parse_schedule(directives.get("COPY_SCHEDULE"), problems)
+    _check_mode(directives.get("COPY_MODE"), problems)
+    target = parse_target("copy", "TARGET_DATASOURCE", written, directives, problems)
+    return Copied(*target, schedule) if target else None
+
+
+def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
+    """Five fields of cron, in UTC; None for a copy that only runs on demand."""
+    written = _unquoted(entry.value) if entry is not None else ON_DEMAND
+    if entry is None or written.lower() == ON_DEMAND:
+        return None
+    try:
+        next(CronSim(written, _ANY_TIME))
+    except (CronSimError, StopIteration):
+        message = f"`{written[:60]}` is no schedule"
+        hint = f"write {ON_DEMAND}, or minute, hour, day, month and weekday as cron has them, in UTC: `0 * * * *`"
+        problems.append(Problem("invalid-value", message, entry.value.location, hint))
+        return None
+    return written
+
+
+def _check_mode(entry: Entry | None, problems: list[Problem]) -> None:
+    written = _unquoted(entry.value).lower() if entry is not None else "append"
+    if entry is None or written == "append":
+        return
+    if written == "replace":
+        message = "COPY_MODE replace is not supported: a copy appends its rows"
+        hint = "append, into a ReplacingMergeTree that is read with FINAL, or under a column that says which run it was"
+        problems.append(Problem("unsupported-directive", message, entry.value.location, hint))
+        return
+    message = f"unknown COPY_MODE `{written[:60]}`"
+    problems.append(Problem("invalid-value", message, entry.value.location, did_you_mean(written, _MODES)))
+
+
+def _unquoted(text: Text) -> str:
+    return text.text.strip().strip("\"'").strip()
+
+
+NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", *COPY_KEYWORDS)
+LATER_KEYWORDS = (
+    "EXPORT_CONNECTION_NAME",
+    "EXPORT_SCHEDULE",
+    "EXPORT_BUCKET_URI",
+    "EXPORT_FILE_TEMPLATE",
+    "EXPORT_FORMAT",
+    "EXPORT_COMPRESSION",
+    "EXPORT_KAFKA_TOPIC",
+)
+"""Directives of the node type that is not in this version."""
+
+_TYPES = ("standard", "endpoint", "materialized", "copy")
+_LATER_TYPES = ("sink",)
+_OF_TYPE = {"DATASOURCE": "materialized", **dict.fromkeys(COPY_KEYWORDS, "copy")}
+"""The one TYPE that each directive belongs to."""
+
+
+def parse_node(entries: Sequence[Entry], problems: list[Problem]) -> Node | None:
+    """The node that begins with the first entry."""
+    head = entries[0]
+    directives = single(entries, problems)
+    name = parse_name(head.value, "a node", problems)
+    kind = _parse_kind(directives, problems)
+    sql = directives.get("SQL")
+    if sql is None or not sql.value.text.strip():
+        place = sql.location if sql else head.location
+        problems.append(Problem("missing-directive", f"the node `{head.value.text}` needs SQL", place, "write `SQL >`"))
+        return None
+    faults = template_problems(sql.value)
+    problems.extend(faults)
+    if name is None or faults:
+        return None
+    return Node(name, sql.value, kind, parse_text(directives.get("DESCRIPTION")), head.location)
+
+
+def check_nodes(nodes: Sequence[Node]) -> Iterator[Problem]:
+    """The problems that only all nodes of a pipe together show."""
+    first: dict[str, Node] = {}
+    for node in nodes:
+        if node.name in first:
+            hint = f"the first is in line {first[node.name].location.line}"
+            yield Problem("duplicate-name", f"a second node `{node.name}`", node.location, hint)
+        first.setdefault(node.name, node)
+    special = [node for node in nodes if not isinstance(node.kind, Standard)]
+    for node in special[1:]:
+        message = f"`{special[0].name}` and `{node.name}` both have a TYPE: only one node of a pipe may"
+        yield Problem("second-type", message, node.location, "put one of them in a pipe of its own")
+
+
+def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> Kind:
+    written = directives.get("TYPE")
+    name = written.value.text.lower() if written else "standard"
+    if written is not None and name not in _TYPES:
+        problems.append(_unknown(name, written))
+        return Standard()
+    problems.extend(_misplaced(name, directives.values()))
+    if written is not None and name == "materialized":
+        target = parse_target(name, "DATASOURCE", written, directives, problems)
+        return Materialized(*target) if target else Standard()
+    if written is not None and name == "copy":
+        return parse_copied(written, directives, problems) or Standard()
+    return Endpoint() if name == "endpoint" else Standard()
+
+
+def _unknown(name: str, written: Entry) -> Problem:
+    place = written.value.location
+    if name in _LATER_TYPES:
+        return Problem("unsupported-type", f"{name} pipes are not in this version", place, did_you_mean("", _TYPES))
+    hint = did_you_mean(name, (*_TYPES, *_LATER_TYPES))
+    return Problem("unknown-type", f"unknown TYPE `{written.value.text[:60]}`", place, hint)
+
+
+def _misplaced(name: str, entries: Iterable[Entry]) -> Iterator[Problem]:
+    """Directives of a node of another type."""
+    for entry in entries:
+        of = _OF_TYPE.get(entry.keyword, name)
+        if of != name:
+            message = f"{entry.keyword} belongs to a {of} node, not to a node of type {name}"
+            yield Problem("misplaced-directive", message, entry.location, f"write `TYPE {of}`, or remove it")
+        if entry.keyword in LATER_KEYWORDS:
+            message = f"{entry.keyword} is not supported: sink pipes are not in this version"
+            yield Problem("unsupported-directive", message, entry.location)
+
 
 PIPE_KEYWORDS = ("NODE", "DESCRIPTION", "TAGS", "TOKEN", "DIALECT", *NODE_KEYWORDS, *LATER_KEYWORDS)
 _OF_NODES = ("DESCRIPTION", *NODE_KEYWORDS, *LATER_KEYWORDS)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from penstock.errors import Problem
 from penstock.model.datasource import Column, Text
-from penstock.parse.keys import check_columns, expression
-from penstock.parse.lexer import Lexeme, at_commas, lex, step
-from penstock.parse.places import part, place
+from penstock.parse.engine_keys import check_columns, expression
+from penstock.parse.lexer import Lexeme, at_commas, lex, part, place, step
 
 _ACTIONS = {
     "TO": "moves rows to another disk or volume",

@@ -12,9 +12,9 @@ from typing_extensions import assert_never
 
 from penstock.model.manifest import Transform
 from penstock.plan import steps as s
-from penstock.plan.rollback import Rollback
-from penstock.plan.values import Plan, ResourcePlan, Size
-from penstock.plan.wording import columns_of, kind_of_change, listed, told
+from penstock.plan.diff.changes import change_text, columns_of, kind_of_change, listed
+from penstock.plan.diff.rollback import Rollback
+from penstock.plan.plan import Plan, ResourcePlan, Size
 
 
 def plan_to_json(plan: Plan) -> dict[str, object]:
@@ -26,12 +26,12 @@ def plan_to_json(plan: Plan) -> dict[str, object]:
                 "kind": getattr(change, "kind", "datasource"),
                 "change": kind_of_change(change),
                 "columns": list(columns_of(change)),
-                "message": told(change),
+                "message": change_text(change),
             }
             for change in plan.changes
         ],
         "steps": [
-            {"step": type(step).__name__, "table": table_of(step), "message": told_step(step)} for step in plan.steps
+            {"step": type(step).__name__, "table": table_of(step), "message": step_text(step)} for step in plan.steps
         ],
         "resources": [_resource_to_json(resource) for resource in plan.resources],
         "rows_moved": plan.rows_moved,
@@ -69,9 +69,9 @@ def _moves_to_json(moves: Size | None) -> dict[str, object]:
 def explain(plan: Plan) -> str:
     """The plan as text: what changes, what is done with each resource and why, the steps."""
     blocks = [
-        _block("Changes", [f"{change.resource}: {told(change)}" for change in plan.changes] or ["none"]),
+        _block("Changes", [f"{change.resource}: {change_text(change)}" for change in plan.changes] or ["none"]),
         _block("Resources", list(_resources(plan.resources))),
-        _block("Steps", [f"{number}. {told_step(step)}" for number, step in enumerate(plan.steps, 1)] or ["none"]),
+        _block("Steps", [f"{number}. {step_text(step)}" for number, step in enumerate(plan.steps, 1)] or ["none"]),
         _block("Problems", [f"{problem.level}: {problem}" for problem in plan.problems]) if plan.problems else "",
         f"Moves {_rows(plan.moves)} rows, {_bytes(plan.moves)}.",
     ]
@@ -115,7 +115,7 @@ def table_of(step: s.Step) -> str | None:
             return step.table
 
 
-def told_step(step: s.Step) -> str:
+def step_text(step: s.Step) -> str:
     """What a step does, in words."""
     match step:
         case s.CreateTable(table):

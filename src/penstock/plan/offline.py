@@ -14,13 +14,13 @@ from pathlib import Path
 
 from penstock.model.manifest import Manifest
 from penstock.model.project import Project
-from penstock.parse.load import Loaded, load_folder
-from penstock.plan.changes import Kind
-from penstock.plan.diff import diff, kind_of
-from penstock.plan.plan import make_plan
-from penstock.plan.scope import Scope, scope, with_upstream
-from penstock.plan.spare import reason_to_spare
-from penstock.plan.values import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
+from penstock.parse.project_loader import Loaded, load_folder
+from penstock.plan.diff.change_impact import Scope, scope, with_upstream
+from penstock.plan.diff.changes import Kind
+from penstock.plan.diff.project_diff import diff, kind_of
+from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
+from penstock.plan.planner import make_plan
+from penstock.plan.strategies.unchanged import reason_to_spare
 
 FIRST, NEXT = PlanOptions("d1"), PlanOptions("d2")
 

@@ -1,172 +1,154 @@
-"""The planner: from what is live to a project, moving only what must move.
+"""What the planner is given and what it answers, as frozen values.
 
-In: live (or None before the first deployment), a project, options. Out: `Plan`. Called by deploy
-and, through `offline`, by cli. Invariant: a pure function; the same input gives the same plan, and a
-project planned against itself gives no change, no step and the same manifest.
+In: nothing. Out: `Live`, `PlanOptions`, `Plan` and their parts. Called by the modules of plan, by
+deploy and by cli. Invariant: a plan is complete: what it says can be saved, shown and carried out
+later without looking at a project again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
-from penstock.errors import Location, Problem, did_you_mean
-from penstock.model.manifest import Manifest
-from penstock.model.pipe import Pipe
+from penstock.errors import Location, Problem
+from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
-from penstock.plan.candidates import adopted
-from penstock.plan.changes import Change
-from penstock.plan.compiled import compile_project, unstored
-from penstock.plan.context import Context, Outcome
-from penstock.plan.datasource import plan_datasource
-from penstock.plan.diff import diff, kind_of
-from penstock.plan.identifiers import is_plain
-from penstock.plan.matching import former_names
-from penstock.plan.meeting import meet
-from penstock.plan.removal import removal_problems, removed
-from penstock.plan.rollback import rollback
-from penstock.plan.scope import Scope, everything, scope
-from penstock.plan.spare import outdated, spare, unreached
-from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, in_order
-from penstock.plan.values import Live, Plan, PlanOptions, Rejected, ResourcePlan, Size
-from penstock.plan.wording import listed, told
+from penstock.plan.diff.changes import Change, Kind
+from penstock.plan.diff.rollback import Rollback
+from penstock.plan.steps import CheckRows, Step
 
-__all__ = ["Live", "Plan", "PlanOptions", "Rejected", "ResourcePlan", "Size", "make_plan"]
+Strategy: TypeAlias = Literal["none", "in_place", "reuse", "bridge", "forward", "recompute", "create", "drop"]
+
+MOVING: tuple[Strategy, ...] = ("reuse", "bridge", "forward", "recompute")
+"""Strategies after which a data source is not the table, or has not the values, that live reads."""
 
 
-def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan:
-    """What to do so that `project` runs where `live` does. All problems are in the plan; an error
-    among them leaves it without steps and manifest."""
-    before = live or Live(Project(), Manifest(), {})
-    changes = diff(before.project, project)
-    reach = everything(project) if live is None else scope(before.project, project, changes, options.strategies)
-    made = _planned(before, project, options, changes, reach) or _whole(before, project, options, changes)
-    if live is not None and not changes and not made.errors:
-        return replace(made, steps=(), manifest=live.manifest)
-    return made
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a table holds, or a step reads."""
+
+    rows: int
+    bytes: int
+    files: int = 0
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.rows + other.rows, self.bytes + other.bytes, self.files + other.files)
 
 
-def _whole(before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
-    """The plan with nothing left out."""
-    made = _planned(before, project, options, changes, everything(project))
-    assert made is not None, "what is left out only can be out of date"
-    return made
+NOTHING = Size(0, 0)
 
 
-def _planned(
-    before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: Scope
-) -> Plan | None:
-    """The plan of what is in reach, the rest as it is; None where the rest cannot stay so."""
-    sources = [source for source in project.datasources if reach.has(source.name)]
-    unheld = unstored(sources)
-    if unheld:
-        return Plan(changes, problems=unheld)
-    context = _context(before, project, options, changes, reach)
-    _plan_datasources(context, reach)
-    if outdated(context, reach):
-        return None
-    outcomes = [outcome for _, outcome in sorted(spare(context, reach).items())]
-    problems = [*context.compiled.problems, *removal_problems(context), *_unknown_wishes(context)]
-    problems += [problem for outcome in outcomes for problem in outcome.problems]
-    resources = (*(_resource(context, each) for each in outcomes), *_pipes(context), *removed(context))
-    checks = tuple(outcome.checks for outcome in outcomes if outcome.checks is not None)
-    hides = tuple(outcome.hides for outcome in outcomes if outcome.hides is not None)
-    ordered = tuple(sorted(dict.fromkeys(problems), key=_place))
-    plan = Plan(changes, resources, problems=ordered, checks=checks, hides=hides)
-    if plan.errors:
-        return plan
-    manifest = _manifest(outcomes)
-    return replace(plan, steps=_steps(outcomes, manifest), manifest=manifest)
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Another deployment that was planned against the same live version, and that runs."""
+
+    name: str
+    project: Project
+    manifest: Manifest
 
 
-def _context(
-    live: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: Scope
-) -> Context:
-    by_resource: dict[str, list[Change]] = {}
-    for change in changes:
-        by_resource.setdefault(change.resource, []).append(change)
-    return Context(
-        live=live,
-        project=project,
-        options=options,
-        compiled=compile_project(project, reach.reached),
-        former=former_names(live.project, project),
-        changes={name: tuple(found) for name, found in by_resource.items()},
-        done={},
-        clones={},
-    )
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What runs now. `sizes` (by physical table) may lack tables whose size is not known. `columns`
+    (by physical table) are physical columns that other deployments made and that may still be
+    there: no new column takes the name of one. `widths` are the stored bytes of each physical column,
+    by physical table, where they are known. What `candidates` have already need not be made again. From
+    the tables in `shortened`, expired rows were deleted."""
+
+    project: Project
+    manifest: Manifest
+    sizes: Mapping[str, Size]
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    widths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    candidates: tuple[Candidate, ...] = ()
+    shortened: frozenset[str] = frozenset()
 
 
-def _plan_datasources(context: Context, reach: Scope) -> None:
-    """Each data source after those that its rows derive from; those out of reach first, as they are."""
-    for source in context.project.datasources:
-        if not reach.has(source.name):
-            context.add(source.name, unreached(context, source.name))
-    for name in context.compiled.graph.order():
-        if context.project.datasource(name) is not None and reach.has(name):
-            context.add(name, adopted(context, reach, name) or plan_datasource(context, name))
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """`suffix` ends the names of new physical tables; no other deployment has the same one. `streams`
+    have batches in the log: a new data source does not take over those of a deleted one. `strategies`
+    are those that the user names, by data source."""
+
+    suffix: str
+    allow_destructive: bool = False
+    streams: frozenset[str] = frozenset()
+    strategies: Mapping[str, str] = field(default_factory=dict)
 
 
-def _resource(context: Context, outcome: Outcome) -> ResourcePlan:
-    """What is said of a data source, with the columns that reading it computes and what a rollback would
-    keep."""
-    before = [(column.name, column.before) for column in outcome.binding.columns if column.before is not None]
-    computed = tuple(name for name, each in before if not each.is_settled and not is_plain(each.expression))
-    name = outcome.resource.name
-    new = context.project.datasource(name)
-    kept = None
-    if new is not None and outcome.resource.strategy != "none":
-        kept = rollback(context.live.project.datasource(context.former.get(name, "")), new)
-    return replace(outcome.resource, unsettled=computed, rollback=kept)
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A strategy that was considered and is not right, or dearer. `moves` is None if not known."""
+
+    strategy: Strategy
+    moves: Size | None
+    reason: str
 
 
-def _unknown_wishes(context: Context) -> Iterator[Problem]:
-    """Strategies asked for data sources that there are not."""
-    known = [source.name for source in context.project.datasources]
-    for name in sorted(set(context.options.strategies) - set(known)):
-        message = f"`[deploy.strategy]` names `{name}`, and there is no such data source"
-        yield Problem("unknown-datasource", message, Location("penstock.toml"), did_you_mean(name, known))
+@dataclass(frozen=True, slots=True)
+class ResourcePlan:
+    """What happens to one resource, why, and what it moves (None: the size is not known). `unsettled`
+    are columns that are computed whenever rows from before are read, until that is settled. `rollback`
+    says what going back would keep; None of what has no rows, and where nothing changes."""
+
+    name: str
+    kind: Kind
+    strategy: Strategy
+    reason: str
+    moves: Size | None = NOTHING
+    rejected: tuple[Rejected, ...] = ()
+    unsettled: tuple[str, ...] = ()
+    rollback: Rollback | None = None
 
 
-def _pipes(context: Context) -> tuple[ResourcePlan, ...]:
-    """Pipes hold no data. What a materialized view makes is counted where it is kept."""
-    return tuple(_pipe(context, pipe) for pipe in context.project.pipes)
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Rows of live that the next version of a data source does not show: `expired` (Spark SQL over the
+    columns of live's table) is true for them. `location` is that of the TTL."""
+
+    name: str
+    live: Binding
+    expired: str
+    location: Location
 
 
-def _pipe(context: Context, pipe: Pipe) -> ResourcePlan:
-    if context.live.project.pipe(pipe.name) is None:
-        return ResourcePlan(pipe.name, kind_of(pipe), "create", f"new{_feeds(context, pipe)}")
-    changes = [told(change) for change in context.changes_of(pipe.name)]
-    if not changes:
-        return ResourcePlan(pipe.name, kind_of(pipe), "none", "unchanged")
-    so = _feeds(context, pipe) or ": no data moves"
-    return ResourcePlan(pipe.name, kind_of(pipe), "none", listed(changes) + so)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The way from what is live to a project. Where `problems` holds an error, `steps` and
+    `manifest` are empty. `checks` is what forward queries may do to the rows there are: whoever has
+    the data can count them, and the rows that a TTL `hides`."""
 
+    changes: tuple[Change, ...] = ()
+    resources: tuple[ResourcePlan, ...] = ()
+    steps: tuple[Step, ...] = ()
+    manifest: Manifest = field(default_factory=Manifest)
+    problems: tuple[Problem, ...] = ()
+    checks: tuple[CheckRows, ...] = ()
+    hides: tuple[Hidden, ...] = ()
 
-def _feeds(context: Context, pipe: Pipe) -> str:
-    view = context.compiled.views.get(pipe.name)
-    return f"; its rows are those of `{view.target}`" if view else ""
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.level == "error")
 
+    @property
+    def moves(self) -> Size | None:
+        """What is copied or computed in all; None if a size is not known."""
+        total = NOTHING
+        for resource in self.resources:
+            if resource.moves is None:
+                return None
+            total += resource.moves
+        return total
 
-def _manifest(outcomes: list[Outcome]) -> Manifest:
-    new = {step.table.id for outcome in outcomes for step in outcome.steps if isinstance(step, CreateTable)}
-    flows, meets = meet((flow for outcome in outcomes for flow in outcome.flows), new)
-    return Manifest(
-        tables=tuple(table for outcome in outcomes for table in outcome.tables),
-        bindings=tuple(outcome.binding for outcome in outcomes),
-        quarantines=tuple(outcome.quarantined for outcome in outcomes),
-        flows=flows,
-        meets=(*meets, *(each for outcome in outcomes for each in outcome.meets)),
-    )
+    @property
+    def rows_moved(self) -> int | None:
+        return self.moves.rows if self.moves is not None else None
 
+    @property
+    def bytes_moved(self) -> int | None:
+        return self.moves.bytes if self.moves is not None else None
 
-def _steps(outcomes: list[Outcome], manifest: Manifest) -> tuple[Step, ...]:
-    steps = [step for outcome in outcomes for step in outcome.steps]
-    new = {step.table.id for step in steps if isinstance(step, CreateTable)}
-    clones = tuple(outcome.clone for outcome in outcomes if outcome.clone is not None)
-    begins = {copy.table for copy in manifest.copies} | {each.table for each in manifest.meets}
-    return in_order((*steps, Activate(clones, tuple(sorted(begins & new))), CatchUp()))
+    def resource(self, name: str) -> ResourcePlan | None:
+        return next((resource for resource in self.resources if resource.name == name), None)
 
-
-def _place(problem: Problem) -> tuple[Location, str, str]:
-    return problem.location or Location(""), problem.code, problem.message

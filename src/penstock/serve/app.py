@@ -18,10 +18,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.errors import PenstockError, Unavailable
-from penstock.serve import catalog, deployments, health, ingest, jobs, openapi, progress, queries, tokens
-from penstock.serve.access import NameOf, Needed, authorize, authorize_some, discreet, for_all
-from penstock.serve.host import Host
-from penstock.serve.refusal import Unacceptable, from_fault, from_http, refuse
+from penstock.serve.calls import catalog, deployments, events, health, jobs, openapi, queries, tokens
+from penstock.serve.http.access import NameOf, Needed, authorize, authorize_some, discreet, for_all
+from penstock.serve.http.error_response import Unacceptable, from_fault, from_http, refuse
+from penstock.serve.http.pipeline_host import Host
 
 Handler: TypeAlias = Callable[[Host, Request], Awaitable[Response]]
 
@@ -55,7 +55,7 @@ CALLS: tuple[Call, ...] = (
     Call(("GET",), "/openapi.json", None, openapi.shown),
     Call(("GET",), "/metrics", "read", health.metrics),
     Call(("GET",), "/v0/status", "read", health.status),
-    Call(("POST",), "/v0/events", "append", ingest.post_events, _asked_name),
+    Call(("POST",), "/v0/events", "append", events.post_events, _asked_name),
     Call(("GET",), "/v0/datasources", "read", catalog.datasources, None),
     Call(("GET",), "/v0/datasources/{name}", "read", catalog.datasource, _path_name),
     Call(("GET",), "/v0/pipes", "read", catalog.pipes, None),
@@ -74,7 +74,7 @@ CALLS: tuple[Call, ...] = (
     Call(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback),
     Call(("GET",), "/v1/deployments/{ref}", "deploy", deployments.shown),
     Call(("DELETE",), "/v1/deployments/{ref}", "deploy", deployments.discard),
-    Call(("GET",), "/v1/deployments/{ref}/events", "deploy", progress.watch),
+    Call(("GET",), "/v1/deployments/{ref}/events", "deploy", deployments.watch),
     Call(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live),
     Call(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire),
     Call(("POST",), "/v1/deployments/{ref}/pause", "deploy", deployments.pause),

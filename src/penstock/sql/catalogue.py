@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from penstock.sql.aggregates.table import aggregate_named, aggregate_names
+from penstock.sql.calls.special_forms import SPECIAL_FORMS
+from penstock.sql.calls.windows import WINDOW_FUNCTIONS
 from penstock.sql.functions.table import function_named, function_names
-from penstock.sql.special_forms import SPECIAL_FORMS
-from penstock.sql.windows import WINDOW_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from sqlalchemy.engine import Connection
 from penstock.errors import Conflict, NotFound
 from penstock.model.deployment import RUNNING, Deployment, State
 from penstock.model.manifest import Manifest
-from penstock.state.codec import manifest_from_json, manifest_to_json
 from penstock.state.database import Database
+from penstock.state.manifest_codec import manifest_from_json, manifest_to_json
 from penstock.state.schema import deployments, journal
 
 

@@ -27,7 +27,7 @@ FOLLOWS: dict[Mark, tuple[Mark, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One step of a deployment. An intended one may have run, wholly, in part or not at all."""
 
     ordinal: int
@@ -55,7 +55,7 @@ class Journal:
                 said = connection.execute(sa.select(journal.c.state).where(this)).scalar_one_or_none()
                 raise Conflict(f"step {ordinal} of deployment {deployment} is {said or 'unknown'}, not to be {mark}")
 
-    def entries(self, deployment: int) -> tuple[Entry, ...]:
+    def entries(self, deployment: int) -> tuple[JournalEntry, ...]:
         """In the order of the steps."""
         query = (
             sa.select(journal.c.ordinal, journal.c.step, journal.c.state)
@@ -63,4 +63,4 @@ class Journal:
             .order_by(journal.c.ordinal)
         )
         with self._database.read() as connection:
-            return tuple(Entry(*row) for row in connection.execute(query))
+            return tuple(JournalEntry(*row) for row in connection.execute(query))

@@ -17,7 +17,7 @@ from penstock.state.schema import made_tables
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MadeColumn:
     """A physical column as Iceberg knows it; `id` stays when it is renamed, and is never used twice."""
 
     name: str
@@ -32,7 +32,7 @@ class MadeTable:
 
     id: str
     uuid: str
-    columns: tuple[Column, ...]
+    columns: tuple[MadeColumn, ...]
     accepted: int = 0
     newest: int = 0
 
@@ -48,7 +48,7 @@ class MadeTables:
         with self._database.read() as connection:
             rows = connection.execute(sa.select(made_tables).order_by(made_tables.c.id)).all()
         return tuple(
-            MadeTable(row.id, row.uuid, tuple(Column(**each) for each in row.columns), row.accepted, row.newest)
+            MadeTable(row.id, row.uuid, tuple(MadeColumn(**each) for each in row.columns), row.accepted, row.newest)
             for row in rows
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
-from penstock.template.faults import Fault
+from penstock.template.errors import Fault
 from penstock.template.values import Placeholder, Value
 
 Mode: TypeAlias = Literal["call", "deploy", "check"]

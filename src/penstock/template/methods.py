@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from penstock.template.faults import Fault
+from penstock.template.errors import Fault
 from penstock.template.frame import Frame
 from penstock.template.operators import elements, equal, size
 from penstock.template.values import Placeholder, Sql, Value, described

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from penstock.template.faults import Fault
+from penstock.template.errors import Fault
 from penstock.template.frame import MOST_DIGITS, Frame
 from penstock.template.values import Placeholder, Sql, Value, described
 

@@ -3,25 +3,37 @@
 In: a `Text` that is a template, and `Given`. Out: `Rendered`. Called by sql and plan. Invariant: the same
 template and parameters give the same SQL; each value in it stands by itself; each place of it leads to a place
 in the file.
+
+The parameters that a template takes as arrays: they are lists wherever it names them.
+
+In: a template and what it is given. Out: the elements, by parameter. Called by render. Invariant: a value
+that is no such array is left as it is, for `Array(…)` to refuse.
+
+Whether each value that a template wrote stands by itself in the SQL.
+
+In: rendered SQL and where its values are. Out: the first value that does not. Called by render. Invariant:
+no value is a part of a text in quotes that the template began, ends a comment, or begins one together with
+what stands before it.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.template.arrays import array_values
-from penstock.template.faults import Fault
+from penstock.template.errors import Fault
 from penstock.template.frame import Frame, Given, Parameter
-from penstock.template.lexical import misplaced
+from penstock.template.nodes import Branch, Jump, Loop, Put, Step, Template, Words
 from penstock.template.operators import elements, truth
+from penstock.template.parameter_types import READERS, WrongValue
+from penstock.template.parser import is_template, read_template
 from penstock.template.statements import Change
-from penstock.template.steps import Branch, Jump, Loop, Put, Step, Template, Words
-from penstock.template.tree import is_template, read_template
 from penstock.template.values import Placeholder, Unwritable, Value, literal
 
 Signal: TypeAlias = Literal["break", "continue", None]
@@ -190,3 +202,69 @@ def _unwritable(step: Put, value: Value, error: Unwritable) -> Fault:
         hint = "give it a type and a default: `String(x, '')`"
         return Fault("missing-parameter", f"{shown} has no value", step.offset, hint)
     return Fault("template-type", f"{shown} cannot be written into SQL: it is {error}", step.offset)
+
+
+def array_values(template: Template, given: Given) -> Iterator[tuple[str, Value]]:
+    """Each with its elements in the type of the first `Array(…)` that names it."""
+    for name, of in arrays_of(template).items():
+        value = given.parameters.get(name)
+        if isinstance(value, str):
+            try:
+                yield name, [READERS[of](part) for part in value.split(",")]
+            except WrongValue:
+                continue
+
+
+def arrays_of(template: Template) -> dict[str, str]:
+    """The types of the elements, by parameter."""
+    found: dict[str, str] = {}
+    if "Array" not in template.text:
+        return found
+    for tree in template.trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Array" and node.args:
+                subject = node.args[0]
+                of = _type(node)
+                if isinstance(subject, ast.Name) and of in READERS:
+                    found.setdefault(subject.id, of)
+    return found
+
+
+def _type(node: ast.Call) -> str:
+    named = next((each.value for each in node.keywords if each.arg == "_type"), None)
+    written = node.args[1] if len(node.args) > 1 else named
+    return str(written.value) if isinstance(written, ast.Constant) else "String"
+
+
+_TOKEN = re.compile(
+    r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`\\]|\\.|``)*`"""
+    r"""|(?P<comment>--[^\n]*|\#[^\n]*|//[^\n]*|/\*.*?\*/)|(?P<tag>\$\w*\$).*?(?P=tag)|[^\s'"`/#$-]+|\s+|.""",
+    re.DOTALL,
+)
+_BRACKETS = re.compile(r"/\*|\*/")
+
+
+def misplaced(sql: str, values: Iterable[tuple[int, int]]) -> int | None:
+    """The place among `values` (start and end of each, in order) of the first that is not a token of its
+    own or of a comment."""
+    tokens = _TOKEN.finditer(sql)
+    token = next(tokens, None)
+    for place, (start, end) in enumerate(values):
+        while token is not None and token.end() <= start:
+            token = next(tokens, None)
+        while token is not None and token.start() < end:
+            if not _fits(sql, token, start, end):
+                return place
+            if token.end() > end:
+                break
+            token = next(tokens, None)
+    return None
+
+
+def _fits(sql: str, token: re.Match[str], start: int, end: int) -> bool:
+    if token["comment"] is not None:
+        opener = 1 if token[0].startswith("#") else 2
+        within = token.start() + opener <= start and token.end() >= end
+        return within and not _BRACKETS.search(sql, start, end)
+    inside = token.start() >= start and token.end() <= end
+    return inside or token[0][0] not in "'\"`$"

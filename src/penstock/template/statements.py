@@ -10,12 +10,12 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from penstock.template.assignment_targets import Target, target_of
+from penstock.template.errors import Fault
 from penstock.template.expressions import Expression, Reading
-from penstock.template.faults import Fault
 from penstock.template.frame import Frame
-from penstock.template.loops import Target, target_of
 from penstock.template.operators import size
-from penstock.template.source import Source, read_statement
+from penstock.template.python_syntax import Source, read_statement
 from penstock.template.values import Placeholder, Value, described
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.parse.load import load_folder
+from penstock.parse.project_loader import load_folder
 
 HERE = Path(__file__).parent
 CASES = sorted(folder.name for folder in HERE.iterdir() if (folder / "expected").is_dir())

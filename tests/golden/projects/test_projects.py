@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from penstock.parse.load import Loaded, load_folder
+from penstock.parse.project_loader import Loaded, load_folder
 from penstock.plan.explain import explain, plan_to_json
 from penstock.plan.offline import plan_projects
-from penstock.plan.values import Plan, PlanOptions, Size
+from penstock.plan.plan import Plan, PlanOptions, Size
 
 HERE = Path(__file__).parent
 CASES = sorted(folder.name for folder in HERE.iterdir() if (folder / "before").is_dir())

@@ -13,7 +13,7 @@ from tests.differential.sample import project
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.sql.transpile import compile_sql
+from penstock.sql.compile import compile_sql
 
 PAIRS = Path(__file__).parent / "pairs"
 NAMES = sorted(path.name.removesuffix(".clickhouse.sql") for path in PAIRS.glob("*.clickhouse.sql"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.template.faults import Fault, Stop
+from penstock.template.errors import Fault, Stop
 from penstock.template.rendering import place_in, rendered
 
 PAIRS = Path(__file__).parent / "pairs.txt"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.plan.changes import ColumnAdded, ColumnRenamed, ColumnTypeChanged, ViewChanged
+from penstock.plan.diff.changes import ColumnAdded, ColumnRenamed, ColumnTypeChanged, ViewChanged
 from penstock.plan.offline import plan_folders
 
 BENCH = Path(__file__).parents[3] / "bench"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.parse.load import load_files
+from penstock.parse.project_loader import load_files
 from penstock.plan.offline import plan_projects
-from penstock.plan.values import Plan, PlanOptions, Size
+from penstock.plan.plan import Plan, PlanOptions, Size
 
 BENCH = Path(__file__).parents[3] / "bench"
 sys.path.insert(0, str(BENCH))

@@ -14,8 +14,8 @@ import uvicorn
 
 from penstock.cli.main import run
 from penstock.serve.app import create_app
-from penstock.serve.host import Host
-from penstock.serve.secret import ensure_admin
+from penstock.serve.http.pipeline_host import Host
+from penstock.serve.server.admin_token import ensure_admin
 from penstock.state.database import open_database
 from penstock.state.tokens import Tokens
 from unit.serve.memory import MemoryPipeline

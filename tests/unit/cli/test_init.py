@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.parse.load import load_folder
+from penstock.parse.project_loader import load_folder
 from unit.cli.conftest import Run
 
 

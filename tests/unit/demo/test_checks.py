@@ -8,7 +8,7 @@ import pytest
 
 from penstock.demo.checks import find_cut
 from penstock.demo.client import Client
-from penstock.demo.data import Row
+from penstock.demo.nyc_flights import Row
 
 FLIGHTS: tuple[Row, ...] = tuple({"air_time": 1} if number % 3 else {"number": number} for number in range(30))
 

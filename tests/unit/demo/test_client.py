@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from penstock.demo.client import Client, Refused
-from penstock.demo.data import posts
+from penstock.demo.nyc_flights import posts
 from penstock.demo.replay import Replay
 
 Answer = Callable[[httpx.Request], httpx.Response]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.demo.compare import Difference, Rounded, compare_answers, compare_groups, compare_rows
-from penstock.demo.truth import Key, Line
+from penstock.demo.comparison import Difference, Rounded, compare_answers, compare_groups, compare_rows
+from penstock.demo.expected_results import Key, Line
 
 ROWS = [("UA", 1, 2.0), ("AA", 2, None), ("UA", 1, 3.0)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.demo.data import Row, posts, read_flights, read_weather
+from penstock.demo.nyc_flights import Row, posts, read_flights, read_weather
 
 
 def test_the_real_rows() -> None:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from penstock.deploy import drift
-from penstock.deploy.drift import Drift, Watch, find, problems, refuse
+from penstock.deploy.lifecycle import drift
+from penstock.deploy.lifecycle.drift import Drift, DriftWatch, find, problems, refuse
 from penstock.errors import Conflict, Problem
-from penstock.lake.differences import Difference
-from penstock.lake.recorded import Recorded
+from penstock.lake.drift.differences import Difference
+from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Binding, Copy, Manifest, Table
+from penstock.plan.plan import Plan
 from penstock.plan.steps import Activate, Clone
-from penstock.plan.values import Plan
 from penstock.state.database import open_database
 from penstock.state.made_tables import MadeTables
 
@@ -70,7 +70,7 @@ def test_what_both_versions_have_is_no_reason_to_stay() -> None:
 
 def test_tables_of_deployments_that_are_over_are_not_looked_for(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'state.db'}")
-    recorded = Recorded(lambda table: None, MadeTables(database))
+    recorded = RecordedTables(lambda table: None, MadeTables(database))
     everything = [
         deployment(1, "retired", "a__d1"),
         deployment(2, "previous", "b__d2", "c__d2"),
@@ -89,7 +89,7 @@ def test_tables_of_deployments_that_are_over_are_not_looked_for(tmp_path: Path) 
 def test_the_log_says_each_drift_once_and_when_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
     looks = [(drifted("a__d1"),), (drifted("a__d1"), drifted("b__d1")), (drifted("b__d1"),), ()]
     saves: list[int] = []
-    watch = Watch(lambda: looks.pop(0), lambda: saves.append(len(looks)))
+    watch = DriftWatch(lambda: looks.pop(0), lambda: saves.append(len(looks)))
     with caplog.at_level(logging.INFO):
         for _ in range(4):
             watch.look()
@@ -113,7 +113,7 @@ def test_a_look_that_fails_is_made_again(monkeypatch: pytest.MonkeyPatch) -> Non
             raise found
         return found
 
-    watch = Watch(look, lambda: None)
+    watch = DriftWatch(look, lambda: None)
     watch.start()
     deadline = time.monotonic() + 10
     while not watch.found and time.monotonic() < deadline:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.deploy.fork import rebind
+from penstock.deploy.lifecycle.copy_on_write import rebind
 from penstock.model.manifest import Binding, BoundColumn, Copy, Landing, Manifest, Source, Table, View
 from penstock.model.types import Int
 

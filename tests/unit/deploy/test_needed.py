@@ -7,15 +7,15 @@ from datetime import datetime, timezone
 
 import pytest
 
-from penstock.deploy.background import Tended
-from penstock.deploy.merging import merged_rows, merging
-from penstock.deploy.needed import needs
-from penstock.deploy.ttl import condition
-from penstock.lake.snapshots import Progress, Snapshot, Snapshots
+from penstock.deploy.maintenance.compaction import merged_rows, table_merge
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable
+from penstock.deploy.maintenance.retention import needs
+from penstock.deploy.maintenance.row_ttl import condition
+from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
 from penstock.model.cursor import Batches, Cursor, History, Tail
 from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Before, Binding, BoundColumn, Copy, Landing, Manifest, Source, Table, View
-from penstock.model.merging import Aggregating, Collapsing, Merge, Replacing, Summing
+from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing
 from penstock.model.types import AggregateFunction, Float, Int, String
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -109,8 +109,8 @@ def test_a_copy_needs_the_cursors_that_it_will_hand_over() -> None:
     assert found.batches == {"s": 0}, "its landing is not placed yet"
 
 
-def tended(*bindings: Binding, others: int = 0, lands: bool = False) -> Tended:
-    return Tended(Table("t", (), lands=lands), bindings, "t", 1, is_quarantine=False, others=others)
+def tended(*bindings: Binding, others: int = 0, lands: bool = False) -> MaintainedTable:
+    return MaintainedTable(Table("t", (), lands=lands), bindings, "t", 1, is_quarantine=False, others=others)
 
 
 def test_expired_for_all_or_not_at_all() -> None:
@@ -140,45 +140,45 @@ LATEST = Replacing(("`k`",))
     ],
 )
 def test_only_rules_whose_parts_merge_by_themselves(rule: Merge, free: bool) -> None:
-    assert (merging(tended(bound("t", merge=rule)), []) is not None) == free
+    assert (table_merge(tended(bound("t", merge=rule)), []) is not None) == free
 
 
 def test_states_whose_order_does_not_matter() -> None:
-    def with_state(function: str) -> Tended:
+    def with_state(function: str) -> MaintainedTable:
         columns = (BoundColumn("k", String(), "k"), BoundColumn("v", AggregateFunction(function, (Int(64),)), "v"))
         return tended(replace(bound("t"), columns=columns, merge=Aggregating(("`k`",), ("v",))))
 
-    assert merging(with_state("uniq"), []) is not None
+    assert table_merge(with_state("uniq"), []) is not None
     for function in ("any", "anyLast", "argMax", "groupArray", "quantile"):
-        assert merging(with_state(function), []) is None
+        assert table_merge(with_state(function), []) is None
 
 
 def test_sums_of_floats_are_left_alone() -> None:
     columns = (BoundColumn("k", String(), "k"), BoundColumn("v", Float(64), "v"))
     rule = Summing(("`k`",), ("v",), drops_zeros=True)
-    assert merging(tended(replace(bound("t"), columns=columns, merge=rule)), []) is None
+    assert table_merge(tended(replace(bound("t"), columns=columns, merge=rule)), []) is None
 
 
 def test_versions_that_differ_or_a_view_below_or_a_ttl_forbid_it() -> None:
     plain = bound("t", merge=LATEST)
-    assert merging(tended(plain, plain), []) is not None
-    assert merging(tended(plain, bound("t")), []) is None
-    assert merging(tended(plain, bound("t", merge=Replacing(("`k`",), "v"))), []) is None
-    assert merging(tended(plain, others=1), []) is None
-    assert merging(tended(bound("t", "`v` > 1", LATEST)), []) is None
-    assert merging(tended(plain), [deployed(view("target", "t"))]) is None
-    assert merging(tended(plain), [deployed(view("target", "t"), state="retired")]) is not None
+    assert table_merge(tended(plain, plain), []) is not None
+    assert table_merge(tended(plain, bound("t")), []) is None
+    assert table_merge(tended(plain, bound("t", merge=Replacing(("`k`",), "v"))), []) is None
+    assert table_merge(tended(plain, others=1), []) is None
+    assert table_merge(tended(bound("t", "`v` > 1", LATEST)), []) is None
+    assert table_merge(tended(plain), [deployed(view("target", "t"))]) is None
+    assert table_merge(tended(plain), [deployed(view("target", "t"), state="retired")]) is not None
 
 
 def test_columns_that_are_computed_yet() -> None:
     columns = (BoundColumn("k", String(), "k"), BoundColumn("v", Int(64), "v", Before("1", 100)))
     summed = Summing(("`k`",), ("v",), drops_zeros=True)
-    assert merging(tended(replace(bound("t"), columns=columns, merge=summed)), []) is None
-    assert merging(tended(replace(bound("t"), columns=columns, merge=LATEST)), []) is not None
+    assert table_merge(tended(replace(bound("t"), columns=columns, merge=summed)), []) is None
+    assert table_merge(tended(replace(bound("t"), columns=columns, merge=LATEST)), []) is not None
 
 
 def test_rows_are_written_with_every_physical_column_and_apart_by_who_rejects_them() -> None:
-    how = merging(tended(bound("t", merge=LATEST), lands=True), [])
+    how = table_merge(tended(bound("t", merge=LATEST), lands=True), [])
     assert how is not None
     sql = merged_rows(how, "x", [("k", "string"), ("other", "int"), ("_seq", "bigint"), ("_rejects", "string")])
     assert "CAST(` other` AS int) AS `other`" in sql

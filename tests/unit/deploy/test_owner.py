@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.deploy import owner as owner_module
-from penstock.deploy.owner import Process, own, read_record
+from penstock.deploy.ownership import folder_lock as owner_module
+from penstock.deploy.ownership.folder_lock import Process, own, read_record
 from penstock.errors import Conflict
 
-TRY = "import sys, pathlib; from penstock.deploy.owner import own; own(pathlib.Path(sys.argv[1]), None, int)"
+TRY = (
+    "import sys, pathlib; from penstock.deploy.ownership.folder_lock import own;"
+    " own(pathlib.Path(sys.argv[1]), None, int)"
+)
 
 
 def attempt(home: Path) -> subprocess.CompletedProcess[str]:
@@ -76,7 +79,7 @@ def test_another_process_with_the_same_id_is_not_the_one(tmp_path: Path) -> None
 
 STOPPED = """
 import sys, pathlib, time
-from penstock.deploy.owner import own
+from penstock.deploy.ownership.folder_lock import own
 held = own(pathlib.Path(sys.argv[1]), None, int)
 held.record(None, "http://127.0.0.1:7180")
 print("owns", flush=True)

@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from penstock.deploy.readers import Readers
+from penstock.deploy.runtime.active_readers import ActiveReaders
 
 
 def test_a_deployment_is_read_until_its_last_reader_is_gone() -> None:
     idle: list[int] = []
-    readers = Readers(idle.append)
+    readers = ActiveReaders(idle.append)
     with readers.reading(1):
         with readers.reading(1), readers.reading(2):
             assert readers.read == {1, 2}
@@ -21,7 +21,7 @@ def test_a_deployment_is_read_until_its_last_reader_is_gone() -> None:
 
 def test_a_reader_that_fails_is_gone_too() -> None:
     idle: list[int] = []
-    readers = Readers(idle.append)
+    readers = ActiveReaders(idle.append)
     with pytest.raises(ZeroDivisionError), readers.reading(1):
         raise ZeroDivisionError
     assert readers.read == frozenset()
@@ -30,7 +30,7 @@ def test_a_reader_that_fails_is_gone_too() -> None:
 
 def test_many_at_once() -> None:
     idle: list[int] = []
-    readers = Readers(idle.append)
+    readers = ActiveReaders(idle.append)
 
     def read() -> None:
         for _ in range(200):

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from penstock.deploy.regularly import Regularly
+from penstock.deploy.runtime.periodic_task import PeriodicTask
 
 
-class Looks(Regularly):
+class Looks(PeriodicTask):
     """Fails every second time."""
 
     def __init__(self) -> None:

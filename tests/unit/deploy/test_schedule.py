@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.deploy import schedule as module
-from penstock.deploy.schedule import Schedule
+from penstock.deploy.ingest import copy_schedule as module
+from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.errors import Location
 from penstock.model.pipe import Copied
 from penstock.state.database import open_database
@@ -39,7 +39,7 @@ def copy(schedule: str | None) -> Copied:
     return Copied("target", Location(""), schedule)
 
 
-def after(plan: Schedule, minutes: float) -> None:
+def after(plan: CopySchedule, minutes: float) -> None:
     Clock.time += timedelta(minutes=minutes)
     plan.look()
 
@@ -56,14 +56,14 @@ def over(jobs: Jobs) -> None:
 
 def test_each_time_has_one_job_also_after_a_restart(jobs: Jobs) -> None:
     copies = {"often": copy("*/5 * * * *"), "on_demand": copy(None), "never_yet": copy("0 0 1 1 *")}
-    plan = Schedule(jobs, lambda: copies)
+    plan = CopySchedule(jobs, lambda: copies)
     plan.look()
     assert due(jobs) == []
     after(plan, 1)
     after(plan, 0.1)
     assert due(jobs) == [("often", "10:05")]
     over(jobs)
-    again = Schedule(jobs, lambda: copies)
+    again = CopySchedule(jobs, lambda: copies)
     again._due = {("often", "*/5 * * * *"): datetime(2024, 5, 1, 10, 5, tzinfo=timezone.utc)}
     again.look()
     assert due(jobs) == [("often", "10:05")]
@@ -72,7 +72,7 @@ def test_each_time_has_one_job_also_after_a_restart(jobs: Jobs) -> None:
 
 
 def test_times_that_passed_unseen_are_one_and_a_copy_that_is_not_over_is_left_out(jobs: Jobs) -> None:
-    plan = Schedule(jobs, lambda: {"a": copy("* * * * *")})
+    plan = CopySchedule(jobs, lambda: {"a": copy("* * * * *")})
     plan.look()
     after(plan, 30)
     assert due(jobs) == [("a", "10:05")]
@@ -85,7 +85,7 @@ def test_times_that_passed_unseen_are_one_and_a_copy_that_is_not_over_is_left_ou
 
 def test_a_changed_or_removed_schedule_holds_from_then_on(jobs: Jobs) -> None:
     copies = {"a": copy("5 10 * * *")}
-    plan = Schedule(jobs, lambda: copies)
+    plan = CopySchedule(jobs, lambda: copies)
     plan.look()
     copies["a"] = copy("7 10 * * *")
     after(plan, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from penstock.deploy.states import MOVES, UNFINISHED, sources
+from penstock.deploy.lifecycle.states import MOVES, UNFINISHED, sources
 from penstock.model.deployment import State
 
 

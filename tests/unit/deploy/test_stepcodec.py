@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.deploy.stepcodec import step_from_json, step_to_json
+from penstock.deploy.lifecycle.step_codec import step_from_json, step_to_json
 from penstock.model.manifest import Binding, Field, Table, Transform
 from penstock.model.types import Array, Int, Nullable
 from penstock.plan.steps import (

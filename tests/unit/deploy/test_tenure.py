@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from penstock.deploy import tenure as module
-from penstock.deploy.owner import Process
-from penstock.deploy.tenure import Tenure, described, take
+from penstock.deploy.ownership import lease_keeper as module
+from penstock.deploy.ownership.folder_lock import Process
+from penstock.deploy.ownership.lease_keeper import LeaseKeeper, described, take
 from penstock.errors import Conflict, Fenced
 from penstock.state.database import open_database
 from penstock.state.lease import Lease
@@ -46,14 +46,14 @@ def test_a_server_that_beats_keeps_the_lease_and_one_that_is_silent_loses_it(
     first, second = lease_of(tmp_path), lease_of(tmp_path)
     first.take(first.read(), ELSEWHERE)
     lost, told = threading.Event(), list[object]()
-    tenure = Tenure(first, lost.set)
+    tenure = LeaseKeeper(first, lost.set)
     taken = threading.Event()
     threading.Thread(target=lambda: (take(second, me, told.append), taken.set()), daemon=True).start()
     assert not taken.wait(1.5)
     assert len(told) == 1
     tenure._stop.set()  # as if it had been stopped in the middle of something
     assert taken.wait(5)
-    awake = Tenure(first, lost.set)
+    awake = LeaseKeeper(first, lost.set)
     assert lost.wait(5)
     awake.end()
     assert second.read().token == 2
@@ -92,8 +92,8 @@ def test_a_process_that_began_anew_takes_up_its_own_lease(tmp_path: Path, me: di
 
 STOPPED = """
 import pathlib, subprocess, sys, time
-from penstock.deploy.owner import own
-from penstock.deploy.tenure import described, take
+from penstock.deploy.ownership.folder_lock import own
+from penstock.deploy.ownership.lease_keeper import described, take
 from penstock.state.database import open_database
 from penstock.state.lease import Lease
 home = pathlib.Path(sys.argv[1])
@@ -129,7 +129,7 @@ def test_of_many_that_wait_one_gets_it(tmp_path: Path, me: dict[str, object]) ->
         lease = lease_of(tmp_path)
         take(lease, {**me, "server": [os.getpid(), -float(number)], "host": f"h{number}"}, [].append)  # type: ignore[arg-type]
         took.append(number)
-        Tenure(lease, lambda: None)
+        LeaseKeeper(lease, lambda: None)
 
     for number in range(4):
         threading.Thread(target=wait, args=(number,), daemon=True).start()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from penstock.deploy.undo import INVERSES
+from penstock.deploy.lifecycle.undo import INVERSES
 from penstock.plan.steps import Step
 
 

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.deploy import window as module
-from penstock.deploy.window import Window
+from penstock.deploy.lifecycle import rollback_window as module
+from penstock.deploy.lifecycle.rollback_window import RollbackWindow
 from penstock.model.manifest import Manifest
 from penstock.model.settings import DeploySettings, Settings
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
-from penstock.state.pointer import Move, Pointer
+from penstock.state.live_pointer import Move, Pointer
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_the_previous_one_is_retired_after_its_window_whatever_the_clock_says(
     settings = replace(Settings(), deploy=DeploySettings(rollback_window_hours=2))
     core = SimpleNamespace(pointer=pointer, deployments=deployments, settings=settings)
     retired: list[str] = []
-    window = Window(core, retired.append)  # type: ignore[arg-type]
+    window = RollbackWindow(core, retired.append)  # type: ignore[arg-type]
     window.look()
     pointer.swap(0, 2, 1, [Move(1, ("planned",), "previous"), Move(2, ("planned",), "live")])
     window.look()

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 import penstock
-from penstock.parse.load import load_folder
+from penstock.parse.project_loader import load_folder
 
 EXAMPLES = Path(penstock.__file__).parent / "examples"
 NAMES = tuple(sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir()))

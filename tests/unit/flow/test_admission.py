@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import Overloaded, StorageFull
-from penstock.flow import admission
-from penstock.flow.inbox import Inbox
+from penstock.flow.inbox import admission
+from penstock.flow.inbox.inbox import Inbox
 from penstock.model.settings import InboxSettings
 from penstock.state.batches import Batches
 from penstock.state.database import open_database

@@ -7,7 +7,7 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.flow.rows import Typer
+from penstock.flow.landing.row_parser import RowParser
 from penstock.model import types as t
 from penstock.model.manifest import Landing, LandingColumn
 
@@ -18,7 +18,7 @@ TYPES: tuple[t.Type, ...] = (
 )  # fmt: skip
 """One landing of one column a type: each has its own reasons, so none hides another's fault."""
 TYPERS = [
-    Typer((Landing(f"x{place}", f"x{place}", "v1", (LandingColumn("a", "a", of, "$.a"),)),))
+    RowParser((Landing(f"x{place}", f"x{place}", "v1", (LandingColumn("a", "a", of, "$.a"),)),))
     for place, of in enumerate(TYPES)
 ]
 GOOD = [b'{"a": 1}', b'{"a": "1"}', b'{"a": "2020-01-01"}', b'{"a": []}', b'{"a": {}}', b'{"a": null}']

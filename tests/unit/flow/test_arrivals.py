@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from penstock.flow import arrivals as module
-from penstock.flow.arrivals import Arrivals
+from penstock.flow.inbox import arrivals as module
+from penstock.flow.inbox.arrivals import Arrivals
 
 
 @pytest.fixture

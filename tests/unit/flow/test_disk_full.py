@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import StorageFull
-from penstock.flow.inbox import Inbox
-from penstock.flow.segments import read_segment
+from penstock.flow.inbox.inbox import Inbox
+from penstock.flow.inbox.segments import read_segment
 from penstock.model.settings import InboxSettings
 from penstock.state.batches import Batches
 from penstock.state.database import Database, open_database
@@ -97,7 +97,7 @@ CHILD = """
 import json, resource, sys
 from pathlib import Path
 from penstock.errors import StorageFull
-from penstock.flow.inbox import Inbox
+from penstock.flow.inbox.inbox import Inbox
 from penstock.model.settings import InboxSettings
 from penstock.state.batches import Batches
 from penstock.state.database import open_database

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock import faults
+from penstock import crash_points
 from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
-from penstock.flow.inbox import Inbox
-from penstock.flow.segments import read_segment
+from penstock.flow.inbox.inbox import Inbox
+from penstock.flow.inbox.segments import read_segment
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batches import Batch, Batches
 from penstock.state.database import open_database
@@ -131,14 +131,14 @@ def test_who_is_told_of_a_batch_cannot_undo_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("point", ["inbox.written", "inbox.logged", "state.before", "state.after"])
 def test_whoever_waits_gets_an_answer_when_the_writer_dies(kept: Kept, point: str) -> None:
     """In the life that ended nobody is acknowledged, and the next life takes what is sent again, once."""
-    faults.arm(point, 1, lambda: None)
+    crash_points.arm(point, 1, lambda: None)
     try:
         with ThreadPoolExecutor(16) as pool:
             calls = [pool.submit(kept.inbox.append, "s", [b"%d" % number], f"k{number}") for number in range(40)]
             for call in calls:
                 assert isinstance(call.exception(timeout=20), Unavailable)
     finally:
-        assert faults.disarm()
+        assert crash_points.disarm()
     for number in range(40):
         assert kept.inbox.append("s", [b"%d" % number], f"k{number}")
     assert sorted(kept.lines()) == sorted(b"%d" % number for number in range(40))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.flow.intact import Intact
-from penstock.flow.segments import Segments
+from penstock.flow.inbox.segment_check import SegmentCheck
+from penstock.flow.inbox.segments import Segments
 from penstock.state.batches import Batch, Batches
 from penstock.state.database import Database, open_database
 from penstock.state.operations import Operations
@@ -43,7 +43,7 @@ class Stream:
 
     def checked(self) -> list[int]:
         """The numbers of those that are damaged, as a server that just started sees them."""
-        intact = Intact(self.folder, self.batches, self.operations)
+        intact = SegmentCheck(self.folder, self.batches, self.operations)
         return [batch.number for batch in intact.checked(self.logged()) if batch.damage]
 
 
@@ -53,7 +53,7 @@ def stream(tmp_path: Path, database: Database) -> Stream:
 
 
 def test_whole_segments_pass_as_they_are(stream: Stream, tmp_path: Path) -> None:
-    intact = Intact(stream.folder, stream.batches, stream.operations)
+    intact = SegmentCheck(stream.folder, stream.batches, stream.operations)
     assert intact.checked(stream.logged()) == stream.logged()
     assert stream.batches.condemned(10) == ()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.flow.meeting import Gathering, gathering, met_at
-from penstock.lake.snapshots import Progress, Snapshot, Snapshots
+from penstock.flow.barrier import Barrier, gathering, met_at
+from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
 from penstock.model.cursor import Batches, Cursor, History, Tail
 from penstock.model.manifest import Binding, Landing, Manifest, Meet, Source, Table, View
 
@@ -20,7 +20,7 @@ def line(*moments: Mapping[str, Cursor] | None) -> Snapshots:
     )
 
 
-VIEWS = Gathering("t", ("a", "b"), (("landing.t", 0),))
+VIEWS = Barrier("t", ("a", "b"), (("landing.t", 0),))
 
 
 def test_all_have_to_be_there() -> None:
@@ -31,12 +31,12 @@ def test_all_have_to_be_there() -> None:
 
 
 def test_a_snapshot_that_says_nothing_is_that_before_it() -> None:
-    assert met_at(Gathering("t", ("a",), ()), line({"a": Tail(1)}, None)) == 1
-    assert met_at(Gathering("t", ("a",), ()), line(None, {"a": History(1, 1)}, None)) is None
+    assert met_at(Barrier("t", ("a",), ()), line({"a": Tail(1)}, None)) == 1
+    assert met_at(Barrier("t", ("a",), ()), line(None, {"a": History(1, 1)}, None)) is None
 
 
 def test_a_landing_meets_at_its_batch() -> None:
-    stopped = Gathering("t", ("copy",), (("landing.s", 7),))
+    stopped = Barrier("t", ("copy",), (("landing.s", 7),))
     copied: dict[str, Cursor] = {"copy": Tail(4)}
     assert met_at(stopped, line(copied, {**copied, "landing.s": Batches(6)})) is None
     assert met_at(stopped, line(copied, {**copied, "landing.s": Batches(7)})) == 2
@@ -47,5 +47,5 @@ def test_who_gathers() -> None:
     source = Source("__new_s__", Binding("s", "s__d1", ()))
     flows = (Landing("t", "t__d2", "v", ()), View("p.n", "p", "n", "t__d2", "SELECT 1", source, ()))
     manifest = Manifest((Table("t__d2", ()),), flows=flows, meets=(Meet("t__d2", (("t", 3),)),))
-    assert gathering(manifest, "t__d2") == Gathering("t__d2", ("p.n",), (("landing.t", 3),))
+    assert gathering(manifest, "t__d2") == Barrier("t__d2", ("p.n",), (("landing.t", 3),))
     assert gathering(manifest, "s__d1") is None

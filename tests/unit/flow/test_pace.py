@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.flow import pace as module
-from penstock.flow.pace import LOOK, SHARE, Pace, Rate
+from penstock.flow import throttle as module
+from penstock.flow.throttle import LOOK, SHARE, BackfillThrottle, Rate
 
 
 class Clock:
@@ -20,13 +20,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_without_a_limit_and_without_lag_it_is_always_open(clock: Clock) -> None:
-    pace = Pace(Rate(), lambda: 0.0)
+    pace = BackfillThrottle(Rate(), lambda: 0.0)
     pace.took(10**12, 1.0)
     assert pace.is_open()
 
 
 def test_a_step_is_followed_by_the_rest_that_keeps_the_rate(clock: Clock) -> None:
-    pace = Pace(Rate(bytes_per_second=100), lambda: 0.0)
+    pace = BackfillThrottle(Rate(bytes_per_second=100), lambda: 0.0)
     clock.now += 2.0
     pace.took(1000, 2.0)
     assert not pace.is_open()
@@ -41,7 +41,7 @@ def test_over_any_steps_the_rate_holds(steps: list[tuple[int, float]]) -> None:
     clock, patch = Clock(), pytest.MonkeyPatch()
     patch.setattr(module.time, "monotonic", lambda: clock.now)
     try:
-        began, read, pace = clock.now, 0, Pace(Rate(bytes_per_second=1000), lambda: 0.0)
+        began, read, pace = clock.now, 0, BackfillThrottle(Rate(bytes_per_second=1000), lambda: 0.0)
         for size, seconds in steps:
             while not pace.is_open():
                 clock.now += 0.01
@@ -56,7 +56,7 @@ def test_over_any_steps_the_rate_holds(steps: list[tuple[int, float]]) -> None:
 
 def test_while_live_lags_it_slows_to_a_tenth_and_does_not_stop(clock: Clock) -> None:
     lag = [60.0]
-    pace = Pace(Rate(yield_after=10.0), lambda: lag[0])
+    pace = BackfillThrottle(Rate(yield_after=10.0), lambda: lag[0])
     clock.now += 3.0
     pace.took(1, 3.0)
     assert not pace.is_open()

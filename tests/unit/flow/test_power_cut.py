@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.flow.inbox import Inbox
-from penstock.flow.segments import examine, read_segment
+from penstock.flow.inbox.inbox import Inbox
+from penstock.flow.inbox.segments import examine, read_segment
 from penstock.state.batches import Batches
 from penstock.state.database import open_database
 from unit.flow.disk import Disk, PowerCut, Rest, wipe

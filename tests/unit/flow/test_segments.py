@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.flow import segments as module
-from penstock.flow.segments import DamagedSegment, Segment, Segments, examine, read_segment, salvage
+from penstock.flow.inbox import segments as module
+from penstock.flow.inbox.segments import DamagedSegment, Segment, Segments, examine, read_segment, salvage
 
 LINES = [b'{"a": 1}', b'{"a": "\xff"}', b"x" * 70_000, b'{"a": 4}']
 

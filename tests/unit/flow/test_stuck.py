@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from penstock.flow.stuck import stuck
+from penstock.flow.lag import blocked_tables
 from penstock.model.manifest import Binding, Landing, Manifest, Source, View
 
 
@@ -19,12 +19,12 @@ CHAIN = Manifest(
 
 
 def test_a_failing_view_stops_its_table_and_those_below() -> None:
-    assert stuck(CHAIN, {("by_user", "one")}) == {"by_user", "total"}
+    assert blocked_tables(CHAIN, {("by_user", "one")}) == {"by_user", "total"}
 
 
 def test_a_failing_landing_stops_all_that_it_feeds() -> None:
-    assert stuck(CHAIN, {("events", "landing.s")}) == {"events", "by_user", "total", "by_day"}
+    assert blocked_tables(CHAIN, {("events", "landing.s")}) == {"events", "by_user", "total", "by_day"}
 
 
 def test_what_fails_elsewhere_stops_nothing() -> None:
-    assert stuck(CHAIN, {("by_user", "other"), ("gone", "one")}) == frozenset()
+    assert blocked_tables(CHAIN, {("by_user", "other"), ("gone", "one")}) == frozenset()

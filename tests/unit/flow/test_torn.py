@@ -14,10 +14,10 @@ import pytest
 import sqlalchemy as sa
 
 from penstock.errors import Fenced
-from penstock.flow import torn
-from penstock.flow.inbox import Inbox
-from penstock.flow.segments import Segments
-from penstock.flow.torn import cut_torn
+from penstock.flow.inbox import recovery
+from penstock.flow.inbox.inbox import Inbox
+from penstock.flow.inbox.recovery import remove_unlogged_segments
+from penstock.flow.inbox.segments import Segments
 from penstock.state.batches import Batches
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
@@ -72,7 +72,7 @@ def test_a_segment_of_the_same_name_in_another_stream_is_not_this_one(tmp_path: 
     (folder / "t").mkdir()
     (folder / "t" / Path(kept).name).write_bytes(b"{}\n")
     os.utime(folder / "t" / Path(kept).name, ns=(0, 0))
-    assert cut_torn(folder, batches) == 1
+    assert remove_unlogged_segments(folder, batches) == 1
     assert files(folder) == {kept}
 
 
@@ -82,7 +82,7 @@ def test_what_is_as_young_as_this_server_stays(tmp_path: Path, database: Databas
     name = tear(folder, "s")
     later = time.time_ns() + 3600 * 10**9
     os.utime(folder / name, ns=(later, later))
-    assert cut_torn(folder, Batches(database)) == 0
+    assert remove_unlogged_segments(folder, Batches(database)) == 0
     assert files(folder) == {name}
 
 
@@ -93,9 +93,9 @@ def test_a_server_that_lost_the_lease_cuts_nothing(tmp_path: Path, database: Dat
     Lease(other).take(Lease(other).read(), {})
     name = tear(folder, "s")
     with pytest.raises(Fenced):
-        cut_torn(folder, Batches(database))
+        remove_unlogged_segments(folder, Batches(database))
     assert files(folder) == {name}
-    assert cut_torn(folder, Batches(other)) == 1
+    assert remove_unlogged_segments(folder, Batches(other)) == 1
     other.close()
 
 
@@ -103,17 +103,17 @@ def test_a_server_that_lost_the_lease_cuts_nothing(tmp_path: Path, database: Dat
 def test_lots_of_any_size_cut_the_same(
     tmp_path: Path, database: Database, lot: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torn, "MOST_NAMES", lot)
+    monkeypatch.setattr(recovery, "MOST_NAMES", lot)
     folder, batches = tmp_path / "inbox", Batches(database)
     kept = {keep(folder, batches, "s") for _ in range(20)}
     for _ in range(20):
         tear(folder, "s", b"{")
-    assert cut_torn(folder, batches) == 20
+    assert remove_unlogged_segments(folder, batches) == 20
     assert files(folder) == kept
 
 
 def test_many_files_in_bounded_memory(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torn, "MOST_NAMES", 5_000)
+    monkeypatch.setattr(recovery, "MOST_NAMES", 5_000)
     folder, count = tmp_path / "inbox", 30_000
     (folder / "s").mkdir(parents=True)
     names = [f"s/{uuid.uuid4().hex}.ndjson" for _ in range(count)]
@@ -126,7 +126,7 @@ def test_many_files_in_bounded_memory(tmp_path: Path, database: Database, monkey
     del names, rows
     time.sleep(0.02)
     tracemalloc.start()
-    assert cut_torn(folder, Batches(database)) == 10
+    assert remove_unlogged_segments(folder, Batches(database)) == 10
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(os.listdir(folder / "s")) == count - 10

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.flow.rows import parse_row
-from penstock.flow.unfit import Unfit
-from penstock.flow.values import converter
-from penstock.parse.types import parse_type
+from penstock.flow.landing.row_parser import parse_row
+from penstock.flow.landing.value_parser import Unfit, converter
+from penstock.parse.column_types import parse_type
 
 
 def convert(type_text: str, json_text: str) -> object:

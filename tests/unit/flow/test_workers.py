@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.flow.segments import DamagedSegment, Segments
-from penstock.flow.workers import Piece, RejectedRows
+from penstock.flow.inbox.segments import DamagedSegment, Segments
+from penstock.flow.landing.spark_workers import RejectedRows, SegmentSplit
 from penstock.model.manifest import ROWS_PER_BATCH, SEQ, Landing, LandingColumn
 from penstock.model.types import Int
 
@@ -17,12 +17,12 @@ LANDINGS = tuple(Landing("s", "s__d1", version, (COLUMN,)) for version in ("v", 
 FIRST = 7 * ROWS_PER_BATCH
 
 
-def piece(folder: Path, lines: list[bytes], damage: str | None = None, kept: int = ROWS_PER_BATCH) -> Piece:
+def piece(folder: Path, lines: list[bytes], damage: str | None = None, kept: int = ROWS_PER_BATCH) -> SegmentSplit:
     made = Segments(folder).write("s", lines)
-    return Piece(str(folder / made.name), made.bytes, made.digest, 7, 0, damage, kept)
+    return SegmentSplit(str(folder / made.name), made.bytes, made.digest, 7, 0, damage, kept)
 
 
-def rejected(of: Piece) -> list[tuple[object, object, object]]:
+def rejected(of: SegmentSplit) -> list[tuple[object, object, object]]:
     return [(row[SEQ], row["version"], row["raw"]) for row in RejectedRows(LANDINGS)([of])]
 
 
@@ -56,7 +56,7 @@ def test_lines_never_get_a_number_of_the_next_batch(tmp_path: Path) -> None:
     """A disk that gives back other bytes: as many lines as bytes."""
     of = piece(tmp_path, [b"x" * (2 * ROWS_PER_BATCH + 100)])
     Path(of.path).write_bytes(b"1\n" * (ROWS_PER_BATCH + 50) + b"2")
-    damaged = Piece(of.path, of.size, of.digest, 7, 0, "damaged")
+    damaged = SegmentSplit(of.path, of.size, of.digest, 7, 0, "damaged")
     numbers = [seq for seq, _ in damaged.remains()]
     assert (len(numbers), max(numbers)) == (ROWS_PER_BATCH, FIRST + ROWS_PER_BATCH - 1)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import Failed, Fenced
-from penstock.flow.inbox import Inbox
-from penstock.flow.segments import read_segment
+from penstock.flow.inbox.inbox import Inbox
+from penstock.flow.inbox.segments import read_segment
 from penstock.state.batches import Batch, Batches
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease

@@ -6,8 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from penstock.errors import Failed
-from penstock.lake.catalog import for_pyiceberg, for_spark
-from penstock.lake.packages import PACKAGES, POSTGRES, package_conf
+from penstock.lake.spark.catalog import for_pyiceberg, for_spark
+from penstock.lake.spark.packages import PACKAGES, POSTGRES, package_conf
 from penstock.model.settings import Settings, SparkSettings
 
 HOME = Path("/srv/project/.penstock")

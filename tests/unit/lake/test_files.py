@@ -7,10 +7,10 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.lake.expire import Version, Versions, expirable
-from penstock.lake.files import DataFile, Tiers, runs
-from penstock.lake.orphans import plain
-from penstock.lake.shared import Home, allowed
+from penstock.lake.maintenance.data_files import DataFile, Tiers, runs
+from penstock.lake.maintenance.orphan_files import plain
+from penstock.lake.maintenance.shared_files import Home, allowed
+from penstock.lake.maintenance.snapshot_expiry import Version, Versions, expirable
 
 TIERS = Tiers(files=4, small=1_000, target=3_000)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.lake.merge import compacted, final, may_compact
-from penstock.lake.read import merged
+from penstock.lake.read.bindings import merged
+from penstock.lake.read.engine_merge import compacted, final, may_compact
 from penstock.model.manifest import Binding, BoundColumn
-from penstock.model.merging import Collapsing, Merge, Replacing, Summing
+from penstock.model.merge_rule import Collapsing, Merge, Replacing, Summing
 from penstock.model.types import Int, Type
 
 COLUMNS: list[tuple[str, Type]] = [("k", Int(32)), ("v", Int(64))]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("penstock.sql.spark_types")
+pytest.importorskip("penstock.sql.column_types")
 
-from penstock.lake.read import Appended, Latest, Slice, rejected, relation
+from penstock.lake.read.bindings import Appended, Latest, Slice, rejected, relation
 from penstock.model.manifest import Accepts, Before, Binding, BoundColumn
 from penstock.model.types import Int, String
 

@@ -16,13 +16,13 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from penstock.lake import recorded
-from penstock.lake.actual import actual
-from penstock.lake.names import MADE_BY
-from penstock.lake.recorded import Drifted, Recorded
-from penstock.lake.snapshots import FLOWS
+from penstock.lake.drift import recorded_tables
+from penstock.lake.drift.observed_table import observe_table
+from penstock.lake.drift.recorded_tables import Drifted, RecordedTables
+from penstock.lake.spark.names import MADE_BY
+from penstock.lake.tables.snapshots import FLOWS
 from penstock.model.manifest import Field
-from penstock.parse.types import parse_type
+from penstock.parse.column_types import parse_type
 from penstock.state.database import open_database
 from penstock.state.made_tables import MadeTables
 
@@ -45,8 +45,8 @@ class World:
         self.make()
         self.recorded = self.another_server()
 
-    def another_server(self) -> Recorded:
-        return Recorded(self.load, MadeTables(self.database))
+    def another_server(self) -> RecordedTables:
+        return RecordedTables(self.load, MadeTables(self.database))
 
     def load(self, table: str) -> IcebergTable | None:
         try:
@@ -142,7 +142,7 @@ def test_a_look_counts_for_a_second(world: World, monkeypatch: pytest.MonkeyPatc
     assert not world.stopped()
     world.catalog.drop_table("penstock.t")
     assert not world.stopped()
-    monkeypatch.setattr(recorded, "LOOK_COUNTS", 0.0)
+    monkeypatch.setattr(recorded_tables, "LOOK_COUNTS", 0.0)
     assert world.stopped()
 
 
@@ -232,7 +232,7 @@ def test_a_look_that_a_change_overtakes_is_made_again(world: World) -> None:
                 _drop_code(world)
         return load(table)
 
-    recorded_too = Recorded(overtaken, MadeTables(world.database))
+    recorded_too = RecordedTables(overtaken, MadeTables(world.database))
     assert recorded_too.differences("t") == ()
 
 
@@ -396,6 +396,6 @@ def test_a_record_and_the_table_agree(world: World) -> None:
     world.append(1, **OURS)
     world.recorded.made("t")
     (kept,) = MadeTables(world.database).all()
-    now = actual(world.table)
+    now = observe_table(world.table)
     assert (kept.uuid, kept.columns, kept.newest) == (now.uuid, now.columns, 1)
     assert [each.name for each in kept.columns] == ["id", "n", "code"]

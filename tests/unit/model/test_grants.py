@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.model.grants import grants_of
-from penstock.parse.load import load_files
+from penstock.model.token_grants import grants_of
+from penstock.parse.project_loader import load_files
 
 FILES = {
     "events.datasource": 'TOKEN tracker APPEND\nTOKEN "board" READ\nSCHEMA >\n    `id` UInt64 `json:$.id`\n',

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model.manifest import Accepts, Before, Binding, BoundColumn, Copy, Landing, Manifest, Source, View
-from penstock.model.rebinding import activate, rebound, settle
+from penstock.model.manifest_updates import activate, rebound, settle
 from penstock.model.types import Int
 
 

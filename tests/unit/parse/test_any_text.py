@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.parse.load import load_files
+from penstock.parse.project_loader import load_files
 
 RIGHT = Path(__file__).parents[2] / "golden" / "datafiles" / "right"
 SOURCES = {path.name: path.read_text() for path in RIGHT.rglob("*") if path.suffix in (".datasource", ".pipe", ".toml")}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import NotFound
-from penstock.parse.load import load_files, load_folder
+from penstock.parse.project_loader import load_files, load_folder
 
 EVENTS = "SCHEMA >\n    a Int8\n"
 PIPE = "NODE n\nSQL >\n    SELECT a FROM events\nTYPE materialized\nDATASOURCE copy\n"

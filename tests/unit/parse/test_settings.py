@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from penstock.errors import Problem
 from penstock.model.settings import Settings
-from penstock.parse.settings import parse_settings
-from penstock.parse.tomlplaces import find_places
+from penstock.parse.settings import find_places, parse_settings
 
 
 def read(text: str) -> Settings:

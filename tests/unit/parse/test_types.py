@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.model import types as t
+from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
-from penstock.parse.types import parse_type
 from strategies import types
 
 

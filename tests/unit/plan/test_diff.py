@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.model.project import Project
 from penstock.model.types import Int, Nullable, String
-from penstock.parse.load import load_files
-from penstock.plan.changes import (
+from penstock.parse.project_loader import load_files
+from penstock.plan.diff.changes import (
     ColumnAdded,
     ColumnDefaultChanged,
     ColumnDropped,
@@ -25,7 +25,7 @@ from penstock.plan.changes import (
     TtlChanged,
     ViewChanged,
 )
-from penstock.plan.diff import diff
+from penstock.plan.diff.project_diff import diff
 
 SOURCE = """SCHEMA >
     `ts` DateTime `json:$.ts`,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from penstock.model.manifest import View
-from penstock.model.merging import Replacing, Summing
-from penstock.parse.load import load_files
-from penstock.plan.plan import Live, Plan, PlanOptions, make_plan
+from penstock.model.merge_rule import Replacing, Summing
+from penstock.parse.project_loader import load_files
+from penstock.plan.planner import Live, Plan, PlanOptions, make_plan
 
 FILES = {
     "events.datasource": "SCHEMA >\n    `k` UInt8 `json:$.k`\n\nENGINE MergeTree\nENGINE_SORTING_KEY k\n",

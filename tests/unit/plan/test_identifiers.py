@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.plan.identifiers import names, output_names, replace_calls, substitute
+from penstock.plan.spark_text import names, output_names, replace_calls, substitute
 
 
 def test_columns_are_replaced_and_nothing_else() -> None:

@@ -9,7 +9,7 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.engine import Engine
 from penstock.model.manifest import BoundColumn, Transform
 from penstock.model.types import AggregateFunction, Array, Date, DateTime, LowCardinality, String
-from penstock.plan.layout import Layout, layout
+from penstock.plan.tables.table_layout import Layout, layout
 
 COLUMNS = (
     BoundColumn("ts", DateTime(), "ts"),

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.plan.normal import normal, same_sql
+from penstock.plan.diff.query_equality import normal, same_sql
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model.manifest import Accepts, Before, BoundColumn, Field, Transform
+from penstock.model.manifest_updates import activate
 from penstock.model.project import Project
-from penstock.model.rebinding import activate
 from penstock.model.types import DateTime, DateTime64, Int, LowCardinality, Nullable, String
-from penstock.parse.load import load_files
-from penstock.plan.plan import Live, Plan, PlanOptions, Size, make_plan
+from penstock.parse.project_loader import load_files
+from penstock.plan.equivalence.view_equivalence import physical_sql
+from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.steps import (
     Activate,
     AddFields,
@@ -20,7 +21,6 @@ from penstock.plan.steps import (
     SetSort,
     WidenField,
 )
-from penstock.plan.viewsql import physical_sql
 
 EVENTS = """SCHEMA >
     `ts` DateTime `json:$.ts`,

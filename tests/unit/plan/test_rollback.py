@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.flow.rows import Typer
+from penstock.flow.landing.row_parser import RowParser
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Landing
-from penstock.parse.load import load_files
-from penstock.plan.plan import PlanOptions, make_plan
-from penstock.plan.rollback import rollback
+from penstock.parse.project_loader import load_files
+from penstock.plan.diff.rollback import rollback
+from penstock.plan.planner import PlanOptions, make_plan
 
 TYPES = [
     "UInt8", "UInt32", "UInt64", "Int16", "Int64", "Float32", "Float64", "Decimal(9, 2)", "Decimal(18, 2)", "String",
@@ -49,7 +49,7 @@ def test_what_is_called_lossless_is_refused_by_no_row(
     old = source(before, defaults.get(before, "") if old_default else "")
     if not rollback(old, new).lossless:
         return
-    takes, had = Typer((landing(new),)), Typer((landing(old),))
+    takes, had = RowParser((landing(new),)), RowParser((landing(old),))
     rows = [{"k": 1, "x": value} for value in VALUES] + [{"k": 1}]
     for row in rows:
         line = json.dumps(row).encode()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from penstock.model.project import Project
-from penstock.parse.load import load_files
-from penstock.plan.diff import diff
-from penstock.plan.scope import everything, scope, with_upstream
+from penstock.parse.project_loader import load_files
+from penstock.plan.diff.change_impact import everything, scope, with_upstream
+from penstock.plan.diff.project_diff import diff
 
 EVENTS = """SCHEMA >
     `a` String `json:$.a`,

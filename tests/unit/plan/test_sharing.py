@@ -7,8 +7,8 @@ import pytest
 from penstock.errors import Location
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
-from penstock.parse.types import parse_type
-from penstock.plan.sharing import promotes, share, takes_rows, without_null
+from penstock.parse.column_types import parse_type
+from penstock.plan.diff.column_compatibility import promotes, share, takes_rows, without_null
 
 DEFAULT = Text("1", Location("a"))
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.parse.load import load_files
-from penstock.plan.plan import PlanOptions, make_plan
-from penstock.plan.values import Live, Plan, Size
+from penstock.parse.project_loader import load_files
+from penstock.plan.plan import Live, Plan, Size
+from penstock.plan.planner import PlanOptions, make_plan
 
 EVENTS = (
     "SCHEMA >\n    `ts` DateTime `json:$.ts`,\n    `user` String `json:$.user`\n"

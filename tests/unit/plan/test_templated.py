@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.parse.load import load_files
-from penstock.plan.compiled import Compiled, compile_project
+from penstock.parse.project_loader import load_files
+from penstock.plan.compiled_project import Compiled, compile_project
 from penstock.plan.offline import plan_projects
 
 EVENTS = "SCHEMA >\n    `at` DateTime `json:$.at`,\n    `user` String `json:$.user`,\n    `n` Int32 `json:$.n`\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.parse.load import load_files
-from penstock.plan.ttl import expiry, same_ttl
+from penstock.parse.project_loader import load_files
+from penstock.plan.diff.row_visibility import expiry, same_ttl
 
 TEXT = (
     "SCHEMA >\n    `at` DateTime, `day` Date, `kind` String, `n` Nullable(Int32)\n\nENGINE MergeTree\nENGINE_TTL {}\n"

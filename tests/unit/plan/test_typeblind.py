@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.typeblind import is_type_blind, kind_of
+from penstock.plan.equivalence.view_equivalence import is_type_blind, kind_of
 
 FROM = "FROM __new_events__ AS `events`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.types import String
-from penstock.plan.viewsql import physical_sql
+from penstock.plan.equivalence.view_equivalence import physical_sql
 
 SQL = (
     "SELECT `q`.`user` AS `user`, `q`.`hits` AS `hits` FROM"

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from penstock.serve.app import create_app
-from penstock.serve.host import Host
+from penstock.serve.http.pipeline_host import Host
 from penstock.state.database import open_database
 from penstock.state.tokens import Tokens
 from unit.serve.memory import MemoryPipeline

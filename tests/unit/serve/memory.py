@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
-from penstock.deploy.options import DeployOptions
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import (
     Conflict,
     Forbidden,
@@ -25,8 +25,8 @@ from penstock.errors import (
 from penstock.model.deployment import Deployment, State
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
-from penstock.parse.load import load_files
-from penstock.serve.parameters import texts
+from penstock.parse.project_loader import load_files
+from penstock.serve.http.request_parameters import texts
 from penstock.state.jobs import Job
 from penstock.state.tokens import Token, Tokens
 from penstock.template.frame import Parameter

@@ -6,9 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from penstock.errors import InvalidRequest
-from penstock.serve.access import scopes_of
 from penstock.serve.app import CALLS, create_app
-from penstock.serve.host import Host
+from penstock.serve.http.access import scopes_of
+from penstock.serve.http.pipeline_host import Host
 from penstock.state.tokens import Token, Tokens
 from unit.serve.memory import MemoryPipeline
 from unit.serve.test_deployments import deploy

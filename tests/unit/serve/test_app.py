@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 from penstock.serve.app import CALLS, Call, create_app
-from penstock.serve.host import MOST_WAITING, Host
+from penstock.serve.http.pipeline_host import MOST_WAITING, Host
 from penstock.state.tokens import Tokens
 from unit.serve.memory import MemoryPipeline
 
@@ -105,7 +105,7 @@ def test_tokens(client: TestClient) -> None:
 
 
 def test_too_many_callers_are_turned_away(client: TestClient, host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.serve.host.MOST_WAITING", 0)
+    monkeypatch.setattr("penstock.serve.http.pipeline_host.MOST_WAITING", 0)
     assert MOST_WAITING > 0
     answer = client.get("/v0/sql?q=SELECT+1")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import Conflict, InvalidProject
-from penstock.serve.main import _listen, _settings, main
+from penstock.serve.server.main import _listen, _settings, main
 
 
 def test_a_wrong_penstock_toml_keeps_the_server_from_starting_and_wrong_datafiles_do_not(tmp_path: Path) -> None:

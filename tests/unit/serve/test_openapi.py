@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.testclient import TestClient
 
 from penstock.serve.app import CALLS, create_app
-from penstock.serve.host import Host
-from penstock.serve.shapes import SHAPES
+from penstock.serve.calls.openapi_schemas import SHAPES
+from penstock.serve.http.pipeline_host import Host
 from unit.serve.test_deployments import deploy
 
 

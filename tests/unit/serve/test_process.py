@@ -13,10 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from penstock.deploy.owner import own, read_record
+from penstock.deploy.ownership.folder_lock import own, read_record
 from penstock.errors import Failed, PenstockError
 from penstock.model.settings import Settings
-from penstock.serve.process import ServerProcess
+from penstock.serve.server.process import ServerProcess
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
 from penstock.state.tokens import Tokens
@@ -53,7 +53,7 @@ def test_it_answers_at_once_serves_when_open_and_closes_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, made, seen = threading.Event(), list[MemoryPipeline](), list[int]()
-    monkeypatch.setattr("penstock.serve.process.Pipeline", opener(slow, made))
+    monkeypatch.setattr("penstock.serve.server.process.Pipeline", opener(slow, made))
     listener = socket.create_server(("127.0.0.1", 0))
 
     def visit() -> None:
@@ -84,7 +84,7 @@ def test_what_keeps_the_pipeline_from_opening_ends_the_server(
     def fail(settings: Settings, home: Path, database: Database) -> None:
         raise fault
 
-    monkeypatch.setattr("penstock.serve.process.Pipeline", fail)
+    monkeypatch.setattr("penstock.serve.server.process.Pipeline", fail)
     listener = socket.create_server(("127.0.0.1", 0))
     process = ServerProcess(Settings(), tmp_path, own(tmp_path, None, int), listener, store(tmp_path))
     with pytest.raises(PenstockError) as caught:

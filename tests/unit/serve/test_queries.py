@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from penstock.model.types import Int, String
-from penstock.serve.render import render
+from penstock.serve.http.answer_formats import render
 from unit.serve.memory import MemoryPipeline, Result
 
 

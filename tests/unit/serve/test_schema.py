@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from penstock.serve.app import create_app
-from penstock.serve.host import Host
+from penstock.serve.http.pipeline_host import Host
 from penstock.state.database import open_database
 from penstock.state.tokens import Tokens
 from unit.serve.memory import MemoryPipeline

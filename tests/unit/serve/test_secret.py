@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.serve.secret import ensure_admin
+from penstock.serve.server.admin_token import ensure_admin
 from penstock.state.database import open_database
 from penstock.state.tokens import Tokens
 

@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from penstock.errors import Location
-from penstock.parse.load import load_files
-from penstock.serve.openapi import document_of_endpoints
-from penstock.serve.parameters import template_parameters, texts
-from penstock.serve.refusal import refuse
-from penstock.template.faults import Declined, Stop
+from penstock.parse.project_loader import load_files
+from penstock.serve.calls.openapi import document_of_endpoints
+from penstock.serve.http.error_response import refuse
+from penstock.serve.http.request_parameters import template_parameters, texts
+from penstock.template.declared_parameters import parameters_of
+from penstock.template.errors import Declined, Stop
 from penstock.template.frame import Listed
-from penstock.template.pipes import parameters_of
 
 PIPE = """DESCRIPTION what is most
 NODE n

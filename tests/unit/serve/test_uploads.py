@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from penstock.parse.files import normal_path
-from penstock.serve.uploads import LONGEST_PATH, _misplaced
+from penstock.parse.project_files import normal_path
+from penstock.serve.calls.deployments import LONGEST_PATH, _misplaced
 
 
 def codes(sent: str) -> list[str]:

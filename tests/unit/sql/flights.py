@@ -11,9 +11,9 @@ from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.model.pipe import Endpoint, Kind, Materialized, Node, Pipe, Standard
 from penstock.model.project import Project
-from penstock.parse.types import parse_type
+from penstock.parse.column_types import parse_type
+from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
-from penstock.sql.transpile import compile_sql
 
 LC = "LowCardinality(String)"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.unit.sql.flights import problems
 
-from penstock.parse.types import parse_type
+from penstock.parse.column_types import parse_type
 from penstock.sql.aggregates.combinators import called
 from penstock.sql.aggregates.table import AGGREGATES
-from penstock.sql.spark_types import UnknownState, spark_type, state_arguments, zero
-from penstock.sql.transpile import cast_sql
+from penstock.sql.column_types import UnknownState, spark_type, state_arguments, zero
+from penstock.sql.compile import cast_sql
 
 REFUSED = {
     "varPop(toFloat32(delay))": "`varPop` needs an integer or a Float64: toFloat64(x)",

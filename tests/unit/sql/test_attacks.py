@@ -7,9 +7,9 @@ from tests.unit.sql.flights import PROJECT, text
 
 from penstock.errors import InvalidQuery
 from penstock.model.pipe import Dialect
-from penstock.sql.placeholders import put_in
-from penstock.sql.spark_functions import SPARK_FUNCTIONS
-from penstock.sql.transpile import compile_sql, names_read
+from penstock.sql.compile import compile_sql, names_read
+from penstock.sql.spark_dialect.allowed import SPARK_FUNCTIONS
+from penstock.sql.syntax.tokens import put_in
 
 REFUSED = """
 SELECT * FROM file('/etc/passwd')

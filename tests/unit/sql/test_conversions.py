@@ -9,9 +9,8 @@ from tests.unit.sql.flights import column, datasource, problems, query, text
 
 from penstock.errors import InvalidQuery
 from penstock.model.project import Project
-from penstock.sql.may_raise import may_raise
-from penstock.sql.single import compile_expression
-from penstock.sql.tolerant import tolerant
+from penstock.sql.analysis.may_raise import may_raise, tolerant
+from penstock.sql.engines.column_expression import compile_expression
 
 COLUMNS = {"s": "String", "n": "Nullable(String)", "i": "Int64", "u": "UInt32", "f": "Float64", "d": "Decimal(38, 2)",
            "arr": "Array(String)", "nulls": "Array(Nullable(String))", "pair": "Tuple(Int32, String)"}  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import InvalidQuery
-from penstock.parse.load import load_files
-from penstock.sql.transpile import compile_copy
+from penstock.parse.project_loader import load_files
+from penstock.sql.compile import compile_copy
 from penstock.template.frame import Given
 
 

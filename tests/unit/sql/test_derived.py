@@ -8,8 +8,8 @@ import pytest
 from tests.unit.sql.flights import datasource, query, view
 
 from penstock.model.project import Project
-from penstock.sql.lineage import lineage
-from penstock.sql.transpile import compile_view
+from penstock.sql.analysis.lineage import lineage
+from penstock.sql.compile import compile_view
 
 COLUMNS = {"a": "Int32", "b": "Int32", "arr": "Array(Int32)", "z": "Array(String)"}
 PROJECT = Project.of([datasource("t", COLUMNS), datasource("u", COLUMNS), datasource("m", {"a": "Int32"})], [])

@@ -6,8 +6,8 @@ import pytest
 from tests.unit.sql.flights import column, text
 
 from penstock.errors import InvalidQuery
+from penstock.sql.compile import compile_forward
 from penstock.sql.query import ForwardColumn
-from penstock.sql.transpile import compile_forward
 
 OLD = (column("id", "UInt32"), column("flight", "String"), column("hits", "AggregateFunction(count, UInt16)"))
 PLAIN = OLD[:2]

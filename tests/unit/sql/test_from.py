@@ -6,7 +6,7 @@ import pytest
 from tests.unit.sql.flights import datasource, problems, query, view
 
 from penstock.model.project import Project
-from penstock.sql.transpile import compile_view
+from penstock.sql.compile import compile_view
 
 COLUMNS = {"a": "Int32", "b": "Int32", "arr": "Array(Int32)", "m": "Map(String, Int32)"}
 PROJECT = Project.of([datasource("t", COLUMNS), datasource("u", COLUMNS), datasource("w", {"a": "Int32"})], [])

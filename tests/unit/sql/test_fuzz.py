@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.sql.flights import FLIGHTS, PROJECT, text
 
 from penstock.errors import InvalidQuery
-from penstock.sql.transpile import compile_expression, compile_forward, compile_sql
+from penstock.sql.compile import compile_expression, compile_forward, compile_sql
 
 _FILES = (Path(__file__).parents[2] / "differential" / "queries").glob("*.sql")
 _WORDS = sorted({word for file in _FILES for word in re.findall(r"\w+|'[^']*'|[^\w\s]", file.read_text())})

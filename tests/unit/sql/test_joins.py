@@ -7,8 +7,8 @@ from tests.unit.sql.flights import datasource, problems, query, view
 
 from penstock.errors import InvalidQuery
 from penstock.model.project import Project
-from penstock.sql.own_seq import with_own_seq
-from penstock.sql.transpile import compile_view
+from penstock.sql.analysis.row_seq import with_own_seq
+from penstock.sql.compile import compile_view
 
 COLUMNS = {"k": "Int32", "v": "Int64", "f": "Float64", "s": "String", "at": "DateTime", "arr": "Array(Int32)"}
 PROJECT = Project.of(

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql.let import REPEATED, let
+from penstock.sql.expr.bind_once import REPEATED, let
 
 LONG = st.integers(REPEATED + 1, REPEATED + 50).map(lambda length: "f(" + "a" * (length - 3) + ")")
 

@@ -6,9 +6,9 @@ import pytest
 from tests.unit.sql.flights import datasource, pipe, query, text
 
 from penstock.model.project import Project
-from penstock.sql.column_graph import Origin
-from penstock.sql.lineage import lineage, used_columns
-from penstock.sql.transpile import compile_sql
+from penstock.sql.analysis.column_graph import Origin
+from penstock.sql.analysis.lineage import lineage, used_columns
+from penstock.sql.compile import compile_sql
 
 COLUMNS = {"a": "Int32", "b": "Int32", "c": "Nullable(Int32)", "d": "Float64", "s": "String",
            "arr": "Array(Int32)", "z": "Array(String)", "st": "Tuple(x Int32, y String)"}  # fmt: skip

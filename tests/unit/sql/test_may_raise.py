@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql.may_raise import may_raise
+from penstock.sql.analysis.may_raise import may_raise
 
 NEVER = (
     "`a`", "1", "1L", "-5", "-1.5D", "'text with raise_error(x) + CAST('", "NULL", "true", "(`a`.`b` = 'x')",

@@ -6,10 +6,10 @@ import pytest
 
 from penstock.errors import InvalidQuery, Location
 from penstock.model.datasource import DataSource, Text
-from penstock.model.merging import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
-from penstock.parse.load import load_files
-from penstock.sql.merge_rules import merge_rule
-from penstock.sql.transpile import compile_sql, compile_view
+from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
+from penstock.parse.project_loader import load_files
+from penstock.sql.compile import compile_sql, compile_view
+from penstock.sql.engines.merge_rules import merge_rule
 
 COLUMNS = (
     "`k` UInt8, `day` Date, `s` String, `n` Int32, `m` Nullable(Float64), `sign` Int8, `ver` UInt64,"

@@ -10,8 +10,8 @@ from tests.unit.sql.flights import datasource
 from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.model.project import Project
-from penstock.sql.overflow import TWO_63, added
-from penstock.sql.transpile import compile_sql
+from penstock.sql.compile import compile_sql
+from penstock.sql.expr.overflow import TWO_63, added
 
 _PROJECT = Project.of([datasource("t", {"a": "Int64", "b": "Int64", "i": "Int32", "u": "UInt32", "w": "UInt64"})], [])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.sql.own_seq import with_own_seq
+from penstock.sql.analysis.row_seq import with_own_seq
 
 NEW = "__new_events__"
 

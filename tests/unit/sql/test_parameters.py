@@ -12,8 +12,8 @@ from sqlglot import exp
 from tests.unit.sql.flights import column, datasource, problems, query, text
 
 from penstock.model.project import Project
-from penstock.sql.forward import compile_forward
-from penstock.sql.parameters import fresh, is_made_up
+from penstock.sql.expr.bind_once import fresh, is_made_up
+from penstock.sql.outputs.forward_query import compile_forward
 
 COLUMNS = {"a": "Int32", "f": "Float64", "arr": "Array(Int32)", "texts": "Array(String)", "doc": "String"}
 PROJECT = Project.of([datasource("t", COLUMNS)], [])

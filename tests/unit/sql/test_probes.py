@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.unit.sql.flights import column, text
 
 from penstock.errors import InvalidQuery
-from penstock.sql.forward import compile_forward
-from penstock.sql.probe_found import Probe
-from penstock.sql.probes import Probed, forward_probes
+from penstock.sql.outputs.conversion_probes import Probe, Probed, forward_probes
+from penstock.sql.outputs.forward_query import compile_forward
 
 OLD = [
     column("s", "String"), column("n", "Nullable(String)"), column("i", "Int64"), column("f", "Float64"),

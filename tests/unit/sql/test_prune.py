@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.unit.sql.flights import datasource, query, text
 
 from penstock.model.project import Project
-from penstock.sql.column_graph import Origin
-from penstock.sql.lineage import lineage, used_columns
-from penstock.sql.prune import prune
-from penstock.sql.transpile import compile_sql
+from penstock.sql.analysis.column_graph import Origin
+from penstock.sql.analysis.lineage import lineage, used_columns
+from penstock.sql.analysis.prune import prune
+from penstock.sql.compile import compile_sql
 
 COLUMNS = {"a": "Int32", "b": "Int32", "c": "Nullable(Int32)", "d": "Int32", "s": "String", "arr": "Array(Int32)"}
 PROJECT = Project.of([datasource("t", COLUMNS), datasource("u", COLUMNS)], [])

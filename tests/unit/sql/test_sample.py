@@ -13,7 +13,7 @@ from tests.unit.sql.flights import FLIGHTS, PROJECT, pipe, problems, query, view
 from penstock.errors import InvalidQuery
 from penstock.model.engine import Engine
 from penstock.model.project import Project
-from penstock.sql.transpile import compile_view
+from penstock.sql.compile import compile_view
 
 SOURCES = tuple(
     replace(FLIGHTS, name=name, engine=Engine(sampling_key=key))

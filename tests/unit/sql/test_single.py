@@ -6,7 +6,7 @@ import pytest
 from tests.unit.sql.flights import column, text
 
 from penstock.errors import InvalidQuery
-from penstock.sql.transpile import compile_expression, split_format
+from penstock.sql.compile import compile_expression, split_format
 
 COLUMNS = (column("a", "UInt8"), column("t", "DateTime"))
 

@@ -9,8 +9,8 @@ from tests.unit.sql.flights import PROJECT, datasource, text, view
 
 from penstock.errors import InvalidQuery
 from penstock.model.project import Project
+from penstock.sql.compile import compile_sql, compile_view
 from penstock.sql.query import Query, Read
-from penstock.sql.transpile import compile_sql, compile_view
 
 
 def spark(sql: str) -> Query:

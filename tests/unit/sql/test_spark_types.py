@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from tests.strategies import types as any_type
 
-from penstock.parse.types import parse_type
-from penstock.sql.spark_types import UnknownState, spark_type, zero
-from penstock.sql.transpile import cast_sql
+from penstock.parse.column_types import parse_type
+from penstock.sql.column_types import UnknownState, spark_type, zero
+from penstock.sql.compile import cast_sql
 
 STORED = {
     "UInt16": ("INT", "CAST(0 AS INT)"),

@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 from tests.unit.sql.flights import PROJECT, datasource, pipe, problems, query, view
 
-from penstock.lake.query import Result, with_totals
+from penstock.lake.read.query import Result, with_totals
 from penstock.model.project import Project
 from penstock.model.types import Int
-from penstock.sql.transpile import compile_pipe, compile_view
+from penstock.sql.compile import compile_pipe, compile_view
 
 GROUPED = "SELECT carrier, count() AS c FROM flights GROUP BY carrier WITH TOTALS"
 REFUSED = {

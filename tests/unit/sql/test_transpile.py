@@ -8,8 +8,8 @@ from tests.unit.sql.flights import FLIGHTS, PROJECT, TO_DAILY, TO_MONTHLY, TOP, 
 from penstock.errors import InvalidQuery
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
+from penstock.sql.compile import PASSES, compile_pipe, compile_view
 from penstock.sql.query import Read
-from penstock.sql.transpile import PASSES, compile_pipe, compile_view
 
 
 def types(columns: tuple[tuple[str, object], ...]) -> dict[str, str]:

@@ -9,8 +9,8 @@ from penstock.errors import InvalidQuery
 from penstock.model.datasource import DataSource
 from penstock.model.engine import Engine
 from penstock.model.project import Project
+from penstock.sql.compile import compile_view
 from penstock.sql.query import View
-from penstock.sql.transpile import compile_view
 
 
 def compiled(sql: str, **target: str) -> View:

@@ -21,8 +21,8 @@ from penstock.model.manifest import (
     View,
 )
 from penstock.model.types import Type
-from penstock.parse.types import parse_type
-from penstock.state.codec import manifest_from_json, manifest_to_json
+from penstock.parse.column_types import parse_type
+from penstock.state.manifest_codec import manifest_from_json, manifest_to_json
 
 TYPES = (
     "UInt16",

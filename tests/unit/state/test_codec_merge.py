@@ -7,8 +7,8 @@ import json
 import pytest
 
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.merging import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
-from penstock.state.codec import manifest_from_json, manifest_to_json
+from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
+from penstock.state.manifest_codec import manifest_from_json, manifest_to_json
 
 RULES = (
     None,

@@ -7,8 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from penstock.errors import Failed
-from penstock.state.connect import make_engine
-from penstock.state.database import open_database
+from penstock.state.database import make_engine, open_database
 from postgres import PASSWORD, Postgres
 
 

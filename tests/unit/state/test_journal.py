@@ -6,7 +6,7 @@ from penstock.errors import Conflict
 from penstock.model.manifest import Manifest
 from penstock.state.database import Database
 from penstock.state.deployments import Deployments
-from penstock.state.journal import FOLLOWS, Entry, Journal, Mark
+from penstock.state.journal import FOLLOWS, Journal, JournalEntry, Mark
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def test_steps_come_back_in_order_with_what_is_done(journal: Journal) -> None:
     journal.mark(1, 0, "intended")
     journal.mark(1, 0, "done")
     journal.mark(1, 1, "intended")
-    assert journal.entries(1) == (Entry(0, "create table a", "done"), Entry(1, "activate", "intended"))
+    assert journal.entries(1) == (JournalEntry(0, "create table a", "done"), JournalEntry(1, "activate", "intended"))
     assert [entry.done for entry in journal.entries(1)] == [True, False]
 
 

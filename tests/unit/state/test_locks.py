@@ -11,15 +11,15 @@ import sqlalchemy as sa
 
 from penstock.errors import Conflict, Fenced
 from penstock.model.manifest import Manifest, Table
-from penstock.state.attempts import Attempts
 from penstock.state.batches import Batch, Batches
+from penstock.state.crash_counts import CrashCounts
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments, Move
 from penstock.state.journal import Journal
 from penstock.state.lease import Lease
+from penstock.state.live_pointer import Pointer
 from penstock.state.locks import alone
-from penstock.state.made_tables import Column, MadeTable, MadeTables
-from penstock.state.pointer import Pointer
+from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
 from penstock.state.schema import batches as batches_table
 from penstock.state.tokens import Tokens
 from postgres import Postgres
@@ -114,9 +114,9 @@ def test_of_appends_with_one_key_one_is_kept(database: Database) -> None:
 
 
 def test_records_of_tables_damage_and_deaths_at_once(database: Database) -> None:
-    made, deaths, batches = MadeTables(database), Attempts(database), Batches(database)
+    made, deaths, batches = MadeTables(database), CrashCounts(database), Batches(database)
     batch = batches.append("d", "d/1", 1, 1, NOW)
-    table = MadeTable("t", "u", (Column("a", "int", 1),))
+    table = MadeTable("t", "u", (MadeColumn("a", "int", 1),))
     works: Sequence[Callable[[int], object]] = (
         lambda _: made.keep([table]),
         lambda _: deaths.died([("t", "f"), ("t", "g")]),

@@ -7,10 +7,10 @@ import pytest
 from penstock.errors import Fenced
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
-from penstock.state.made_tables import Column, MadeTable, MadeTables
+from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
 
-FLIGHTS = MadeTable("flights__d1", "0b6c", (Column("id", "long", 1), Column("_seq", "long", 2)), 3, 7)
-AIRPORTS = MadeTable("airports__d1", "ff01", (Column("code", "string", 1),))
+FLIGHTS = MadeTable("flights__d1", "0b6c", (MadeColumn("id", "long", 1), MadeColumn("_seq", "long", 2)), 3, 7)
+AIRPORTS = MadeTable("airports__d1", "ff01", (MadeColumn("code", "string", 1),))
 
 
 def test_records_read_back_equal_in_another_process(database: Database) -> None:

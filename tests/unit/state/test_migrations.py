@@ -15,12 +15,11 @@ from sqlalchemy.engine import Connection
 
 from penstock.model.deployment import State
 from penstock.model.manifest import Manifest
-from penstock.state.codec import manifest_to_json
-from penstock.state.connect import make_engine
-from penstock.state.database import MIGRATIONS, Database, open_database
+from penstock.state.database import MIGRATIONS, Database, make_engine, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.journal import Journal
 from penstock.state.lease import Holding, Lease
+from penstock.state.manifest_codec import manifest_to_json
 from penstock.state.schema import METADATA, deployments
 
 VERSIONS = sorted(path.stem[1:5] for path in Path(MIGRATIONS, "versions").glob("v*.py"))

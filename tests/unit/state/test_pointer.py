@@ -8,7 +8,7 @@ from penstock.errors import Conflict
 from penstock.model.manifest import Manifest
 from penstock.state.database import Database
 from penstock.state.deployments import Deployments, Move
-from penstock.state.pointer import Pointed, Pointer
+from penstock.state.live_pointer import Pointed, Pointer
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from penstock.errors import Failed, StorageFull, Unavailable
-from penstock.state import connect
-from penstock.state.database import Database, open_database
-from penstock.state.refusals import refusal
+from penstock.state import database
+from penstock.state.database import Database, open_database, refusal
 from penstock.state.schema import pointer, tokens
 from postgres import Postgres
 
@@ -91,8 +90,8 @@ def test_a_deadlock_is_told_to_one_of_the_two(postgres: Postgres) -> None:
 
 def test_who_stands_still_in_a_transaction_loses_it(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server stopped in the middle of a write keeps nobody from taking over."""
-    settings = connect.POSTGRES_SETTINGS | {"idle_in_transaction_session_timeout": "300"}
-    monkeypatch.setattr(connect, "POSTGRES_SETTINGS", settings)
+    settings = database.POSTGRES_SETTINGS | {"idle_in_transaction_session_timeout": "300"}
+    monkeypatch.setattr(database, "POSTGRES_SETTINGS", settings)
     url = postgres.store()
     still, other = open_database(url), open_database(url)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.template.faults import Fault
+from penstock.template.errors import Fault
 from penstock.template.frame import Given, Mode, Parameter
 from penstock.template.rendering import place_in, render
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.template.declared import Declared, declared
+from penstock.template.branch_variants import variants
+from penstock.template.declared_parameters import Declared, declared
 from penstock.template.frame import Trace
-from penstock.template.tree import read_template
-from penstock.template.variants import variants
+from penstock.template.parser import read_template
 
 
 def read(template: str) -> dict[str, Declared]:

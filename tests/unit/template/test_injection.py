@@ -13,11 +13,11 @@ from sqlglot import exp
 from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.model.project import Project
-from penstock.sql.transpile import compile_sql
-from penstock.template.faults import Fault
+from penstock.sql.compile import compile_sql
+from penstock.template.errors import Fault
 from penstock.template.frame import Given, Listed
+from penstock.template.parameter_types import FLOATS, INTS, READERS
 from penstock.template.rendering import Rendered, render
-from penstock.template.types import FLOATS, INTS, READERS
 from unit.template.helpers import fault, sql
 
 ATTACKS = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.template.faults import Fault, Stop
+from penstock.template.errors import Fault, Stop
 from penstock.template.frame import Given
 from penstock.template.rendering import render
 from unit.template.helpers import fault

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.deploy.given import given_secrets
+from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.errors import InvalidQuery, Location
 from penstock.model.datasource import Text
-from penstock.parse.load import load_files
+from penstock.parse.project_loader import load_files
 from penstock.redaction import forget
-from penstock.sql.transpile import compile_pipe, compile_sql
+from penstock.sql.compile import compile_pipe, compile_sql
 from penstock.template.frame import Given
 
 
 @pytest.fixture
 def secrets() -> Iterator[object]:
-    yield given_secrets({"PENSTOCK_SECRET_KEY": "it's-hidden", "OTHER": "x"})
+    yield read_template_secrets({"PENSTOCK_SECRET_KEY": "it's-hidden", "OTHER": "x"})
     forget()
 
 

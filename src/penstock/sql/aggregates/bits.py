@@ -10,12 +10,11 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.aggregates.aggregate import Aggregate, Input, State, Types, nullable_like, value_inputs
-from penstock.sql.aggregates.arrays import bound, folded, folded_or_null
-from penstock.sql.aggregates.kinds import integers
-from penstock.sql.aggregates.numbers import AVG, SUM, UINT64, or_default, sum_of, sum_step, sum_storage, sum_type
-from penstock.sql.aggregates.sets import UNIQ_EXACT
-from penstock.sql.value_types import value_type
+from penstock.sql.aggregates.aggregate import Aggregate, Input, State, Types, integers, nullable_like, value_inputs
+from penstock.sql.aggregates.array_state import bound, folded, folded_or_null
+from penstock.sql.aggregates.count_sum_avg import AVG, SUM, UINT64, or_default, sum_of, sum_step, sum_storage, sum_type
+from penstock.sql.aggregates.uniq_group_array import UNIQ_EXACT
+from penstock.sql.expr.spark_types import value_type
 
 
 def wrapped(sql: str, of: Type) -> str:

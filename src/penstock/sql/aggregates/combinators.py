@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Literal
 
 from penstock.sql.aggregates.aggregate import Aggregate
-from penstock.sql.aggregates.answers import or_null
-from penstock.sql.aggregates.keyed import ALL_WRAPPERS
+from penstock.sql.aggregates.arg_min_resample import ALL_WRAPPERS
+from penstock.sql.aggregates.array_map_distinct import distinct
+from penstock.sql.aggregates.or_null_or_default import or_null
 from penstock.sql.aggregates.table import AGGREGATES, aggregate_named, aggregate_names, state_name
-from penstock.sql.aggregates.wrappers import distinct
 
 Form = Literal["plain", "State", "Merge", "MergeState", "SimpleState"]
 _FORMS: tuple[Form, ...] = ("SimpleState", "MergeState", "State", "Merge")

@@ -11,13 +11,12 @@ from dataclasses import replace
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.aggregates.aggregate import Aggregate, Parameter, State, Types, holds_map
-from penstock.sql.aggregates.arrays import bound, grouped
+from penstock.sql.aggregates.array_map_distinct import map_values, read_rows
+from penstock.sql.aggregates.array_state import Traits, bound, grouped, listed
 from penstock.sql.aggregates.bits import SUM_WITH_OVERFLOW
-from penstock.sql.aggregates.listed import Traits, listed
-from penstock.sql.aggregates.numbers import SUM
-from penstock.sql.aggregates.picks import PICKS
-from penstock.sql.aggregates.wrappers import map_values, read_rows
-from penstock.sql.kept_order import holds_kept_text, is_kept_text
+from penstock.sql.aggregates.count_sum_avg import SUM
+from penstock.sql.aggregates.min_max_any import PICKS
+from penstock.sql.expr.sort_order import holds_kept_text, is_kept_text
 
 
 def _inner(types: Types) -> tuple[Type, Type]:

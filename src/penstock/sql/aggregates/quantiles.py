@@ -21,9 +21,9 @@ from penstock.sql.aggregates.aggregate import (
     nullable_like,
     value_inputs,
 )
-from penstock.sql.aggregates.arrays import NAN, all_rows, array_of, bound, listed_state, merged_lists
-from penstock.sql.aggregates.numbers import or_default
-from penstock.sql.value_types import value_type, value_zero
+from penstock.sql.aggregates.array_state import NAN, all_rows, array_of, bound, listed_state, merged_lists
+from penstock.sql.aggregates.count_sum_avg import or_default
+from penstock.sql.expr.spark_types import value_type, value_zero
 
 Read = Callable[[float], str]
 """The quantile at a level as SQL over ` v`, the sorted values, of which there is at least one."""

@@ -10,17 +10,15 @@ from collections.abc import Mapping
 
 from penstock.sql.aggregates.aggregate import Aggregate
 from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP, SUM_COUNT, SUM_WITH_OVERFLOW
-from penstock.sql.aggregates.events import EVENTS
-from penstock.sql.aggregates.extremes import BEST
+from penstock.sql.aggregates.count_sum_avg import AVG, COUNT, SUM
+from penstock.sql.aggregates.funnel_retention import EVENTS
+from penstock.sql.aggregates.group_concat import TEXTS
 from penstock.sql.aggregates.maps import MAPS, OF_ARRAYS
-from penstock.sql.aggregates.moments import MOMENTS, STABLE
-from penstock.sql.aggregates.numbers import AVG, COUNT, SUM
-from penstock.sql.aggregates.picks import PICKS
+from penstock.sql.aggregates.min_max_any import BEST, PICKS
 from penstock.sql.aggregates.quantiles import MEDIANS, QUANTILES
-from penstock.sql.aggregates.sets import LISTS, SKETCHES, UNIQ_EXACT
-from penstock.sql.aggregates.texts import TEXTS
-from penstock.sql.aggregates.tops import TOPS
-from penstock.sql.aggregates.weighted import AVG_WEIGHTED
+from penstock.sql.aggregates.statistics import AVG_WEIGHTED, MOMENTS, STABLE
+from penstock.sql.aggregates.top_k import TOPS
+from penstock.sql.aggregates.uniq_group_array import LISTS, SKETCHES, UNIQ_EXACT
 
 _ROWS: tuple[Aggregate, ...] = (
     COUNT,

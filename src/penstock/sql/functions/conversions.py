@@ -1,7 +1,7 @@
 """toT, toTOrZero, toTOrNull, toTOrDefault for every type; toString, reinterpretation of none.
 
 In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: all go through
-`penstock.sql.conversions`, so CAST and toT never differ.
+`penstock.sql.conversions.explicit`, so CAST and toT never differ.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversions import CAST, Mode, convert
-from penstock.sql.dates import FIRST_SECOND
+from penstock.sql.conversions.explicit import CAST, Mode, convert
+from penstock.sql.expr.dates import FIRST_SECOND
+from penstock.sql.expr.spark_types import value_zero
+from penstock.sql.expr.typed import Typed, is_null, null_if_any
 from penstock.sql.functions.function import BadArguments, Function, simple
-from penstock.sql.typed import Typed, is_null, null_if_any
-from penstock.sql.value_types import value_zero
 
 _PLAIN: Mapping[str, Type] = {
     **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.typed import NOTHING, Typed, null_if_any, typed
+from penstock.sql.expr.typed import NOTHING, Typed, null_if_any, typed
 
 Kind = Literal[
     "any", "number", "integer", "float", "string", "time", "date", "array", "map", "constant", "text", "bytes"

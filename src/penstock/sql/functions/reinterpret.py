@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.conversion_numbers import wrapped
+from penstock.sql.conversions.numbers import wrapped
+from penstock.sql.expr.bind_once import bound, let
+from penstock.sql.expr.ip_addresses import DIGITS, ipv6_digits, ipv6_text
+from penstock.sql.expr.overflow import TWO_64
+from penstock.sql.expr.typed import Typed, null_if_any, number_sql, typed, unless_null
+from penstock.sql.functions.arguments import byte_text, constant_number, constant_text
 from penstock.sql.functions.function import STRING, BadArguments, Function
-from penstock.sql.functions.text_arguments import byte_text, constant_number, constant_text
-from penstock.sql.functions.text_edits import single
-from penstock.sql.ip_texts import DIGITS, ipv6_digits, ipv6_text
-from penstock.sql.let import bound, let
-from penstock.sql.overflow import TWO_64
-from penstock.sql.typed import Typed, null_if_any, number_sql, typed, unless_null
+from penstock.sql.functions.strings.basics import single
 
 _TARGETS = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False))
 _RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.sql.re2 import java_pattern
-from penstock.sql.re2_classes import BadPattern
+from penstock.sql.functions.strings.re2 import BadPattern, java_pattern
 
 SAME = {
     "W.r": "W.r",

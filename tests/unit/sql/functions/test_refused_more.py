@@ -6,9 +6,9 @@ import pytest
 from tests.unit.sql.flights import problems
 
 from penstock.sql.aggregates.combinators import called
+from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.functions.missing import MISSING
 from penstock.sql.functions.table import function_named
-from penstock.sql.special_forms import SPECIAL_FORMS
 
 _NY = "toDateTime('2024-01-01 00:00:00', 'America/New_York')"
 CASES = {

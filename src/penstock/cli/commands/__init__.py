@@ -1,0 +1,1 @@
+"""One module a command; each is named as its command."""

@@ -1,0 +1,121 @@
+"""`penstock datasource`: list and show data sources, append rows to them.
+
+In: a data source's name, rows as NDJSON or JSON. Out: what is there; how many rows fit. Called by
+`main`. Invariant: a row is sent once, however often a call has to be tried again.
+
+Send a file's rows in calls of a limited size.
+
+In: a file or standard input. Out: how many rows fit. Called by `datasource`. Invariant: each call has
+a key of its own, under which it is sent again when the connection breaks, so no row is kept twice.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from penstock.cli.client import Client, Json, flags
+from penstock.cli.output import console, print_json, print_table
+from penstock.cli.session import Session, command
+from penstock.errors import InvalidRequest, NoServer
+
+group = typer.Typer()
+Asked = Annotated[str, typer.Option("--deployment", help="live, staging, previous, an id or a name.")]
+Name = Annotated[str, typer.Argument(help="The data source.")]
+
+
+@group.command("ls")
+@command
+def ls(session: Session, deployment: Asked = "live") -> None:
+    """List the data sources with their rows."""
+    found = session.client().get("/v0/datasources", {"deployment": deployment})
+    if session.as_json:
+        print_json(found)
+        return
+    rows = [(each["name"], each["table"], each["rows"]) for each in found["datasources"]]
+    print_table(("data source", "table", "rows"), rows)
+
+
+@group.command("show")
+@command
+def show(session: Session, name: Name, deployment: Asked = "live") -> None:
+    """Show the columns of a data source."""
+    found = session.client().get(f"/v0/datasources/{name}", {"deployment": deployment})
+    if session.as_json:
+        print_json(found)
+        return
+    print_table(("column", "type"), [(each["name"], each["type"]) for each in found["columns"]])
+
+
+@group.command("append")
+@command
+def append(
+    session: Session,
+    name: Name,
+    file: Annotated[Path | None, typer.Option("--file", help="NDJSON, or JSON (.json); else standard input.")] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when the rows can be queried.")] = True,
+) -> None:
+    """Append rows."""
+    told = append_file(session.client(), name, file, wait)
+    if session.as_json:
+        print_json(told)
+        return
+    page = console()
+    page.print(f"{told['successful_rows']:,} rows appended to {name}", markup=False)
+    if told["quarantined_rows"]:
+        rows = f"{told['quarantined_rows']:,} rows do not fit"
+        page.print(f"{rows}: penstock sql 'SELECT * FROM {name}_quarantine' shows why", style="yellow", markup=False)
+
+
+BYTES_A_CALL = 8 * 2**20
+ATTEMPTS = 4
+
+
+def append_file(client: Client, name: str, file: Path | None, wait: bool) -> Json:
+    """Send all rows; with `wait`, return when they can be queried."""
+    form = "json" if file is not None and file.suffix == ".json" else "ndjson"
+    parameters = flags(name=name, format=form)
+    told = {"successful_rows": 0, "quarantined_rows": 0}
+    parts = _parts(file, form)
+    part = next(parts, b"")
+    while True:
+        following = next(parts, None)
+        waits = flags(wait=True) if wait and following is None else {}
+        answer = _send(client, {**parameters, **waits}, part)
+        told = {key: told[key] + answer[key] for key in told}
+        if following is None:
+            return told
+        part = following
+
+
+def _send(client: Client, parameters: dict[str, str], body: bytes) -> Json:
+    key = uuid.uuid4().hex
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return client.append(parameters, body, key)
+        except NoServer:
+            time.sleep(attempt)
+    return client.append(parameters, body, key)
+
+
+def _parts(file: Path | None, form: str) -> Iterator[bytes]:
+    if file is None:
+        yield from _chunks(sys.stdin.buffer)
+        return
+    try:
+        with file.open("rb") as opened:
+            yield from _chunks(opened) if form == "ndjson" else iter([opened.read()])
+    except OSError as error:
+        raise InvalidRequest(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _chunks(source: BinaryIO) -> Iterator[bytes]:
+    """Whole lines, a call's worth at a time."""
+    while lines := source.readlines(BYTES_A_CALL):
+        yield b"".join(lines)

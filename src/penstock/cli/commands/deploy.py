@@ -1,0 +1,147 @@
+"""`penstock deploy`: plan a project against what is live, and carry the plan out.
+
+In: the project's folder. Out: the plan, then progress until the deployment is at rest. Called by
+`main`. Invariant: exit code 0 says that the deployment came where it should: planned (--check),
+started (--no-wait), ready (--no-promote) or live.
+
+A deployment's progress as it goes.
+
+In: its events. Out: bars on a terminal, lines elsewhere, or nothing. Called by `deploy`. Invariant:
+returns when the stream ends, having shown the last state.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from penstock.cli.client import Client, Json, flags
+from penstock.cli.errors import Refused
+from penstock.cli.output import console, number, print_json, size
+from penstock.cli.plan_output import print_plan
+from penstock.cli.session import Session, command
+from penstock.errors import InvalidProject, NoServer
+from penstock.parse.project_loader import load_folder
+
+UNDER_WAY = ("planned", "preparing", "backfilling")
+
+
+@command
+def deploy(
+    session: Session,
+    check: Annotated[bool, typer.Option("--check", help="Only plan.")] = False,
+    promote: Annotated[bool, typer.Option("--promote/--no-promote", help="Make it live when it is ready.")] = True,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Watch until it is ready or live.")] = True,
+    allow_destructive_operations: Annotated[
+        bool, typer.Option("--allow-destructive-operations", help="Accept what loses rows or resources.")
+    ] = False,
+    name: Annotated[str | None, typer.Option("--name", help="A name to speak of it.")] = None,
+) -> None:
+    """Plan a project against what is live, and carry the plan out."""
+    loaded = load_folder(session.project)
+    if loaded.errors:
+        count = len(loaded.errors)
+        raise InvalidProject(f"the project has {count} problem{'s' if count > 1 else ''}", loaded.problems)
+    parameters = flags(
+        check=check, auto_promote=promote, allow_destructive_operations=allow_destructive_operations, name=name
+    )
+    client = session.client()
+    made = client.deploy(loaded.files, parameters)
+    if not session.as_json:
+        print_plan(made["plan"])
+    if wait and not check:
+        made = _watched(session, client, made)
+    if session.as_json:
+        print_json(made)
+    else:
+        console().print(_told(made, check=check), markup=False)
+
+
+def _watched(session: Session, client: Client, made: Json) -> Json:
+    """The deployment when it has come to rest. Raises Refused with its error if it failed or could
+    not be promoted, NoServer if the server stopped on the way."""
+    watch(client.events(made["id"]), silent=session.as_json)
+    rested = client.get(f"/v1/deployments/{made['id']}")
+    state = rested["state"]
+    if state in UNDER_WAY:
+        hint = "it goes on when the server is up again; `penstock deployment show` says how far it is"
+        raise NoServer(f"the server stops while deployment {made['id']} is {state}", hint=hint)
+    if state in ("failed", "discarded") or (state == "ready" and rested["error"]):
+        raise Refused(500, rested["error"] or {"error": f"deployment {made['id']} was discarded", "code": "conflict"})
+    return rested
+
+
+def _told(made: Json, *, check: bool) -> str:
+    if check:
+        return "checked; nothing was done"
+    name = f" ({made['name']})" if made["name"] else ""
+    after = {"ready": "; `penstock deployment promote` makes it live"}.get(made["state"], "")
+    return f"deployment {made['id']}{name} is {made['state']}{after}"
+
+
+Events: TypeAlias = Iterator[tuple[str, Json]]
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def watch(events: Events, *, silent: bool) -> None:
+    """Show the events until they end."""
+    page = console()
+    if silent:
+        for _ in events:
+            continue
+    elif page.is_terminal:
+        _bars(events, page)
+    else:
+        _lines(events, page)
+
+
+def _bars(events: Events, page: Console) -> None:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(),
+    )
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=page) as bars:
+        for kind, data in events:
+            if kind == "state":
+                bars.console.print(f"  {data['state']}", style="dim", markup=False)
+            elif kind == "progress":
+                flow = data["flow"]
+                if flow not in tasks:
+                    tasks[flow] = bars.add_task(data["name"], told="")
+                bars.update(tasks[flow], completed=data["rows"], total=data["of"] or None, told=_progress_text(data))
+
+
+def _lines(events: Events, page: Console) -> None:
+    shown: dict[str, float] = {}
+    for kind, data in events:
+        if kind == "state":
+            page.print(f"  {data['state']}", markup=False)
+        elif kind == "progress" and _due(data, shown):
+            page.print(f"  {data['name']}: {_progress_text(data)}{_eta(data)}", markup=False)
+
+
+def _due(data: Json, shown: dict[str, float]) -> bool:
+    """The first and the last of each flow, and one every few seconds between."""
+    flow, now = data["flow"], time.monotonic()
+    last = shown.get(flow, 0.0)
+    if last == float("inf") or (now - last < SECONDS_BETWEEN_LINES and not data["done"]):
+        return False
+    shown[flow] = float("inf") if data["done"] else now
+    return True
+
+
+def _progress_text(data: Json) -> str:
+    done = f"{number(data['rows'])} of {number(data['of'])} rows, {size(data['bytes'])}, {data['rate']:,.0f} rows/s"
+    return f"{done} ({data['waits']})" if data.get("waits") and not data["done"] else done
+
+
+def _eta(data: Json) -> str:
+    return f", {data['eta']:.0f} s left" if data.get("eta") and not data["done"] else ""

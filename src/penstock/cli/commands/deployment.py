@@ -1,0 +1,99 @@
+"""`penstock deployment`: list, show, promote, roll back, pause, resume, discard and retire.
+
+In: a deployment's id or name, or live, staging, previous. Out: what became of it. Called by `main`.
+Invariant: one command is one call of the server.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.client import Json
+from penstock.cli.output import console, number, print_json, print_table
+from penstock.cli.plan_output import print_plan
+from penstock.cli.session import Session, command
+
+group = typer.Typer()
+Which = Annotated[str, typer.Argument(metavar="ID", help="An id, a name, or live, staging, previous.")]
+
+
+@group.command("ls")
+@command
+def ls(session: Session) -> None:
+    """List the deployments, newest first."""
+    found = session.client().get("/v1/deployments")
+    if session.as_json:
+        print_json(found)
+        return
+    rows = [
+        (each["id"], each["name"], each["state"], each["created_at"][:19], number(each["rows_moved"]))
+        for each in found["deployments"]
+    ]
+    print_table(("id", "name", "state", "created at (UTC)", "rows moved"), rows)
+
+
+@group.command("show")
+@command
+def show(session: Session, which: Which = "live") -> None:
+    """Show a deployment with its plan."""
+    found = session.client().get(f"/v1/deployments/{which}")
+    if session.as_json:
+        print_json(found)
+        return
+    _tell(session, found)
+    print_plan(found["plan"])
+    if found["error"]:
+        console().print(f"error: {found['error'].get('error')}", style="red", markup=False)
+
+
+@group.command("promote")
+@command
+def promote(session: Session, which: Which = "staging") -> None:
+    """Make a ready deployment live."""
+    _tell(session, session.client().post(f"/v1/deployments/{which}/set-live"))
+
+
+@group.command("rollback")
+@command
+def rollback(session: Session) -> None:
+    """Make the previous deployment live again."""
+    _tell(session, session.client().post("/v1/deployments/rollback"))
+
+
+@group.command("discard")
+@command
+def discard(session: Session, which: Which = "staging") -> None:
+    """Give up a deployment that is not live."""
+    _tell(session, session.client().delete(f"/v1/deployments/{which}"))
+
+
+@group.command("pause")
+@command
+def pause(session: Session, which: Which = "staging") -> None:
+    """Stop filling a deployment that is not live, without giving it up."""
+    _tell(session, session.client().post(f"/v1/deployments/{which}/pause"))
+
+
+@group.command("resume")
+@command
+def resume(session: Session, which: Which = "staging") -> None:
+    """Go on with a paused deployment where it was."""
+    _tell(session, session.client().post(f"/v1/deployments/{which}/resume"))
+
+
+@group.command("retire")
+@command
+def retire(session: Session, which: Which = "previous") -> None:
+    """Stop feeding the previous deployment: it cannot be rolled back to any more."""
+    _tell(session, session.client().post(f"/v1/deployments/{which}/retire"))
+
+
+def _tell(session: Session, found: Json) -> None:
+    if session.as_json:
+        print_json(found)
+        return
+    name = f" ({found['name']})" if found["name"] else ""
+    paused = ", paused" if found.get("paused") else ""
+    console().print(f"deployment {found['id']}{name} is {found['state']}{paused}", markup=False)

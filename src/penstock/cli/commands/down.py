@@ -1,0 +1,40 @@
+"""`penstock down`: stop the server of a project.
+
+In: a project folder. Out: no server. Called by `main`. Invariant: only the process that wrote itself
+down as the project's server is ended, never one that got its number later.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import psutil
+import typer
+
+from penstock.cli.output import console, print_json
+from penstock.cli.project_folder import running
+from penstock.cli.session import Session, command
+from penstock.errors import Failed, NoServer
+from penstock.processes import find
+
+
+@command
+def down(
+    session: Session,
+    seconds: Annotated[float, typer.Option("--timeout", help="How long it may take to end in order.")] = 60.0,
+) -> None:
+    """Stop the server of a project."""
+    known = running(session.project)
+    process = find(known.pid, known.started) if known else None
+    if process is None:
+        raise NoServer(f"no server of {session.project} runs")
+    process.terminate()
+    try:
+        process.wait(seconds)
+    except psutil.TimeoutExpired as error:
+        hint = f"`kill -9 {process.pid}` ends it at once; nothing acknowledged is lost by that"
+        raise Failed(f"the server did not end within {seconds:.0f} s", hint=hint) from error
+    if session.as_json:
+        print_json({"pid": process.pid, "project": str(session.project)})
+    else:
+        console().print(f"the server of {session.project} has stopped", markup=False)

@@ -1,0 +1,52 @@
+"""`penstock plan BEFORE AFTER`: the plan from one project folder to another, without a server.
+
+In: two folders. Out: the plan. Called by `main`. Invariant: reads files only; what only the tables
+know (rows, bytes) is shown as unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.errors import FAILED
+from penstock.cli.output import print_json
+from penstock.cli.plan_output import print_plan
+from penstock.cli.session import Session, command
+from penstock.errors import InvalidProject
+from penstock.parse.project_loader import Loaded
+from penstock.plan.explain import plan_to_json
+from penstock.plan.offline import NEXT, plan_folders
+
+
+@command
+def plan(
+    session: Session,
+    before: Annotated[Path, typer.Argument(help="The project that is live.")],
+    after: Annotated[Path, typer.Argument(help="The project to come.")],
+    allow_destructive_operations: Annotated[
+        bool, typer.Option("--allow-destructive-operations", help="Accept what loses rows or resources.")
+    ] = False,
+) -> None:
+    """Show the plan from one project folder to another; needs no server."""
+    options = replace(NEXT, allow_destructive=allow_destructive_operations)
+    made, old, new = plan_folders(before, after, options)
+    _refuse_wrong(before, old)
+    _refuse_wrong(after, new)
+    document = plan_to_json(made)
+    if session.as_json:
+        print_json(document)
+    elif made.errors:
+        raise InvalidProject(f"{after} cannot follow {before}", made.problems)
+    else:
+        print_plan(document)
+    if made.errors:
+        raise typer.Exit(FAILED)
+
+
+def _refuse_wrong(folder: Path, loaded: Loaded) -> None:
+    if loaded.errors:
+        raise InvalidProject(f"{folder} has problems", loaded.problems)

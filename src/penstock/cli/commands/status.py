@@ -1,0 +1,55 @@
+"""`penstock status`: what runs, how far it is and what fails.
+
+In: the server's status. Out: tables. Called by `main`. Invariant: shows what the server says, and
+computes nothing.
+"""
+
+from __future__ import annotations
+
+from penstock.cli.client import Json
+from penstock.cli.output import console, number, print_json, print_table
+from penstock.cli.session import Session, command
+
+
+@command
+def status(session: Session) -> None:
+    """Show what runs, how far it is and what fails."""
+    found = session.client().get("/v0/status")
+    if session.as_json:
+        print_json({"url": session.url, **found})
+        return
+    page = console()
+    page.print(f"penstock {found['version']} at {session.url}, up for {found['seconds']:,.0f} s", markup=False)
+    for deployment in found["deployments"]:
+        _show(deployment)
+    if not found["deployments"]:
+        page.print("nothing is deployed: `penstock deploy` does it", markup=False)
+    for failure in found["failures"]:
+        told = f"{failure['flow']} into {failure['table']} failed {failure['attempts']} times: {failure['message']}"
+        page.print(told, style="red", markup=False)
+    for each in found["damaged"]:
+        told = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
+        page.print(f"{told}: {each['damage']}", style="red", markup=False)
+    for drift in found["drift"]:
+        page.print(f"{drift['message']} ({drift['hint']})", style="red" if drift["stops"] else "yellow", markup=False)
+    for each in found["maintenance"]["failing"]:
+        told = f"{each['kind']} of {each['table'] or 'the warehouse'} failed, is tried again: {each['message']}"
+        page.print(told, style="yellow", markup=False)
+
+
+def _show(deployment: Json) -> None:
+    page = console()
+    name = f" {deployment['name']}" if deployment["name"] else ""
+    paused = ", paused" if deployment["paused"] else ""
+    page.print(f"\ndeployment {deployment['id']}{name}: {deployment['state']}{paused}", style="bold", markup=False)
+    if deployment["waits"] and deployment["filling"]:
+        page.print(f"  its histories are not filled at full speed: {deployment['waits']}", markup=False)
+    tables = [(name, each["table"], each["rows"]) for name, each in sorted(deployment["tables"].items())]
+    print_table(("data source", "table", "rows"), tables)
+    for each in deployment["filling"]:
+        rows = f"{number(each['rows'])} of {number(each['of'])} rows"
+        page.print(f"  {each['name']}: {rows} of its history", markup=False)
+    for late in deployment["behind"]:
+        if late["stream"]:
+            told = f"  {late['flow']} into {late['table']} is {late['batches']} batches behind `{late['stream']}`"
+            page.print(told, markup=False)

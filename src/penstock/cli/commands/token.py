@@ -1,0 +1,61 @@
+"""`penstock token`: list, make and remove tokens.
+
+In: names and scopes. Out: tokens; a new one's secret once. Called by `main`. Invariant: a secret is
+shown only by the command that made it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.output import console, print_json, print_table
+from penstock.cli.session import Session, command
+
+group = typer.Typer()
+
+
+@group.command("ls")
+@command
+def ls(session: Session) -> None:
+    """List the tokens."""
+    found = session.client().get("/v0/tokens")
+    if session.as_json:
+        print_json(found)
+        return
+    print_table(("token", "scopes"), [(each["name"], ", ".join(each["scopes"])) for each in found["tokens"]])
+
+
+@group.command("create")
+@command
+def create(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Its name.")],
+    scope: Annotated[
+        list[str],
+        typer.Option(
+            "--scopes",
+            "--scope",
+            help="admin, deploy, append, read, append:NAME, read:NAME, declared; with commas, or repeated.",
+        ),
+    ],
+) -> None:
+    """Make a token and show its secret."""
+    made = session.client().post("/v0/tokens", {"name": name, "scopes": ",".join(scope)})
+    if session.as_json:
+        print_json(made)
+        return
+    page = console()
+    page.print(made["token"], markup=False, soft_wrap=True)
+
+
+@group.command("rm")
+@command
+def rm(session: Session, name: Annotated[str, typer.Argument(help="Its name.")]) -> None:
+    """Remove a token; it stops working at once."""
+    removed = session.client().delete(f"/v0/tokens/{name}")
+    if session.as_json:
+        print_json(removed)
+    else:
+        console().print(f"the token {name} is gone", markup=False)

@@ -1,0 +1,156 @@
+"""`penstock up`: start the server of a project.
+
+In: a project folder. Out: a server process; in the foreground until it ends. Called by `main`.
+Invariant: what the server says before it is ready reaches the user, as text and not as a traceback.
+
+A server on its way up, as seen from outside.
+
+In: its process, its project and the file it writes to. Out: phases until it is ready or has ended.
+Called by `up`. Invariant: only the server that was started counts as ready, not one that owned the
+project before it.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import httpx
+import typer
+
+from penstock.cli.client import Json
+from penstock.cli.errors import Refused, decoded, report
+from penstock.cli.output import console, print_json
+from penstock.cli.project_folder import HOME, running
+from penstock.cli.session import Session, command
+from penstock.errors import Failed
+
+SAID = "server.err"
+
+
+@command
+def up(
+    session: Session,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="The port; 0 for a free one.")] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Return when the server is ready.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="End if another server owns the project.")] = False,
+) -> None:
+    """Start the server of a project."""
+    project = session.project
+    if not (project / HOME).is_dir():
+        (project / HOME).mkdir()
+    arguments = ["--project", str(project)]
+    arguments += ["--port", str(port)] if port is not None else []
+    arguments += ["--no-wait"] if no_wait else []
+    said = project / HOME / SAID
+    process = _start(arguments, said)
+    # A detached server outlives us; one in the foreground gets the signals that we get.
+    _forward_signals(process)
+    url = _wait_until_ready(session, StartingServer(process, project, said))
+    _tell(session, url, process.pid)
+    if not detach:
+        code = process.wait()
+        if code:
+            raise _ended(code, said)
+
+
+def _start(arguments: list[str], said: Path) -> subprocess.Popen[bytes]:
+    with said.open("wb") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-m", "penstock.serve.server.main", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
+
+
+def _forward_signals(process: subprocess.Popen[bytes]) -> None:
+    def forward(number: int, frame: FrameType | None) -> None:
+        process.send_signal(signal.SIGTERM)
+
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, forward)
+
+
+def _wait_until_ready(session: Session, starting: StartingServer) -> str:
+    page = console()
+    shown = page.status("starting") if page.is_terminal and not session.as_json else nullcontext()
+    with shown as status:
+        for phase in starting.phases():
+            if status is not None:
+                status.update(phase)
+            for notice in starting.notices():
+                report(Refused(409, notice))
+    if starting.url is None:
+        raise _ended(starting.process.wait(), starting.said)
+    return starting.url
+
+
+def _tell(session: Session, url: str, pid: int) -> None:
+    if session.as_json:
+        print_json({"url": url, "pid": pid, "project": str(session.project)})
+    else:
+        console().print(f"penstock is ready at {url} (process {pid}, project {session.project})", markup=False)
+    sys.stdout.flush()
+
+
+def _ended(code: int, said: Path) -> Exception:
+    """Why the server ended, in its own words."""
+    if code == 0:
+        return typer.Exit(0)
+    if code < 0:
+        return Failed(f"the server was ended by {signal.Signals(-code).name}")
+    lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    last = next((line for line in reversed(lines) if line.startswith("{")), "\n".join(lines[-1:]))
+    return Refused(500, decoded(last)) if last else Failed("the server ended", hint="see .penstock/server.log")
+
+
+INTERVAL = 0.1
+
+
+class StartingServer:
+    """`url` is set when the server is ready."""
+
+    def __init__(self, process: subprocess.Popen[bytes], project: Path, said: Path):
+        self.process = process
+        self.said = said
+        self.url: str | None = None
+        self._project = project
+        self._read = 0
+        self._http = httpx.Client(timeout=2, trust_env=False)
+
+    def phases(self) -> Iterator[str]:
+        """What the server does, some times a second, until it is ready or has ended."""
+        began = time.monotonic()
+        while self.process.poll() is None and self.url is None:
+            yield f"{self._phase()} ({time.monotonic() - began:.0f} s)"
+            if self.url is None:
+                time.sleep(INTERVAL)
+
+    def notices(self) -> Iterator[Json]:
+        """The warnings that the server has said since the last call; after them it goes on."""
+        text = self.said.read_text(encoding="utf-8", errors="replace")
+        lines, self._read = text[self._read :], len(text)
+        for document in map(decoded, filter(None, lines.splitlines())):
+            if any(problem.get("level") == "warning" for problem in document.get("problems", ())):
+                yield dict(document)
+
+    def _phase(self) -> str:
+        known = running(self._project)
+        if known is None or known.pid != self.process.pid:
+            return "starting"
+        try:
+            answer = self._http.get(f"{known.url}/health")
+            if answer.status_code == 200:
+                self.url = known.url
+            return str(answer.json()["phase"])
+        except (httpx.TransportError, ValueError, KeyError):
+            return "starting"

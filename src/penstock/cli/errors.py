@@ -1,0 +1,103 @@
+"""What can go wrong on the side of the command line, and how every error is shown there.
+
+In: an error. Out: text on standard error or one JSON document on standard output, and an exit code.
+Called by `main`. Invariant: a user sees a message with its place and a hint, never a traceback.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.cli.output import errors_console, print_json
+from penstock.errors import Level, Location, NoServer, PenstockError, Problem, Unavailable
+
+DONE, FAILED, WRONG_USAGE, NO_SERVER = 0, 1, 2, 3
+
+
+class WrongUsage(PenstockError):
+    """The command line itself is wrong."""
+
+    status, code = 400, "wrong-usage"
+
+
+class Refused(PenstockError):
+    """The server said no; its status, code and problems are kept."""
+
+    def __init__(self, status: int, document: Mapping[str, Any]):
+        problems = [_problem(each) for each in document.get("problems", ())]
+        super().__init__(str(document.get("error", f"the server answered {status}")), problems)
+        self.status = status
+        self.code = str(document.get("code", "failed"))
+
+
+def exit_code(error: PenstockError) -> int:
+    """The exit code of the interface: 2 wrong usage, 3 no server, 1 for the rest."""
+    if isinstance(error, WrongUsage):
+        return WRONG_USAGE
+    if isinstance(error, NoServer) or error.code == Unavailable.code:
+        return NO_SERVER
+    return FAILED
+
+
+def report_json(error: PenstockError) -> None:
+    """Show an error to a program."""
+    print_json(error.as_json())
+
+
+def report(error: PenstockError) -> None:
+    """Show an error to people."""
+    console = errors_console()
+    warned = bool(error.problems) and all(problem.level == "warning" for problem in error.problems)
+    title = "[yellow bold]note:[/]" if warned else "[red bold]error:[/]"
+    console.print(f"{title} {_escaped(error.message)}")
+    for problem in error.problems:
+        _report_problem(problem, error)
+    if error.hint and not any(problem.hint == error.hint for problem in error.problems):
+        console.print(f"  {_escaped(error.hint)}", style="dim")
+
+
+def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
+    """Problems of a plan that is carried out all the same: warnings."""
+    console = errors_console()
+    for each in map(_problem, problems):
+        console.print(f"[yellow]{each.level}:[/] {_escaped(str(each))}")
+
+
+def _report_problem(problem: Problem, error: PenstockError) -> None:
+    console = errors_console()
+    message = "" if problem.message == error.message and problem.location is None else problem.message
+    if message:
+        place = f"{problem.location}: " if problem.location else ""
+        console.print(f"  {_escaped(place)}[bold]{_escaped(message)}[/]")
+    if problem.hint:
+        console.print(f"    {_escaped(problem.hint)}", style="dim")
+
+
+def _problem(document: Mapping[str, Any]) -> Problem:
+    file = document.get("file")
+    location = Location(file, document.get("line") or 1, document.get("column") or 1) if file else None
+    level: Level = "warning" if document.get("level") == "warning" else "error"
+    return Problem(str(document.get("code")), str(document.get("message")), location, document.get("hint"), level)
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether the command line asks for JSON, also where it is too wrong to be parsed."""
+    following = [*arguments, ""][1:]
+    given = zip(arguments, following, strict=True)
+    return any(pair == ("--output", "json") or pair[0] == "--output=json" for pair in given)
+
+
+def decoded(text: str) -> Mapping[str, Any]:
+    """An error document as text; what is none becomes one."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"error": text.strip() or "no reason was given"}
+
+
+def _escaped(text: str) -> str:
+    """Square brackets are Rich's markup; here they are the user's."""
+    return text.replace("[", "\\[")

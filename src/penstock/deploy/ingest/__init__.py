@@ -1,0 +1,1 @@
+"""Takes rows in: events that are posted over HTTP, and the rows of copy jobs."""

@@ -1,0 +1,251 @@
+"""Run copies: a query's rows, as of one moment, appended to a data source as if somebody had posted them.
+
+In: a copy's name, or the time of its schedule. Out: a `Job`. Called by `pipeline`. Invariant: the rows of a job are
+on disk before the first of them is appended, and every part of them is appended under a key of its own; so a job
+whose rows were read is finished after any crash, with no row lost or doubled, and any other has appended nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from penstock.crash_points import reached
+from penstock.deploy.ingest.event_ingestion import Receipt, wait
+from penstock.deploy.queries.reader import QueryReader, Spooled
+from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.periodic_task import PeriodicTask
+from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
+from penstock.flow.inbox.inbox import Inbox
+from penstock.flow.inbox.segments import sync_folder
+from penstock.lake.spark.cancellation import Stopped
+from penstock.processes import is_gone
+from penstock.state.jobs import Job, JobState
+from penstock.state.operations import Operation
+from penstock.template.frame import Listed, Parameter
+
+LOOK, PAUSE = 0.5, 1.0
+READING: tuple[JobState, ...] = ("reading",)
+APPENDING: tuple[JobState, ...] = ("appending",)
+ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
+SHOWN_WITHIN = 60.0
+"""A job is done when its rows can be queried, or so many seconds after they are kept."""
+log = logging.getLogger("penstock.deploy")
+
+
+@dataclass(frozen=True, slots=True)
+class CopyContext:
+    """What copies are run with. Rows that were read wait in `folder`, which every owner of the warehouse sees."""
+
+    core: Core
+    reader: QueryReader
+    inbox: Inbox
+    folder: Path
+
+
+class CopyJobs(PeriodicTask):
+    """One job runs at a time, the oldest first. `stop` leaves the one under way to the next start."""
+
+    def __init__(self, around: CopyContext):
+        super().__init__("copies", LOOK)
+        self._around = around
+        self._given_up = threading.Event()
+        self._reading = 0
+
+    def start(self) -> None:
+        """Go on with the jobs that were under way."""
+        self._around.folder.mkdir(parents=True, exist_ok=True)
+        self._clear()
+        super().start()
+
+    def look(self) -> None:
+        """Run the jobs that wait. What the store or the disk refuses for a while is tried again at the next look."""
+        while not self._stop.is_set() and (job := self._around.core.jobs.next()) is not None:
+            with suppress(Stopped):
+                self._work(job)
+
+    def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
+        """A job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
+        target = self._around.reader.target(pipe, parameters)
+        told = {name: _told(value) for name, value in parameters.items()}
+        return self._around.core.jobs.create("copy", pipe, target, told)
+
+    def cancel(self, id: int) -> Job:
+        """Raises NotFound; Conflict for a job that is over, or of which rows may be appended already."""
+        cancelled = self._around.core.jobs.move(id, ("waiting", "reading"), "cancelled")
+        if id == self._reading:
+            self._given_up.set()
+        return cancelled
+
+    def _clear(self) -> None:
+        """Remove the rows of jobs that are over."""
+        for path in self._around.folder.iterdir():
+            name = path.name.partition(".")[0]
+            if not name.isdigit() or not self._is_open(int(name)):
+                path.unlink(missing_ok=True)
+
+    def _is_open(self, id: int) -> bool:
+        try:
+            return self._around.core.jobs.get(id).is_open
+        except NotFound:
+            return False
+
+    def _work(self, job: Job) -> None:
+        path = self._around.folder / f"{job.id}.ndjson"
+        try:
+            if job.state != "appending":
+                job = self._read(job, path)
+            self._append(job, path)
+        except _Over as over:
+            log.info("job %d: %s", job.id, over)
+        path.unlink(missing_ok=True)
+
+    def _read(self, job: Job, path: Path) -> Job:
+        """Its rows, on disk. Raises _Over."""
+        self._given_up.clear()
+        self._reading = job.id
+        try:
+            self._around.core.jobs.move(job.id, ("waiting", "reading"), "reading")
+            told = self._spool(job, path)
+            reached("copy.spooled")
+            known = {"deployment": told.deployment, "stream": told.stream, "rows": told.rows}
+            return self._around.core.jobs.move(job.id, READING, "appending", **known)
+        except Conflict as error:
+            raise _Over("it was cancelled") from error
+        except Unavailable:
+            raise
+        except PenstockError as error:
+            if self._spark_ended():
+                raise Stopped from error
+            self._fail(job, error)
+            raise _Over(error.message) from error
+        finally:
+            self._reading = 0
+
+    def _spool(self, job: Job, path: Path) -> Spooled:
+        fresh = path.with_suffix(".new")
+        try:
+            with fresh.open("wb") as file:
+                told = self._around.reader.copy(job.pipe, _parameters(job), file, self._stops)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise StorageFull(f"the rows that were read cannot be kept: {error.strerror}") from error
+        except Stopped:
+            if self._is_full():
+                raise StorageFull("the disk of the inbox has too little room for the rows that were read") from None
+            raise
+        finally:
+            fresh.unlink(missing_ok=True)
+        return told
+
+    def _stops(self) -> bool:
+        return self._stop.is_set() or self._given_up.is_set() or self._is_full()
+
+    def _is_full(self) -> bool:
+        """Whether more rows of a copy would take the room that posted ones need."""
+        least = self._around.core.settings.inbox.min_free_bytes
+        return shutil.disk_usage(self._around.folder).free < least
+
+    def _spark_ended(self) -> bool:
+        """Whether the query failed because Spark's process is gone: the server begins anew, and the job with it."""
+        return not self._stop.wait(PAUSE) and is_gone(self._around.core.lake.jvm)
+
+    def _fail(self, job: Job, error: PenstockError) -> None:
+        self._around.core.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
+        self._log(job, "error", error.message)
+
+    def _append(self, job: Job, path: Path) -> None:
+        """Raises _Over, Stopped."""
+        if not path.exists():
+            message = "the rows that were read are gone from the inbox's folder; some may have been appended"
+            self._fail(job, Failed(message, hint="compare the data source before you run it again"))
+            raise _Over(message)
+        batch = 0
+        for number, lines in enumerate(_parts(path)):
+            batch = self._keep(job, f"{_key(job)} part {number}", lines)
+            reached("copy.appended")
+        self._shown(job, batch)
+        self._log(job, "ok", None)
+        self._around.core.jobs.move(job.id, APPENDING, "done", error=None)
+
+    def _keep(self, job: Job, key: str, lines: list[bytes]) -> int:
+        """Append a part, once. What passes is waited for. Raises Stopped."""
+        while True:
+            try:
+                return self._around.inbox.append(_stream(job), lines, key)
+            except (Overloaded, StorageFull, Unavailable) as error:
+                log.warning("job %d waits: %s", job.id, error.message)
+                self._around.core.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
+            if self._stop.wait(PAUSE):
+                raise Stopped
+
+    def _shown(self, job: Job, batch: int) -> None:
+        """Wait for the last batch, while the server runs. Raises Stopped."""
+        end = time.monotonic() + SHOWN_WITHIN
+        while batch and time.monotonic() < end:
+            with suppress(Timeout):
+                wait(self._around.core, Receipt(_stream(job), batch, 0, 0), PAUSE)
+                return
+            if self._stop.is_set():
+                raise Stopped
+
+    def _log(self, job: Job, result: str, error: str | None) -> None:
+        elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()
+        rows = job.rows or 0
+        self._around.core.operations.log(
+            Operation("copy", job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
+        )
+
+
+class _Over(Exception):
+    """There is nothing more to do for a job."""
+
+
+def _stream(job: Job) -> str:
+    assert job.stream is not None, "it is known once the rows are read"
+    return job.stream
+
+
+def _key(job: Job) -> str:
+    """What no other job has had: numbers come again once old jobs are trimmed, and the inbox forgets no key."""
+    return f"job {job.id} of {job.created_at.isoformat()}"
+
+
+def _parts(path: Path) -> Iterator[list[bytes]]:
+    """The same parts each time."""
+    part: list[bytes] = []
+    size = 0
+    with path.open("rb") as file:
+        for line in file:
+            part.append(line[:-1])
+            size += len(line)
+            if len(part) == ROWS_A_PART or size >= BYTES_A_PART:
+                yield part
+                part, size = [], 0
+    if part:
+        yield part
+
+
+def _told(value: Parameter) -> object:
+    return value if isinstance(value, str) else {"json": value.json, "items": list(value.items)}
+
+
+def _parameters(job: Job) -> Mapping[str, Parameter]:
+    """Those of the call, as the store kept them."""
+    return {name: value if isinstance(value, str) else _listed(value) for name, value in job.parameters.items()}
+
+
+def _listed(value: object) -> Listed:
+    assert isinstance(value, dict), "a list is kept as an object"
+    return Listed(value["json"], tuple(value["items"]))

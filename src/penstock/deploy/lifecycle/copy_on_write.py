@@ -1,0 +1,66 @@
+"""Give a deployment tables of its own when it can no longer share those of another one.
+
+In: a view's table and the deployments that have to leave it. Out: clones (no row copied) and new
+manifests. Called by `deployer` when a flow meets a row that one landing version accepts and another
+rejects. Invariant: the clone holds the snapshots of the original up to the row before, so every
+cursor in it, and every cursor that points to it, stays true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.deploy.runtime.core import Core
+from penstock.lake.tables import physical_tables
+from penstock.model.manifest import Manifest
+from penstock.model.manifest_updates import rebound
+
+
+def fork(core: Core, id: int, table: str) -> None:
+    """Let a deployment go on with clones of the table and of all tables below it."""
+    deployment = core.deployments.get(id)
+    if deployment.manifest.table(table) is None:
+        return
+    names = {each: _clone_name(core, each, id) for each in _below(deployment.manifest, table)}
+    with core.exclusive(names):
+        for each, clone in names.items():
+            physical_tables.clone_table(core.lake, each, clone)
+            core.recorded.made(clone)
+            core.registry.forget(each)
+        core.deployments.revise(id, lambda manifest: rebind(manifest, names))
+        core.assign()
+
+
+def rebind(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
+    """The manifest with some of its tables called otherwise."""
+
+    def name(table: str) -> str:
+        return names.get(table, table)
+
+    moved = rebound(manifest, lambda binding: replace(binding, table=name(binding.table)))
+    return replace(
+        moved,
+        tables=tuple(replace(each, id=name(each.id)) for each in moved.tables),
+        quarantines=manifest.quarantines,
+        flows=tuple(replace(each, table=name(each.table)) for each in moved.flows),
+        meets=tuple(replace(each, table=name(each.table)) for each in moved.meets),
+    )
+
+
+def _below(manifest: Manifest, table: str) -> list[str]:
+    """The table and those fed from it, however far down."""
+    found = [table]
+    for above in found:
+        for view in manifest.views:
+            reads = {view.trigger.binding.table, *(other.binding.table for other in view.others)}
+            if above in reads and view.table not in found:
+                found.append(view.table)
+    return found
+
+
+def _clone_name(core: Core, table: str, id: int) -> str:
+    there = set(physical_tables.list_tables(core.lake))
+    name = table.split("__")[0]
+    number = next(number for number in range(1, len(there) + 2) if f"{name}__d{id}f{number}" not in there)
+    return f"{name}__d{id}f{number}"

@@ -1,0 +1,261 @@
+"""Plan a project against what is live, save the plan, and carry it out in a thread of its own.
+
+In: a project's files and options. Out: `Deployment` records and `Event`s. Called by `pipeline`.
+Invariant: one plan is made and saved at a time, so the ids and the names of new tables are unique.
+
+What a caller of `deploy` may choose.
+
+In: the parameters of `POST /v1/deploy`. Out: `DeployOptions`. Called by serve and deploy. Invariant:
+the defaults are those of the HTTP interface.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from penstock.deploy.lifecycle import drift
+from penstock.deploy.lifecycle import promotion as switch
+from penstock.deploy.lifecycle.copy_on_write import fork
+from penstock.deploy.lifecycle.executor import ExecutionStopped, execute, unfinished
+from penstock.deploy.lifecycle.row_checks import count_hidden, count_rows
+from penstock.deploy.lifecycle.states import OVER, PAUSABLE
+from penstock.deploy.lifecycle.step_codec import PROMOTE, step_to_json
+from penstock.deploy.lifecycle.table_cleanup import let_go, sweep
+from penstock.deploy.lifecycle.undo import undo, undone
+from penstock.deploy.runtime.core import Core
+from penstock.errors import InvalidProject, PenstockError, Problem, Unavailable
+from penstock.flow.materialized_view import Diverged
+from penstock.lake.maintenance.shared_files import shortened
+from penstock.lake.read.history_slices import column_bytes
+from penstock.model.deployment import Deployment
+from penstock.parse.project_loader import load_files
+from penstock.plan.explain import plan_to_json
+from penstock.plan.plan import NOTHING, Candidate
+from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
+from penstock.plan.steps import Activate, CatchUp
+
+STORE_PAUSE = 2.0
+log = logging.getLogger("penstock.deploy")
+
+
+class Deployer:
+    """Makes, resumes and moves deployments. Thread-safe; switches wait for each other."""
+
+    def __init__(self, core: Core):
+        self._core = core
+        self._planning = threading.Lock()
+        self._switching = threading.Lock()
+        self._forking = threading.Lock()
+        self._threads: dict[int, threading.Thread] = {}
+
+    def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
+        """Plan; save and start unless `options.check` is set or nothing changed (then the answer has
+        the id 0). Raises InvalidProject with all problems."""
+        with self._planning:
+            newest = max((each.id for each in self._core.deployments.list()), default=0)
+            plan = self._plan(files, f"d{newest + 1}", options)
+            told = {**plan_to_json(plan), "auto_promote": options.promote}
+            problems = (*plan.problems, *self._drifted(plan), *self._counted(plan, options))
+            told |= {"problems": [problem.as_json() for problem in problems]}
+            if options.check or not plan.changes:
+                return _unsaved(self._core.pointer.read().live, files, plan, told)
+            made = self._save(files, options, plan, told)
+        self._start(made.id)
+        return made
+
+    def resume(self) -> None:
+        """After a start: go on with what was under way, forward or back, and drop what was left to drop."""
+        for deployment in self._core.deployments.list():
+            if unfinished(self._core, deployment):
+                self._start(deployment.id)
+            elif deployment.state == "discarded" and not undone(self._core, deployment):
+                undo(self._core, deployment)
+        sweep(self._core)
+        let_go(self._core)
+
+    def promote(self, ref: str | None) -> Deployment:
+        with self._switching:
+            return self._swept(switch.promote(self._core, self._core.find(ref or "staging")))
+
+    def rollback(self) -> Deployment:
+        with self._switching:
+            return switch.rollback(self._core)
+
+    def retire(self, ref: str | None) -> Deployment:
+        with self._switching:
+            return self._swept(switch.retire(self._core, self._core.find(ref or "previous")))
+
+    def discard(self, ref: str | None) -> Deployment:
+        with self._switching:
+            gone = switch.discard(self._core, self._core.find(ref or "staging"))
+        self._join(gone.id)
+        undo(self._core, gone)
+        return self._swept(gone)
+
+    def pause(self, ref: str | None) -> Deployment:
+        """Do nothing more that only this deployment needs, until it is resumed."""
+        return self._paused(ref, self._core.deployments.pause)
+
+    def go_on(self, ref: str | None) -> Deployment:
+        """Resume a paused deployment where it was."""
+        return self._paused(ref, self._core.deployments.resume)
+
+    def _paused(self, ref: str | None, change: Callable[..., Deployment]) -> Deployment:
+        changed = change(self._core.find(ref or "staging").id, of=PAUSABLE)
+        self._core.assign()
+        return changed
+
+    def idle(self, id: int) -> None:
+        """Nobody reads a deployment any more: if it is over, its tables can go."""
+        if self._core.deployments.get(id).state in OVER:
+            threading.Thread(target=_logged, args=(id, lambda: sweep(self._core)), name="sweep", daemon=True).start()
+
+    def diverged(self, parting: Diverged) -> None:
+        """A shared view met a row that not all its deployments accept: part them, in a thread,
+        since the caller holds the view's table."""
+        threading.Thread(target=self._fork, args=(parting,), name=f"fork {parting.table}", daemon=True).start()
+
+    def _fork(self, parting: Diverged) -> None:
+        with self._forking:
+            for id in parting.deployments:
+                _logged(id, lambda id=id: fork(self._core, id, parting.table))  # type: ignore[misc]
+
+    def close(self) -> None:
+        """Wait for the threads; the scheduler has been told to stop."""
+        for thread in list(self._threads.values()):
+            thread.join()
+
+    def _swept(self, deployment: Deployment) -> Deployment:
+        sweep(self._core)
+        return deployment
+
+    def _plan(self, files: Mapping[str, str], suffix: str, options: DeployOptions) -> Plan:
+        loaded = load_files(files)
+        _raise_errors(loaded.problems)
+        streams = frozenset(self._core.arrivals.heads)
+        wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
+        live = self._live()
+        plan = make_plan(live, loaded.project, wanted)
+        _raise_errors(plan.problems)
+        read = {view.trigger.binding.table for view in plan.manifest.views} if plan.moves != NOTHING else set()
+        if live is None or not read:
+            return plan
+        # Where rows move, once more with the bytes of the columns that are read: they cost a look at files.
+        widths = {table: column_bytes(self._core.lake, table) for table in read & set(live.sizes)}
+        return make_plan(replace(live, widths=widths), loaded.project, wanted)
+
+    def _counted(self, plan: Plan, options: DeployOptions) -> list[Problem]:
+        """What the plan does to the rows there are. Raises InvalidProject where it hides some without
+        leave or, if that is to be checked, where a forward query fails in some."""
+        hidden = () if options.allow_destructive else plan.hides
+        found = [problem for each in hidden if (problem := count_hidden(self._core, each)) is not None]
+        found += [problem for step in plan.checks for problem in count_rows(self._core, step)] if options.check else []
+        _raise_errors([*plan.problems, *found])
+        return found
+
+    def _drifted(self, plan: Plan) -> tuple[Problem, ...]:
+        """What somebody else did to tables. Raises InvalidProject where the plan would go on with one of them."""
+        found = drift.problems(drift.find(self._core.recorded, self._core.deployments.list()), plan)
+        _raise_errors([*plan.problems, *found])
+        return found
+
+    def _live(self) -> Live | None:
+        live = self._core.live()
+        if live is None:
+            return None
+        sizes = {}
+        for table in live.manifest.tables:
+            snapshots = self._core.registry.snapshots(table.id)
+            sizes[table.id] = Size(snapshots.rows, snapshots.bytes, snapshots.files)
+        project = load_files(live.files).project
+        return Live(
+            project, live.manifest, sizes, self._columns(), candidates=self._candidates(live.id),
+            shortened=shortened(self._core.lake, [each.table for each in live.manifest.bindings if each.keeps]),
+        )  # fmt: skip
+
+    def _candidates(self, base: int) -> tuple[Candidate, ...]:
+        """The other deployments against the same live version that have begun."""
+        return tuple(
+            Candidate(each.name or str(each.id), load_files(each.files).project, each.manifest)
+            for each in self._core.board.running.deployments
+            if each.base == base and each.state in ("ready", "backfilling")
+        )
+
+    def _columns(self) -> dict[str, tuple[str, ...]]:
+        """By table, the physical columns that any deployment which is not over may have made."""
+        columns: dict[str, tuple[str, ...]] = {}
+        for deployment in self._core.deployments.list():
+            if deployment.state not in OVER:
+                for table in deployment.manifest.tables:
+                    columns[table.id] = columns.get(table.id, ()) + tuple(field.name for field in table.fields)
+        return columns
+
+    def _save(
+        self, files: Mapping[str, str], options: DeployOptions, plan: Plan, told: Mapping[str, object]
+    ) -> Deployment:
+        base = self._core.pointer.read().live
+        steps = [step_to_json(step) for step in plan.steps or (Activate(), CatchUp())]
+        steps += [PROMOTE] if options.promote else []
+        return self._core.deployments.create(options.name or "", base, files, told, plan.manifest, steps)
+
+    def _start(self, id: int) -> None:
+        thread = threading.Thread(target=self._carry_out, args=(id,), name=f"deployment {id}", daemon=True)
+        self._threads[id] = thread
+        thread.start()
+
+    def _join(self, id: int) -> None:
+        thread = self._threads.pop(id, None)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _carry_out(self, id: int) -> None:
+        _logged(id, lambda: self._execute(id))
+
+    def _execute(self, id: int) -> None:
+        """Go on with it, also after the state store was away for a while."""
+        while not self._core.scheduler.stopping:
+            try:
+                execute(self._core, id, lambda ready: self.promote(str(ready)))
+            except Unavailable as error:
+                log.warning("deployment %d waits: %s", id, error.message)
+                self._core.scheduler.wait(lambda: False, STORE_PAUSE)
+            else:
+                return
+
+
+def _logged(id: int, run: Callable[[], object]) -> None:
+    try:
+        run()
+    except ExecutionStopped:
+        log.info("deployment %d stopped", id)
+    except PenstockError as error:
+        log.warning("deployment %d: %s", id, error.message)
+    except Exception:
+        log.exception("deployment %d", id)
+
+
+def _raise_errors(problems: Sequence[Problem]) -> None:
+    errors = [problem for problem in problems if problem.level == "error"]
+    if errors:
+        count = f"{len(errors)} problems" if len(errors) > 1 else "a problem"
+        raise InvalidProject(f"the project has {count}", problems)
+
+
+def _unsaved(base: int | None, files: Mapping[str, str], plan: Plan, told: Mapping[str, object]) -> Deployment:
+    now = datetime.now(timezone.utc)
+    return Deployment(0, "", "planned", base, now, now, files, told, plan.manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class DeployOptions:
+    """`check` plans and keeps nothing; `promote` makes the deployment live as soon as it is ready;
+    `allow_destructive` accepts a plan that loses rows or resources."""
+
+    check: bool = False
+    promote: bool = True
+    allow_destructive: bool = False
+    name: str | None = None

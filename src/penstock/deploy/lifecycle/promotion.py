@@ -1,0 +1,157 @@
+"""Promote, roll back, retire and discard: the moves that readers can see.
+
+In: a deployment's reference. Out: the pointer and the states, changed in one transaction. Called by
+`deployer`. Invariant: a switch happens only when both versions have every batch that had arrived
+when it was asked for, so no reader sees a count go back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from penstock.crash_points import reached
+from penstock.deploy.lifecycle.drift import find, refuse
+from penstock.deploy.lifecycle.states import only, sources
+from penstock.deploy.runtime.core import Core
+from penstock.errors import Conflict
+from penstock.flow.lag import Behind
+from penstock.model.deployment import Deployment
+from penstock.model.manifest import Manifest
+from penstock.state.live_pointer import Move, Pointed
+
+SWITCH_SECONDS = 60.0
+PERSISTENT = 3
+Flows: TypeAlias = frozenset[tuple[str, str]]
+
+
+def promote(core: Core, deployment: Deployment) -> Deployment:
+    """Make a ready deployment live. The one before becomes `previous` and stays fed; the one
+    before that is retired.
+
+    Raises Conflict if it is not ready, if live moved since it was planned, if a flow of its own fails, or
+    if it lags too much.
+    """
+    pointed = core.pointer.read()
+    if deployment.state != "ready":
+        raise Conflict(f"deployment {deployment.id} is {deployment.state}; only a ready one can be promoted")
+    if deployment.base != pointed.live:
+        raise Conflict(
+            f"deployment {deployment.id} was planned against deployment {deployment.base}, but {pointed.live} is live",
+            hint="discard it and deploy again: the plan is made anew against what is live",
+        )
+    _check_fit(core, deployment)
+    _check_tables(core, deployment)
+    with _together(core, deployment, pointed, core.failing() & _flows(core.live())):
+        moves = [Move(deployment.id, only("ready"), "live")]
+        moves += [Move(pointed.live, only("live"), "previous")] if pointed.live is not None else []
+        moves += [Move(pointed.previous, only("previous"), "retired")] if pointed.previous is not None else []
+        reached("promote.held")
+        core.pointer.swap(pointed.version, deployment.id, pointed.live, moves)
+        reached("promote.swapped")
+        core.assign()
+    return core.deployments.get(deployment.id)
+
+
+def rollback(core: Core) -> Deployment:
+    """Make the previous deployment live again; the one that was live stays fed, as `ready`.
+
+    Raises Conflict if there is no previous one or it lags. Returns the one that is live now.
+    """
+    pointed = core.pointer.read()
+    if pointed.previous is None or pointed.live is None:
+        raise Conflict("there is no previous deployment to go back to")
+    previous = core.deployments.get(pointed.previous)
+    _check_tables(core, previous)
+    # What keeps failing in the version before is no reason to stay with the one after it.
+    with _together(core, previous, pointed, core.failing(attempts=PERSISTENT)):
+        moves = [Move(pointed.live, only("live"), "ready"), Move(previous.id, only("previous"), "live")]
+        core.pointer.swap(pointed.version, previous.id, None, moves)
+        core.assign()
+    return core.deployments.get(previous.id)
+
+
+def retire(core: Core, deployment: Deployment) -> Deployment:
+    """Stop feeding the previous deployment. Raises Conflict if it is not the previous one."""
+    pointed = core.pointer.read()
+    if deployment.id != pointed.previous:
+        raise Conflict(f"deployment {deployment.id} is {deployment.state}; only the previous one can be retired")
+    core.pointer.swap(pointed.version, pointed.live, None, [Move(deployment.id, only("previous"), "retired")])
+    core.assign()
+    return core.deployments.get(deployment.id)
+
+
+def discard(core: Core, deployment: Deployment) -> Deployment:
+    """Give a deployment up that is not live. Raises Conflict for the live and the previous one."""
+    if deployment.state not in sources("discarded"):
+        raise Conflict(f"deployment {deployment.id} is {deployment.state}; it cannot be discarded")
+    gone = core.deployments.move(deployment.id, "discarded", of=sources("discarded"))
+    core.assign()
+    return gone
+
+
+def _check_fit(core: Core, deployment: Deployment) -> None:
+    """Refuse at once what waiting would not mend: landing waits while versions are brought together."""
+    if deployment.paused:
+        raise Conflict(f"deployment {deployment.id} is paused", hint=f"`penstock deployment resume {deployment.id}`")
+    own = _flows(deployment) - _flows(core.live())
+    for key, failure in core.scheduler.failures.items():
+        if key in own and failure.attempts:
+            name = deployment.manifest.name_of(key[0])
+            message = f"deployment {deployment.id} cannot go live: {key[1]} into `{name}` fails: {failure.message}"
+            raise Conflict(message, hint="`penstock status` shows it; mend it and deploy again")
+    lag, most = core.lag(deployment.manifest), core.settings.deploy.max_lag_seconds
+    if lag > most:
+        late = told_late(core.late(deployment.manifest, core.arrivals.heads, core.failing()))
+        raise Conflict(
+            f"deployment {deployment.id} lags {lag:.0f} seconds, more than the {most} that are allowed: {late}",
+            hint="see `penstock status`; try again when it caught up, or set [deploy] max_lag_seconds",
+        )
+
+
+def _check_tables(core: Core, to: Deployment) -> None:
+    """Refuse a switch to tables that somebody else dropped or rolled back, unless they are live's too."""
+    live = core.live()
+    refuse(find(core.recorded, core.deployments.list()), to.manifest, live.manifest if live else Manifest())
+
+
+@contextmanager
+def _together(core: Core, to: Deployment, pointed: Pointed, excused: Flows) -> Iterator[None]:
+    """Both versions at the same batch of every stream: landing waits there until the block ends.
+    What is posted meanwhile is kept and acknowledged as ever. Of the version that is left nobody waits
+    for a branch that fails: the other one may be what mends it. `excused` are flows whose failing does
+    not keep from the other."""
+    heads = core.arrivals.heads
+
+    def late() -> list[Behind]:
+        found: list[Behind] = []
+        for each in core.board.running.deployments:
+            if each.id == to.id:
+                found += core.late(each.manifest, heads, excused)
+            elif each.id == pointed.live:
+                found += core.late(each.manifest, heads, core.failing())
+        return found
+
+    try:
+        with core.stepper.held(heads):
+            if not core.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
+                raise Conflict(
+                    f"the switch was not made: {told_late(late())}",
+                    hint="see `penstock status`; try again when it caught up",
+                )
+            yield
+    finally:
+        core.scheduler.wake()
+
+
+def _flows(deployment: Deployment | None) -> Flows:
+    return frozenset((flow.table, flow.id) for flow in deployment.manifest.flows) if deployment else frozenset()
+
+
+def told_late(late: Sequence[Behind]) -> str:
+    """Why a wait was in vain."""
+    if not late:
+        return "the server is stopping"
+    worst = max(late, key=lambda each: each.head - each.at)
+    return f"{worst.flow} into {worst.table} is at batch {worst.at} of {worst.head} of `{worst.stream}`"

@@ -1,0 +1,148 @@
+"""Whether the rows of live can be had in the next version: the checks of a forward query, on data.
+
+In: `CheckRows`, and the deployment that it is for. Out: how many rows fail or take a default, and the
+worst of their values. Called by `executor` (which fails) and `deployer` (`--check`). Invariant: a
+deployment is judged by exactly the rows that the forward query is for: those up to its cut, or of the
+snapshot that it copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.deploy.runtime.core import Core
+from penstock.errors import Failed, Problem
+from penstock.lake.read.bindings import Latest, Part, Slice, accepted, kept, relation, with_seq
+from penstock.lake.spark.errors import explain
+from penstock.lake.spark.names import qualified
+from penstock.model.cursor import History, Tail
+from penstock.model.deployment import Deployment
+from penstock.model.manifest import SEQ, Binding, Manifest, last_seq
+from penstock.plan.diff.changes import counted
+from penstock.plan.plan import Hidden
+from penstock.plan.steps import Check, CheckRows
+from penstock.plan.strategies.datasource_plan import destructive
+
+WORST = 5
+"""So many of the values that do not convert are shown, the most frequent first."""
+MOST, RANGES = 20_000_000, 100
+"""`--check` looks at about so many rows, in so many places of a table that has more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Rows for which a check is true, and the most frequent values with how often each is there."""
+
+    check: Check
+    rows: int
+    worst: tuple[tuple[str | None, int], ...]
+
+    @property
+    def told(self) -> str:
+        values = ", ".join(f"{'NULL' if value is None else repr(value)} ({count:,})" for value, count in self.worst)
+        return f"{counted(self.rows)}: {self.check.conversion} of {values}"
+
+
+def check_rows(core: Core, deployment: Deployment, step: CheckRows) -> None:
+    """Raises Failed where a row cannot be converted."""
+    part, where = _rows_of(core, deployment.manifest, step)
+    source = _source(step.live, part, where)
+    problems = [_fails(step.name, each) for each in _found(core, source, step.checks, ("fails",))]
+    problems += [] if problems else _computed(core, source, step)
+    if problems:
+        raise Failed(f"rows of `{step.name}` do not convert: {problems[0].message}", problems)
+
+
+def count_rows(core: Core, step: CheckRows) -> list[Problem]:
+    """What a forward query would do to the rows that live has now: an error for those that fail, a
+    warning for those that take a default. Of a large table a part is looked at."""
+    rows = core.registry.snapshots(step.live.table).rows
+    where, share = _sample(core, step.live.table, rows)
+    source = _source(step.live, Latest(), where)
+    about = "" if share == 1 else f" (in {share:.0%} of the rows, which were looked at)"
+    found = _found(core, source, step.checks, ("fails", "default"))
+    problems = [(_fails if each.check.kind == "fails" else _defaults)(step.name, each) for each in found]
+    problems += _computed(core, source, step)
+    return [replace(problem, message=problem.message + about) for problem in problems]
+
+
+def count_hidden(core: Core, hidden: Hidden) -> Problem | None:
+    """The rows that a TTL would hide, as a change that was not allowed; None where it hides none."""
+    live = hidden.live
+    shown = [*accepted(live.accepts), *([kept(live)] if live.keeps is not None else [])]
+    where = " AND ".join([*shown, f"({hidden.expired})"])
+    rows = int(
+        core.lake.bulk.sql(f"SELECT count(*) AS `rows` FROM {qualified(live.table)} WHERE {where}").collect()[0][0]
+    )
+    if not rows:
+        return None
+    message = f"the TTL of `{hidden.name}` hides {counted(rows)} that live has"
+    return destructive(message, hidden.location)
+
+
+def _source(live: Binding, part: Part, where: str) -> str:
+    return f"(SELECT * FROM {relation(with_seq(replace(live, keeps=None)), part)} WHERE {where})"
+
+
+def _found(core: Core, source: str, checks: Sequence[Check], kinds: Collection[str]) -> list[CheckResult]:
+    found = [_find(core, source, check) for check in checks if check.kind in kinds]
+    return [each for each in found if each.rows]
+
+
+def _find(core: Core, source: str, check: Check) -> CheckResult:
+    """How many rows of a relation do not convert, and which values."""
+    bad = f"SELECT CAST({check.value} AS STRING) AS `value` FROM {source} AS `rows` WHERE {check.bad}"
+    rows = core.lake.bulk.sql(
+        f"SELECT `value`, `count`, sum(`count`) OVER () AS `all` FROM"
+        f" (SELECT `value`, count(*) AS `count` FROM ({bad}) GROUP BY `value`)"
+        f" ORDER BY `count` DESC, `value` LIMIT {WORST}"
+    ).collect()
+    worst = tuple((row["value"], int(row["count"])) for row in rows)
+    return CheckResult(check, int(rows[0]["all"]) if rows else 0, worst)
+
+
+def _fails(name: str, found: CheckResult) -> Problem:
+    message = f"column `{found.check.column}` of `{name}` cannot be had for {found.told}"
+    return Problem("rows-do-not-convert", message, hint="accurateCastOrDefault or accurateCastOrNull keep such rows")
+
+
+def _defaults(name: str, found: CheckResult) -> Problem:
+    message = f"column `{found.check.column}` of `{name}` takes its default for {found.told}"
+    return Problem("rows-take-a-default", message, level="warning")
+
+
+def _computed(core: Core, source: str, step: CheckRows) -> list[Problem]:
+    """Compute columns of every row, for nothing but to see that they can be."""
+    problems = []
+    for check in step.checks:
+        if check.kind == "unsure":
+            try:
+                core.lake.bulk.sql(f"SELECT max(xxhash64({check.value})) FROM {source} AS `rows`").collect()
+            except Exception as error:  # whatever Spark raises is what the user has to know
+                message = f"column `{check.column}` of `{step.name}` cannot be computed: {explain(error)}"
+                problems.append(Problem("rows-do-not-convert", message))
+    return problems
+
+
+def _rows_of(core: Core, manifest: Manifest, step: CheckRows) -> tuple[Part, str]:
+    """The rows that the forward query is for."""
+    for copy in manifest.copies:
+        cursor = core.registry.cursor(copy.table, copy.id)
+        if copy.source.table == step.live.table and isinstance(cursor, (History, Tail)) and cursor.snapshot >= 0:
+            return Slice(cursor.snapshot, -1, 2**62), "true"
+    bound = manifest.binding(step.name)
+    cuts = [each.before.cut for each in bound.columns if each.before and each.before.cut is not None] if bound else []
+    return Latest(), f"{SEQ} <= {max(cuts)}" if cuts else "false"
+
+
+def _sample(core: Core, table: str, rows: int) -> tuple[str, float]:
+    """Which rows to look at, as ranges of `_seq` spread over the table, and their share."""
+    if rows <= MOST:
+        return "true", 1
+    progress = core.registry.snapshots(table).progress.values()
+    last = last_seq(max((batch for at in progress for batch in at.through.values()), default=0))
+    width = last // RANGES
+    share = MOST / rows
+    ranges = (f"{SEQ} BETWEEN {start} AND {start + int(width * share)}" for start in range(0, last, width))
+    return f"({' OR '.join(ranges)})", share

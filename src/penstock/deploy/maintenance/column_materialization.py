@@ -1,0 +1,137 @@
+"""Settle bridged columns of the live version: so that reading them costs nothing more some day.
+
+In: the live manifest. Out: files with the values in them, and manifests that say up to where. Called
+by `pipeline`, in a thread of its own. Invariant: right at every moment: until a manifest says that rows
+are settled, readers compute the same values from the columns that these came from.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.crash_points import reached
+from penstock.deploy.runtime.core import Core
+from penstock.flow.lag import behind
+from penstock.lake.maintenance.rewrite import materialize_columns
+from penstock.lake.read.bindings import accepted
+from penstock.lake.read.history_slices import SliceLimits, next_slice
+from penstock.lake.spark.names import quoted
+from penstock.model.manifest import Before, Binding, BoundColumn, Manifest
+from penstock.model.manifest_updates import settle
+from penstock.plan.spark_text import is_plain
+from penstock.sql.column_types import spark_type
+
+PAUSE = 5.0
+"""Seconds between two looks at what there is to settle."""
+MOST_LAG = 100
+"""Batches by which a flow of live may lag while something is settled."""
+log = logging.getLogger("penstock.deploy")
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """Columns of one table that are computed for rows with after < `_seq` <= upto, if `seen`."""
+
+    table: str
+    seen: str
+    columns: tuple[BoundColumn, ...]
+    after: int
+    upto: int
+
+
+class ColumnMaterializer:
+    """A thread that settles one piece at a time, and rests as long as each piece took."""
+
+    def __init__(self, core: Core, most: SliceLimits):
+        self._core = core
+        self._most = most
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="settling", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        self._core.stepper.enter_lane("background")
+        rest = PAUSE
+        while not self._stop.wait(rest):
+            started = time.monotonic()
+            try:
+                busy = settle_some(self._core, self._most)
+            except Exception:  # tried again later; nothing depends on it
+                log.exception("settling failed")
+                busy = False
+            rest = max(time.monotonic() - started, 0.2) if busy else PAUSE
+
+
+def settle_some(core: Core, most: SliceLimits) -> bool:
+    """Settle one piece of one table of live, unless rows or a backfill wait. Returns whether it did."""
+    live = core.live()
+    if live is None or any(each.state == "backfilling" for each in core.board.running.deployments):
+        return False
+    found = next(unsettled(live.manifest), None)
+    late = behind(core.registry, live.manifest, core.arrivals.heads)
+    if found is None or any(each.head - each.at > MOST_LAG for each in late):
+        return False
+    core.recorded.verify([found.table])
+    current = core.registry.refresh(found.table).current
+    if current is None:
+        _settled(core, found, found.upto)
+        return True
+    piece = next_slice(core.lake, found.table, current.id, found.after, most)
+    upto = found.upto if piece.last else min(piece.upto, found.upto)
+    materialize_columns(
+        core.lake, found.table, {each.physical: _value(each, found.seen) for each in found.columns}, found.after, upto
+    )
+    reached("settle.committed")
+    core.registry.refresh(found.table)
+    _settled(core, found, upto)
+    return True
+
+
+def unsettled(manifest: Manifest) -> Iterator[Unsettled]:
+    """What is still computed when it is read, by table and place."""
+    for binding in manifest.bindings:
+        by_place: dict[tuple[int, int], list[BoundColumn]] = {}
+        for column, before in _computed(binding):
+            if before.cut is not None and not before.is_settled:
+                by_place.setdefault((before.settled, before.cut), []).append(column)
+        for (after, upto), columns in sorted(by_place.items()):
+            seen = " AND ".join(accepted(binding.accepts)) or "true"
+            yield Unsettled(binding.table, seen, tuple(columns), after, upto)
+
+
+def share_of(binding: Binding) -> float:
+    """The share of rows from before in which no column of the binding is computed any more."""
+    shares = ((before.settled + 1) / (before.cut + 1) for _, before in _computed(binding) if before.cut is not None)
+    return min(shares, default=1.0)
+
+
+def _computed(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
+    """The columns that reading computes; a constant or another column is not worth a rewrite."""
+    for column in binding.columns:
+        if column.before is not None and not is_plain(column.before.expression):
+            yield column, column.before
+
+
+def _value(column: BoundColumn, seen: str) -> str:
+    """Rows that the version does not see may hold what cannot be computed."""
+    assert column.before is not None, "only columns with an expression are unsettled"
+    stored = f"CAST({column.before.expression} AS {spark_type(column.type)})"
+    return f"CASE WHEN {seen} THEN {stored} ELSE {quoted(column.physical)} END"
+
+
+def _settled(core: Core, found: Unsettled, upto: int) -> None:
+    """Tell every running deployment that reads the columns."""
+    physical = [column.physical for column in found.columns]
+    for deployment in core.deployments.running():
+        core.deployments.revise(deployment.id, lambda manifest: settle(manifest, found.table, physical, upto))
+    core.assign()

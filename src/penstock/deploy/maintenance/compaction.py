@@ -1,0 +1,183 @@
+"""Small files into few: what a stream of one commit a second leaves behind, rewritten in the order of the
+sorting key and, where that changes no answer, with the rows merged that the engine merges.
+
+In: a table. Out: Iceberg snapshots that replace files. Called by `maintenance`. Invariant: not a row comes,
+goes or changes but by the engine's rule; each run is a commit of its own, so what is done stays done
+whatever comes between.
+
+Rows that the engine merges, merged on disk where that can change no answer.
+
+In: a table and its bindings. Out: what becomes of the rows of some of its files. Called by `compaction`.
+Invariant: FINAL, and a query that merges or sums what the engine merges, give the same before and after,
+for every version that binds the table; where that is not certain nothing is merged.
+
+Only rules are carried out for which it does not matter which rows are merged first, so that a part of a
+table can be merged by itself: the latest row of ReplacingMergeTree, sums, and states without an order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from typing_extensions import assert_never
+
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
+from penstock.deploy.maintenance.retention import ENDED
+from penstock.deploy.runtime.core import Core
+from penstock.lake.maintenance.data_files import DataFile, Tiers, data_files, runs
+from penstock.lake.maintenance.rewrite import Rewritten, compact, reduce, sorting
+from penstock.lake.maintenance.shared_files import note
+from penstock.lake.read.bindings import value
+from penstock.lake.read.engine_merge import compacted
+from penstock.lake.spark.cancellation import limited
+from penstock.lake.spark.names import quoted
+from penstock.model.deployment import Deployment
+from penstock.model.manifest import REJECTS, SEQ, Binding
+from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
+from penstock.model.settings import MaintenanceSettings
+from penstock.model.types import AggregateFunction, Float, SimpleAggregateFunction, String, Type, bare
+
+TURN = 10.0
+"""Seconds after which no further run is begun: the other tables have their turn, and a server that stops
+does not wait."""
+
+MERGED = "penstock.merged"
+"""The property that tells people by which rule rows of a table were merged."""
+
+
+def compact_table(core: Core, on: MaintainedTable) -> bool:
+    """Rewrite some of the table's small files. Returns whether it did."""
+    settings, table = core.settings.maintenance, on.table.id
+    now = core.registry.snapshots(table)
+    if now.current is None or now.files < settings.compact_files:
+        return False
+    found = tuple(runs(data_files(core.lake, table, now.current.id), tiers(settings)))
+    if not found:
+        return False
+    left, end = settings.compact_run_bytes, time.monotonic() + TURN
+    seconds = float(core.settings.flow.max_step_seconds)
+    with logged(core, "compaction", on) as done:
+        for files in found:
+            left -= sum(file.bytes for file in files)
+            if done and (left < 0 or time.monotonic() > end):
+                break
+            with limited(core.lake.bulk, seconds):
+                done.append(_rewrite(core, on, now.current.id, files))
+            core.registry.refresh(table)
+    return True
+
+
+def _rewrite(core: Core, on: MaintainedTable, snapshot: int, files: Sequence[DataFile]) -> Rewritten:
+    """One run. Looked at each time: a deployment that was made meanwhile may read the rows otherwise."""
+    order = sorting(on.table.sort)
+    how = table_merge(on, core.deployments.list())
+    if how is None:
+        return compact(core.lake, on.table.id, snapshot, files, order)
+    note(core.lake, on.table.id, {MERGED: str(how.rule)})
+    return reduce(core.lake, on.table.id, snapshot, files, partial(merged_rows, how), order)
+
+
+def tiers(settings: MaintenanceSettings) -> Tiers:
+    return Tiers(settings.compact_files, settings.compact_small_bytes, settings.compact_target_bytes)
+
+
+WITHOUT_ORDER = frozenset(
+    {"sum", "count", "min", "max", "avg", "uniq", "uniqExact", "uniqCombined", "uniqCombined64", "uniqHLL12"}
+    | {"uniqTheta", "groupBitAnd", "groupBitOr", "groupBitXor"}
+)
+"""Aggregates whose state is the same in whatever order and grouping rows come."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableMerge:
+    """How a table's rows merge: by the rule of this binding, as every version reads it. Rows that only some
+    versions see stay `apart` from those that others see."""
+
+    binding: Binding
+    rule: Merge
+    apart: tuple[str, ...]
+
+
+def table_merge(on: MaintainedTable, deployments: Iterable[Deployment]) -> TableMerge | None:
+    """How the table may be merged; None if it may not."""
+    first = on.bindings[0] if on.bindings and not on.others else None
+    if first is None or first.merge is None or _is_read_on(on.table.id, deployments):
+        return None
+    # With a TTL, what a later row hides now might be seen again when that has expired.
+    same = all((each.merge, each.columns, each.keeps) == (first.merge, first.columns, None) for each in on.bindings)
+    if not same or not _is_free(first.merge, first):
+        return None
+    return TableMerge(first, first.merge, (_hidden(REJECTS),) if on.table.lands else ())
+
+
+def merged_rows(how: TableMerge, view: str, stored: Sequence[tuple[str, str]]) -> str:
+    """Spark SQL for what stays of the rows of a view of the table's physical columns (with their types)."""
+    physical = [name for name, _ in stored if name != SEQ]
+    logical = [(column.name, column.type) for column in how.binding.columns]
+    carried: list[tuple[str, Type]] = [(_hidden(name), String()) for name in physical]
+    values = [f"{value(column)} AS {quoted(column.name)}" for column in how.binding.columns]
+    values += [f"{quoted(name)} AS {quoted(_hidden(name))}" for name in physical]
+    rows = f"(SELECT {', '.join(values)}, {SEQ} FROM {quoted(view)})"
+    made = {column.physical: column.name for column in how.binding.columns if column.name in _combined(how.rule)}
+    columns = ", ".join(
+        quoted(name) if name == SEQ else f"CAST({quoted(made.get(name, _hidden(name)))} AS {of}) AS {quoted(name)}"
+        for name, of in stored
+    )
+    return f"SELECT {columns} FROM {compacted(how.rule, [*logical, *carried], rows, how.apart)}"
+
+
+def _hidden(physical: str) -> str:
+    """The name of a physical column beside the logical ones: none of those begins with a blank."""
+    return f" {physical}"
+
+
+def _combined(rule: Merge) -> tuple[str, ...]:
+    return rule.columns if isinstance(rule, (Summing, Aggregating)) else ()
+
+
+def _is_read_on(table: str, deployments: Iterable[Deployment]) -> bool:
+    """Whether a view is triggered by the table: it, or one made anew, counts the rows as they came."""
+    kept = (each for each in deployments if each.state not in ENDED)
+    return any(view.trigger.binding.table == table for each in kept for view in each.manifest.views)
+
+
+def _is_free(rule: Merge, binding: Binding) -> bool:
+    """Whether parts of the rows can be merged by themselves, in any order."""
+    match rule:
+        case Replacing():
+            return True
+        case Summing():
+            return rule.drops_zeros and _is_covered(rule, binding) and not _has_floats(rule, binding)
+        case Aggregating():
+            return _is_covered(rule, binding) and all(
+                _without_order(column.type) for column in binding.columns if column.name in rule.columns
+            )
+        case Collapsing() | VersionedCollapsing():
+            return False
+        case _:
+            assert_never(rule)
+
+
+def _is_covered(rule: Summing | Aggregating, binding: Binding) -> bool:
+    """Whether each column is merged or the same in all rows of a key, and is stored as it is read."""
+    covered = {*rule.columns, *(column.name for column in binding.columns if quoted(column.name) in rule.keys)}
+    settled = all(column.before is None or column.before.is_settled for column in binding.columns)
+    return settled and all(column.name in covered for column in binding.columns)
+
+
+def _has_floats(rule: Summing, binding: Binding) -> bool:
+    """Their sums depend on the order, in the last digits."""
+    return any(isinstance(bare(column.type), Float) for column in binding.columns if column.name in rule.columns)
+
+
+def _without_order(of: Type) -> bool:
+    match of:
+        case SimpleAggregateFunction(function, value_type):
+            return function in WITHOUT_ORDER and not (function == "sum" and isinstance(bare(value_type), Float))
+        case AggregateFunction(function):
+            return function in WITHOUT_ORDER
+        case _:
+            return False

@@ -1,0 +1,46 @@
+"""What was only kept in case: raw rows that every table has, and old entries of the logs.
+
+In: the needs of all flows. Out: fewer files in the inbox and rows in the state store. Called by
+`maintenance`. Invariant: a batch is gone only where no flow that there is, nor one that may begin, reads it:
+every landing has passed it, also the step that a restart looks at again, and its table cannot be made anew.
+Idempotency keys stay, however old.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from penstock.crash_points import reached
+from penstock.deploy.maintenance.retention import Needs
+from penstock.deploy.runtime.core import Core
+from penstock.state.batches import Batches
+from penstock.state.operations import Operation
+
+LOT = 1_000
+"""Batches that are trimmed in one transaction."""
+
+
+def trim_inbox(core: Core, batches: Batches, folder: Path, needs: Needs) -> int:
+    """Remove raw batches that nobody needs. Returns how many."""
+    before = datetime.now(timezone.utc) - timedelta(seconds=core.settings.maintenance.inbox_seconds)
+    trimmed = 0
+    for stream, head in sorted(core.arrivals.heads.items()):
+        if stream in needs.fed:
+            continue
+        # Nobody lands a stream without needs: its data source is gone, and its name is given to no other.
+        upto = min(needs.batches.get(stream, head), head - 1)
+        while lot := batches.trim(stream, upto, before, LOT):
+            reached("trim.logged")
+            for each in lot:
+                (folder / each.segment).unlink(missing_ok=True)
+            trimmed += len(lot)
+            size, rows = sum(each.bytes for each in lot), sum(each.rows for each in lot)
+            core.operations.log(Operation("trim", stream, rows=rows, read_bytes=size))
+    return trimmed
+
+
+def trim_logs(core: Core) -> int:
+    """Remove old entries of the operations log, and old jobs. Returns how many."""
+    before = datetime.now(timezone.utc) - timedelta(seconds=core.settings.maintenance.log_seconds)
+    return core.operations.trim(before) + core.jobs.trim(before)

@@ -1,0 +1,110 @@
+"""What the kinds of background maintenance have in common: which tables, by which versions, and what is
+written to the operations log.
+
+In: the core. Out: `Tended` tables; operations. Called by the modules of maintenance. Invariant: only tables
+of deployments that have not ended are tended, and none that is not what Penstock made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from penstock.deploy.maintenance.retention import ENDED
+from penstock.deploy.runtime.core import Core
+from penstock.lake.drift.recorded_tables import Drifted
+from penstock.lake.maintenance.rewrite import Rewritten
+from penstock.model.deployment import Deployment
+from penstock.model.manifest import Binding, Table
+from penstock.state.operations import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class MaintainedTable:
+    """A table as the most urgent of its deployments wants it, every binding of it in any of them, and the
+    name that users know."""
+
+    table: Table
+    bindings: tuple[Binding, ...]
+    name: str
+    deployment: int
+    is_quarantine: bool
+    others: int = 0
+    """Deployments that have the table and do not bind it."""
+
+
+@dataclass(slots=True)
+class MaintenanceCounts:
+    """How often each kind was done since the server began, and failed; by kind and table, what fails now."""
+
+    done: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    failing: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """As `status` shows them; `failing` is what failed last time, and is tried again."""
+        failing = [{"kind": kind, "table": table, "message": why} for (kind, table), why in self.failing.copy().items()]
+        return {"done": self.done.copy(), "failed": self.failed.copy(), "failing": failing}
+
+
+def maintained_tables(core: Core) -> tuple[MaintainedTable, ...]:
+    """The tables to look after, each once. Raises nothing for one that drifted: it is left out."""
+    order = {"live": 0, "previous": 1, "ready": 2}
+    kept = [each for each in core.deployments.list() if each.state not in ENDED]
+    kept.sort(key=lambda each: order.get(each.state, 3))
+    found: dict[str, MaintainedTable] = {}
+    for deployment in kept:
+        for table in deployment.manifest.tables:
+            found[table.id] = _with(found.get(table.id), deployment, table)
+    return tuple(each for each in found.values() if _is_sound(core, each.table.id))
+
+
+def _with(known: MaintainedTable | None, deployment: Deployment, table: Table) -> MaintainedTable:
+    manifest = deployment.manifest
+    bound = tuple(each for each in manifest.bindings if each.table == table.id)
+    quarantines = [each for each in manifest.quarantines if each.table == table.id]
+    if known is None:
+        name = next((each.name for each in (*bound, *quarantines)), table.id)
+        known = MaintainedTable(table, (), name, deployment.id, bool(quarantines))
+    lacks = 0 if bound or quarantines else 1
+    return replace(known, bindings=(*known.bindings, *bound), others=known.others + lacks)
+
+
+def _is_sound(core: Core, table: str) -> bool:
+    try:
+        core.recorded.verify([table])
+    except Drifted:
+        return False
+    return core.registry.refresh(table).current is not None
+
+
+@contextmanager
+def logged(core: Core, kind: str, on: MaintainedTable) -> Iterator[list[Rewritten]]:
+    """Log what the block did to a table as one operation, if it did something or failed."""
+    done: list[Rewritten] = []
+    began = time.monotonic()
+    try:
+        yield done
+    except Exception as error:
+        core.operations.log(_operation(kind, on, began, done, f"{type(error).__name__}: {error}"[:2000]))
+        raise
+    if done:
+        core.operations.log(_operation(kind, on, began, done, None))
+
+
+def _operation(kind: str, on: MaintainedTable, began: float, done: list[Rewritten], error: str | None) -> Operation:
+    return Operation(
+        event_type=kind,
+        datasource_name=on.table.id,
+        deployment_id=on.deployment,
+        result="ok" if error is None else "error",
+        elapsed_time=time.monotonic() - began,
+        rows=sum(each.rows - each.rows_after for each in done),
+        read_rows=sum(each.rows for each in done),
+        read_bytes=sum(each.bytes for each in done),
+        written_rows=sum(each.rows_after for each in done),
+        written_bytes=sum(each.bytes_after for each in done),
+        error=error,
+    )

@@ -1,0 +1,138 @@
+"""Tidy up behind the flows: few files, few snapshots, no row that has expired, no file that nobody needs.
+
+In: the core and `[maintenance]` of the settings. Out: smaller tables, logs and folders. Called by `pipeline`,
+in a thread of its own. Invariant: live comes first: while its rows wait nothing begins; what fails is logged
+and tried again later, each time later; no flow ever waits for maintenance longer than one commit.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from penstock.deploy.maintenance.compaction import compact_table
+from penstock.deploy.maintenance.inbox_trimming import trim_inbox, trim_logs
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable, MaintenanceCounts, maintained_tables
+from penstock.deploy.maintenance.orphan_files import clean_orphans
+from penstock.deploy.maintenance.retention import Needs, needs
+from penstock.deploy.maintenance.row_ttl import condition, delete_expired
+from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
+from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.periodic_task import PeriodicTask
+from penstock.flow.lag import behind
+from penstock.lake.maintenance.shared_files import allowed, home, note
+from penstock.lake.tables.java_table import Outdated
+from penstock.lake.tables.physical_tables import list_tables
+from penstock.state.batches import Batches
+
+MOST_LAG = 100
+"""Batches by which a flow of live may lag while something is tidied."""
+FRESH = 5.0
+"""Seconds for which what flows need is not looked up again; less than any snapshot is kept for."""
+LONGEST = 3600.0
+"""Seconds until something that failed again and again is tried again."""
+log = logging.getLogger("penstock.deploy")
+
+
+class Maintenance(PeriodicTask):
+    """Looks at every table, again and again. `counts` is for metrics."""
+
+    def __init__(self, core: Core, batches: Batches, inbox: Path):
+        super().__init__("maintenance", float(core.settings.maintenance.interval_seconds))
+        self._core = core
+        self._batches = batches
+        self._inbox = inbox
+        self._expiry = SnapshotExpiry(core)
+        self._due: dict[tuple[str, str], float] = {}
+        self._failures: dict[tuple[str, str], int] = {}
+        self._known: tuple[float, Needs | None] = (0.0, None)
+        self._entered = False
+        self.counts = MaintenanceCounts()
+
+    def look(self) -> None:
+        """Do what is due, one thing after the other, unless rows of live wait."""
+        if not self._entered:
+            self._core.stepper.enter_lane("background")
+            self._entered = True
+        self._known = (0.0, None)
+        settings = self._core.settings.maintenance
+        for on in maintained_tables(self._core):
+            self._try("compaction", on, 0.0, partial(compact_table, self._core, on))
+            if condition(on) is not None:
+                self._try("ttl", on, settings.ttl_seconds, partial(self._delete_expired, on))
+            self._try("expiry", on, 0.0, partial(self._expire, on))
+        self._try("sharing", None, 60.0, self._share)
+        self._try("trim", None, 60.0, self._trim)
+        self._try("orphans", None, settings.orphan_interval_seconds, partial(clean_orphans, self._core))
+
+    def _delete_expired(self, on: MaintainedTable) -> bool:
+        return delete_expired(self._core, on, self._needs())
+
+    def _expire(self, on: MaintainedTable) -> bool:
+        return self._expiry.run(on, self._needs())
+
+    def _needs(self) -> Needs:
+        """A few seconds old at most. What has begun since reads a snapshot that was current then: expiry keeps
+        it for longer."""
+        at, known = self._known
+        if known is None or time.monotonic() - at > FRESH:
+            at, known = time.monotonic(), self._needs_now()
+            self._known = at, known
+        return known
+
+    def _needs_now(self) -> Needs:
+        for table in frozenset().union(*self._core.apart.tables.values()):
+            self._core.registry.refresh(table)  # another process writes it
+        return needs(self._core.registry, self._core.deployments.list())
+
+    def _try(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
+        """Run it if it is due. What fails is due again after twice as long each time."""
+        key, now = (kind, on.table.id if on is not None else ""), time.monotonic()
+        if now < self._due.get(key, 0.0) or self._stop.is_set() or self._live_waits():
+            return
+        try:
+            if run():
+                self.counts.done[kind] = self.counts.done.get(kind, 0) + 1
+            self._failures.pop(key, None)
+            self.counts.failing.pop(key, None)
+            self._due[key] = time.monotonic() + every
+        except Exception as error:
+            self._failures[key] = failures = self._failures.get(key, 0) + 1
+            self.counts.failed[kind] = self.counts.failed.get(kind, 0) + 1
+            self.counts.failing[key] = str(error)[:500]
+            wait = min(self._seconds * 2.0**failures, LONGEST)
+            self._due[key] = time.monotonic() + wait
+            trace = None if isinstance(error, Outdated) else error
+            log.warning("%s of %s failed: %s; again in %d s", kind, key[1] or "all", error, wait, exc_info=trace)
+
+    def _live_waits(self) -> bool:
+        core, live = self._core, self._core.live()
+        late = behind(core.registry, live.manifest, core.arrivals.heads) if live is not None else ()
+        return any(each.head - each.at > MOST_LAG for each in late)
+
+    def _share(self) -> bool:
+        """Tables that shared files with a clone which is gone delete their own again."""
+        core = self._core
+        homes = {table: found for table in list_tables(core.lake) if (found := home(core.lake, table)) is not None}
+        changed = False
+        for table in sorted(homes):
+            if allowed(table, homes):
+                with core.exclusive([table]):
+                    changed = self._allow(table) or changed
+        return changed
+
+    def _allow(self, table: str) -> bool:
+        """Looked at again, now that no clone is made of it."""
+        core = self._core
+        fresh = {each: found for each in list_tables(core.lake) if (found := home(core.lake, each)) is not None}
+        wanted = allowed(table, fresh) if table in fresh and core.recorded.is_own(table) else {}
+        if wanted:
+            note(core.lake, table, wanted)
+        return bool(wanted)
+
+    def _trim(self) -> bool:
+        batches = trim_inbox(self._core, self._batches, self._inbox, self._needs())
+        return bool(batches + trim_logs(self._core))

@@ -1,0 +1,60 @@
+"""Files that no table refers to: what a crash left behind, and what clones shared until the last was gone.
+
+In: the folders of all tables that Penstock ever made. Out: fewer files. Called by `maintenance`, once a day.
+Invariant: nothing is deleted while a table is not what Penstock made of it (a dropped one may be put back),
+and nothing that is younger than the age of the settings.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from itertools import islice
+
+from penstock.deploy.runtime.core import Core
+from penstock.lake.maintenance.orphan_files import Stored, delete, listed, plain, referred
+from penstock.lake.tables import physical_tables
+from penstock.state.operations import Operation
+
+MOST = 100_000
+"""Files that are deleted at once; the next run goes on."""
+log = logging.getLogger("penstock.deploy")
+
+
+def clean_orphans(core: Core) -> int:
+    """Delete them. Returns how many."""
+    there, everything = physical_tables.list_tables(core.lake), core.deployments.list()
+    ours = sorted({table.id for each in everything for table in each.manifest.tables})
+    made = [table for table in ours if table in there and core.recorded.is_own(table)]
+    if not made or core.recorded.is_unsound():
+        return 0
+    began = time.monotonic()
+    before = time.time() - core.settings.maintenance.orphan_seconds
+    old = [file for folder in _folders(core, made, ours) for file in listed(core.lake, made[0], folder, before)]
+    if not old:
+        return 0
+    # The tables are read after their folders: what is referred to now is kept, whenever it was written.
+    known = referred(core.lake, physical_tables.list_tables(core.lake))
+    orphans: list[Stored] = list(islice((file for file in old if plain(file.path) not in known), MOST))
+    if core.recorded.is_unsound():
+        return 0
+    delete(core.lake, made[0], orphans)
+    if orphans:
+        size = sum(file.bytes for file in orphans)
+        log.info("deleted %d files (%d bytes) that no table refers to", len(orphans), size)
+        took = time.monotonic() - began
+        core.operations.log(Operation("orphans", "", elapsed_time=took, read_rows=len(orphans), read_bytes=size))
+    return len(orphans)
+
+
+def _folders(core: Core, made: list[str], ours: list[str]) -> list[str]:
+    """Of the tables there are, and of those there were, which stood beside them."""
+    found: set[str] = set()
+    for table in made:
+        known = physical_tables.load(core.lake, table)
+        location = known.location().rstrip("/") if known is not None else ""
+        parent, _, name = location.rpartition("/")
+        found |= {location} if location else set()
+        if name == table:
+            found |= {f"{parent}/{other}" for other in ours}
+    return sorted(found)

@@ -1,0 +1,102 @@
+"""Rows that have expired for every version are deleted from disk.
+
+In: a table and the TTLs of all deployments that bind it. Out: Iceberg snapshots that overwrite files.
+Called by `maintenance`. Invariant: a row that any version still shows, or that a flow has not read yet, is
+not touched: only files go that every reader of the table has read to the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
+from penstock.deploy.maintenance.retention import Needs
+from penstock.deploy.runtime.core import Core
+from penstock.lake.maintenance.data_files import DataFile, data_files
+from penstock.lake.maintenance.rewrite import drop, everything, reduce, sorting
+from penstock.lake.maintenance.shared_files import SHORTENED, note
+from penstock.lake.read.bindings import kept
+from penstock.lake.spark.cancellation import limited
+from penstock.lake.spark.names import qualified
+from penstock.lake.tables import physical_tables
+
+SHARE = 4
+"""A file is rewritten once this part of its rows has expired; before that it stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiredRows:
+    """A file and how many of its rows have expired."""
+
+    file: DataFile
+    expired: int
+
+
+def condition(on: MaintainedTable) -> str | None:
+    """Spark SQL over physical columns, true for rows that no version shows any more; None if there are none."""
+    if not on.bindings or on.others or any(each.keeps is None for each in on.bindings):
+        return None
+    return " AND ".join(sorted({f"NOT coalesce({kept(each)}, false)" for each in on.bindings}))
+
+
+def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
+    """Delete what has expired from some of the table's files. Returns whether it did."""
+    expired, table = condition(on), on.table.id
+    now = core.registry.snapshots(table)
+    if expired is None or now.current is None:
+        return False
+    files = read_to_the_end(core, on, needs, data_files(core.lake, table, now.current.id))
+    counted = _count(core, on, now.current.id, expired, files)
+    whole = [each.file for each in counted if each.expired == each.file.rows]
+    parts = [each.file for each in counted if each.expired < each.file.rows <= each.expired * SHARE]
+    if not whole and not parts:
+        return False
+
+    def stays(view: str, columns: Sequence[tuple[str, str]]) -> str:
+        return f"{everything(view, columns)} WHERE NOT ({expired})"
+
+    with logged(core, "ttl", on) as done:
+        note(core.lake, table, {SHORTENED: "true"})
+        if whole:
+            done.append(drop(core.lake, table, now.current.id, whole))
+            core.registry.refresh(table)
+        left = core.settings.maintenance.compact_run_bytes
+        for file in parts:
+            left -= file.bytes
+            if left < 0 and done:
+                break
+            with limited(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
+                done.append(reduce(core.lake, table, now.current.id, [file], stays, sorting(on.table.sort)))
+            core.registry.refresh(table)
+    return True
+
+
+def read_to_the_end(core: Core, on: MaintainedTable, needs: Needs, files: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
+    """The files whose rows every flow out of the table has read: those it has not read yet came later than
+    the snapshot that it has read up to."""
+    table = on.table.id
+    if table in needs.all:
+        return ()
+    readers = needs.snapshots.get(table, set())
+    found = physical_tables.load(core.lake, table)
+    known = {each.snapshot_id: each.sequence_number or 0 for each in found.metadata.snapshots} if found else {}
+    if not readers <= known.keys():
+        return ()
+    upto = min((known[id] for id in readers), default=2**63)
+    return tuple(file for file in files if file.sequence <= upto)
+
+
+def _count(
+    core: Core, on: MaintainedTable, snapshot: int, expired: str, files: tuple[DataFile, ...]
+) -> list[ExpiredRows]:
+    """The files that hold expired rows."""
+    if not files:
+        return []
+    by_path = {file.path: file for file in files}
+    rows = core.lake.bulk.sql(
+        f"SELECT _file, count(*) FROM {qualified(on.table.id)} VERSION AS OF {snapshot} WHERE {expired} GROUP BY _file"
+    )
+    with limited(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
+        found = rows.collect()
+    return [ExpiredRows(by_path[path], count) for path, count in found if path in by_path]

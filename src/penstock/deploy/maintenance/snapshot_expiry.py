@@ -1,0 +1,54 @@
+"""Snapshots that no flow, no history, no reader and no tag needs are forgotten.
+
+In: a table and the needs of all flows. Out: fewer snapshots, and files that only they referred to deleted.
+Called by `maintenance`. Invariant: from the oldest snapshot that somebody has read up to, all stay; none
+goes that a query or step under way may have begun to read.
+"""
+
+from __future__ import annotations
+
+import time
+
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
+from penstock.deploy.maintenance.retention import Needs
+from penstock.deploy.runtime.core import Core
+from penstock.lake.maintenance.rewrite import Rewritten
+from penstock.lake.maintenance.snapshot_expiry import expirable, expire, versions
+
+
+class SnapshotExpiry:
+    """Remembers since when a snapshot has had a successor, by a clock that does not jump: a reader that
+    began before may still read it."""
+
+    def __init__(self, core: Core):
+        self._core = core
+        self._followed: dict[str, dict[int, float]] = {}
+
+    @property
+    def safe(self) -> float:
+        """Seconds after which whoever reads a snapshot has ended."""
+        settings = self._core.settings
+        return float(max(settings.server.max_query_seconds, settings.flow.max_step_seconds)) + 5.0
+
+    def run(self, on: MaintainedTable, needs: Needs) -> bool:
+        """Forget what can be. Returns whether something was."""
+        core, table = self._core, on.table.id
+        if table in needs.all or any(table in theirs for theirs in core.apart.tables.values()):
+            return False
+        found = versions(core.lake, table)
+        known = self._seen(table, [each.id for each in (*found.line[:-1], *found.aside)])
+        late = time.monotonic() - self.safe
+        before = time.time() - core.settings.maintenance.snapshot_seconds
+        ids = [id for id in expirable(found, needs.of(table), before) if known[id] <= late]
+        if not ids:
+            return False
+        with core.exclusive([table]), logged(core, "expiry", on) as done:
+            if expire(core.lake, table, ids):
+                done.append(Rewritten(0, 0, 0, 0, 0, 0))
+            core.registry.refresh(table)
+        return bool(done)
+
+    def _seen(self, table: str, followed: list[int]) -> dict[int, float]:
+        before, now = self._followed.get(table, {}), time.monotonic()
+        self._followed[table] = {id: before.get(id, now) for id in followed}
+        return self._followed[table]

@@ -1,0 +1,165 @@
+"""One server owns a project's folder: a lock on a file, and no leftovers of the owner before.
+
+In: the folder of the embedded state, and a way to see whether its owner lives. Out: `Owner`, held until
+the process ends. Called by serve/main before the lake is opened, and by tenure. Invariant: nobody opens the lake while
+an earlier server of this folder or its JVM still runs: one that shows no sign of life is ended first.
+
+Which machine this is.
+
+In: nothing. Out: a text that no other machine has at this time. Called by owner and tenure. Invariant:
+the same for every process of one machine (or container) until it is started again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+import orjson
+import psutil
+
+from penstock import processes
+from penstock.errors import Conflict
+
+LOCK, RECORD = "owner.lock", "server.json"
+JVM_GRACE = 5.0
+STALL = 20.0
+"""Seconds without a sign of life after which an owner is taken for dead or stopped."""
+LOOK = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process; `started` tells it from a later one with the same id."""
+
+    id: int
+    started: float
+
+    @staticmethod
+    def of(id: int) -> Process:
+        return Process(id, processes.started(psutil.Process(id)))
+
+    def find(self) -> psutil.Process | None:
+        """The process if it still runs."""
+        return processes.find(self.id, self.started)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the owner says of itself: the server's process, its JVM's, its address, its machine."""
+
+    server: Process
+    jvm: Process | None
+    url: str
+    host: str
+
+
+class Owner:
+    """Holds the lock; `record` says who and where to others."""
+
+    def __init__(self, home: Path, lock: IO[bytes]):
+        self._home = home
+        self._lock = lock
+
+    def record(self, jvm: int | None, url: str) -> Record:
+        made = Record(Process.of(os.getpid()), Process.of(jvm) if jvm is not None else None, url, this_host())
+        fresh = self._home / f"{RECORD}.new"
+        fresh.write_bytes(orjson.dumps(asdict(made)))
+        fresh.replace(self._home / RECORD)
+        return made
+
+    def release(self) -> None:
+        (self._home / RECORD).unlink(missing_ok=True)
+        self._lock.close()
+
+
+def own(home: Path, waiting: Callable[[Record | None], None] | None, sign: Callable[[], object]) -> Owner:
+    """Take the folder. While another server has it, `waiting` is called once with what that says of
+    itself and the call blocks; with None it raises Conflict instead. `sign` gives something that
+    changes while the owner lives; where it does not for STALL seconds, a process of this machine is
+    ended: it is stopped or hangs, and must not wake up as a second writer."""
+    home.mkdir(parents=True, exist_ok=True)
+    lock = (home / LOCK).open("ab")
+    if not _locked(lock):
+        owner = read_record(home)
+        if waiting is None:
+            lock.close()
+            raise Conflict(_told(owner))
+        waiting(owner)
+        _wait(home, lock, sign)
+    end_jvm(read_record(home))
+    return Owner(home, lock)
+
+
+def _locked(lock: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _wait(home: Path, lock: IO[bytes], sign: Callable[[], object]) -> None:
+    last, since = sign(), time.monotonic()
+    while not _locked(lock):
+        time.sleep(LOOK)
+        now = sign()
+        if now != last:
+            last, since = now, time.monotonic()
+        elif time.monotonic() - since > STALL:
+            end_server(read_record(home))
+            since = time.monotonic()
+
+
+def end_server(owner: Record | None) -> None:
+    """End a server that shows no sign of life, if it is one of this machine."""
+    process = owner.server.find() if owner is not None and owner.host == this_host() else None
+    if process is not None:
+        process.kill()
+
+
+def read_record(home: Path) -> Record | None:
+    """What the owner (or the last one) said of itself; None where nobody did."""
+    try:
+        read = orjson.loads((home / RECORD).read_bytes())
+        jvm = Process(**read["jvm"]) if read["jvm"] else None
+        return Record(Process(**read["server"]), jvm, read["url"], read["host"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _told(owner: Record | None) -> str:
+    return f"server {owner.server.id} at {owner.url} owns this project" if owner else "another server owns this project"
+
+
+def end_jvm(before: Record | None) -> None:
+    """A JVM ends when its Python is gone; give it a moment, then end it."""
+    process = before.jvm.find() if before and before.jvm else None
+    if process is None:
+        return
+    try:
+        process.wait(timeout=JVM_GRACE)
+    except psutil.TimeoutExpired:
+        process.kill()
+        process.wait()
+    except psutil.NoSuchProcess:
+        return
+    while before is not None and before.jvm is not None and before.jvm.find() is not None:
+        time.sleep(0.05)
+
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""Linux makes it anew at each start: process ids of another one mean nothing. Source: random(4)."""
+
+
+@cache
+def this_host() -> str:
+    boot = BOOT.read_text(encoding="ascii").strip() if BOOT.exists() else ""
+    return f"{socket.gethostname()}/{boot}"

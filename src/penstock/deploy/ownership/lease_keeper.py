@@ -1,0 +1,110 @@
+"""Hold the lease of the state store, and show that this server lives.
+
+In: the lease and what this server says of itself. Out: `Tenure`, a thread that beats. Called by
+serve/main and serve/process. Invariant: the lease is taken only from an owner that let it go, that is
+known to be dead, or that showed no sign of life for STALL seconds by this machine's own count of time
+(no two clocks are compared); who lost it is told within a few beats and writes nothing in between.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from penstock.deploy.ownership.folder_lock import LOOK, STALL, Process, end_jvm, end_server, read_record, this_host
+from penstock.errors import Conflict, Fenced, Unavailable
+from penstock.state.lease import Holding, Lease
+
+BEAT = 2.0
+"""Seconds between two signs of life."""
+log = logging.getLogger("penstock.deploy")
+
+
+def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[Holding], None] | None) -> None:
+    """Take the lease, sooner or later. Who waits for another owner calls `waiting` once; with None
+    it raises Conflict instead. An owner of this machine that shows no sign of life is ended first, with its
+    Java: it may have been stopped while it had SQLite's only lock, of the store or of the catalog."""
+    seen, since, told = lease.read(), time.monotonic(), False
+    while True:
+        gone, silent = seen.free or _is_dead(seen, me), time.monotonic() - since > STALL
+        if gone or silent:
+            if not gone and seen.owner.get("host") == me["host"]:
+                _end(seen)
+            try:
+                lease.take(seen, me)
+            except (Fenced, Unavailable) as error:
+                log.info("the lease was not taken: %s", error.message)
+            else:
+                return
+        elif waiting is None:
+            raise Conflict(f"server {seen.owner.get('url')} on {seen.owner.get('host')} owns this warehouse")
+        elif not told:
+            waiting(seen)
+            told = True
+        time.sleep(LOOK)
+        now = sign(lease)
+        if now != seen:
+            # A store that does not answer says nothing about the owner.
+            seen, since = now or seen, time.monotonic()
+
+
+def _end(seen: Holding) -> None:
+    """End the server that has the lease, and its Java."""
+    record = read_record(Path(str(seen.owner.get("home"))))
+    if record is not None and [record.server.id, record.server.started] == seen.owner.get("server"):
+        end_server(record)
+        end_jvm(record)
+
+
+def sign(lease: Lease) -> Holding | None:
+    """What changes while the owner lives; None while the store does not answer."""
+    try:
+        return lease.read()
+    except Unavailable:
+        return None
+
+
+def described(home: Path, server: Process, url: str) -> Mapping[str, object]:
+    """What a server says of itself in the lease."""
+    return {"host": this_host(), "home": str(home), "server": [server.id, server.started], "url": url}
+
+
+def _is_dead(seen: Holding, me: Mapping[str, object]) -> bool:
+    """An owner of this machine whose process is gone, or was this very process before it began anew."""
+    said = seen.owner.get("server")
+    if seen.owner.get("host") != me["host"] or not isinstance(said, list):
+        return False
+    return said == me["server"] or Process(*said).find() is None
+
+
+class LeaseKeeper:
+    """Beats until it is ended. `lost` is called, once, when another server has taken over."""
+
+    def __init__(self, lease: Lease, lost: Callable[[], None]):
+        self._lease = lease
+        self._lost = lost
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tenure", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Let the lease go: the next server need not wait."""
+        self._stop.set()
+        self._thread.join()
+        try:
+            self._lease.release()
+        except (Fenced, Unavailable) as error:
+            log.warning("the lease is not let go: %s", error.message)
+
+    def _run(self) -> None:
+        while not self._stop.wait(BEAT):
+            try:
+                self._lease.beat()
+            except Fenced:
+                self._lost()
+                return
+            except Exception:  # the store may come back; who takes over meanwhile guards its writes
+                log.exception("the state store took no sign of life")

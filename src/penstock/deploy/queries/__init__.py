@@ -1,0 +1,1 @@
+"""Answers SQL and endpoints from the tables of one deployment."""

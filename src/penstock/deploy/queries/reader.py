@@ -1,0 +1,194 @@
+"""Answer SQL and endpoints from the tables of one deployment.
+
+In: SQL or the name of an endpoint or copy, and a deployment's reference. Out: `Result`, or rows in a file. Called by
+`pipeline` and `copies`.
+Invariant: the deployment is looked up once, before anything is read: an answer is of one version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import BinaryIO, TypeAlias
+
+from penstock.deploy.queries.template_secrets import read_template_secrets
+from penstock.deploy.runtime.core import Core
+from penstock.errors import Forbidden, Location, NotFound, did_you_mean
+from penstock.lake.read.bindings import Latest, merged, rejected, relation
+from penstock.lake.read.query import QueryLimits, Result, run_query, session_for, with_totals, write_lines
+from penstock.model.datasource import Column, DataSource, Text
+from penstock.model.deployment import Deployment
+from penstock.model.engine import Engine
+from penstock.model.manifest import Binding, Manifest
+from penstock.model.pipe import Dialect, Pipe
+from penstock.model.project import Project
+from penstock.parse.project_loader import load_files
+from penstock.sql.compile import compile_copy, compile_pipe, compile_sql, names_read
+from penstock.sql.query import Query, Read, Rows
+from penstock.sql.syntax.tokens import put_in
+from penstock.template.declared_parameters import names_in
+from penstock.template.frame import Given, Parameter
+
+MOST_COMPILED = 64
+MOST_ASKED = 512
+"""So many different calls are kept compiled, of each deployment."""
+NONE: Mapping[str, Parameter] = {}
+
+
+Asked: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
+"""An endpoint and the parameters of its own that a call gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProject:
+    """A deployment's project, the dialect of its SQL and, as they are asked for, its endpoints: the names of
+    their parameters, and what they compile to by the values of these."""
+
+    project: Project
+    dialect: Dialect
+    endpoints: dict[Asked, Query] = field(default_factory=dict)
+    parameters: dict[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """Rows of a deployment that were written to a file, and the stream they are for."""
+
+    deployment: int
+    stream: str
+    rows: int
+
+
+def anything(name: str) -> bool:
+    """What a token for everything may read."""
+    return True
+
+
+class QueryReader:
+    """Keeps the compiled projects of the deployments that are read: their files never change."""
+
+    def __init__(self, core: Core):
+        self._core = core
+        self._compiled: dict[int, CompiledProject] = {}
+        server = core.settings.server
+        self._secrets = read_template_secrets()
+        self._most = QueryLimits(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
+
+    def sql(
+        self, text: str, ref: str, may: Callable[[str], bool] = anything, parameters: Mapping[str, Parameter] = NONE
+    ) -> Result:
+        """Run a SELECT over the data sources, quarantines and pipes of a deployment that may be read. A pipe is
+        a grant of its own: what it reads need not be allowed."""
+        given = Given("call", parameters, self._secrets)
+        with self._reading(ref) as deployment:
+            compiled, asked = self._of(deployment), Text(text, Location("query"))
+            for name in sorted(names_read(compiled.project, asked, compiled.dialect, given)):
+                if not may(name):
+                    raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
+            return self._run(compile_sql(compiled.project, asked, compiled.dialect, given), deployment.manifest)
+
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> Result:
+        """Run an endpoint of a deployment. Parameters that it does not have are left aside."""
+        with self._reading(ref) as deployment:
+            compiled = self._of(deployment)
+            return self._run(self._endpoint(compiled, name, parameters), deployment.manifest)
+
+    def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
+        """The data source that a copy of the live deployment writes to. Raises NotFound, InvalidRequest and
+        InvalidQuery where it cannot be run so."""
+        return self._rows(self._of(self._core.readable("live")), name, parameters).target
+
+    def copy(
+        self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
+    ) -> Spooled:
+        """Write the rows of a copy of the live deployment, as its target takes them, a line each. Raises what
+        `target` raises, and Stopped."""
+        with self._reading("live") as deployment:
+            rows = self._rows(self._of(deployment), name, parameters)
+            landing = deployment.manifest.landing(rows.target)
+            assert landing is not None, "every data source has a landing"
+            read, sql = self._asked(rows.query, deployment.manifest)
+            count = write_lines(session_for(self._core.lake, read), sql, file, stops)
+            return Spooled(deployment.id, landing.stream, count)
+
+    def _rows(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Rows:
+        pipe = compiled.project.pipe(name)
+        if pipe is None or pipe.copied is None:
+            known = [each.name for each in compiled.project.pipes if each.copied is not None]
+            raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, known))
+        return compile_copy(compiled.project, pipe, pipe.copied, Given("call", parameters, self._secrets))
+
+    def _endpoint(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Query:
+        pipe = _pipe(compiled.project, name)
+        known = compiled.parameters.get(name)
+        if known is None:
+            known = compiled.parameters[name] = names_in(compiled.project, pipe)
+        own = {key: value for key, value in sorted(parameters.items()) if key in known}
+        asked = (name, tuple(own.items()))
+        found = compiled.endpoints.get(asked)
+        if found is None:
+            found = compile_pipe(compiled.project, pipe, Given("call", own, self._secrets))
+            if len(compiled.endpoints) >= MOST_ASKED:
+                compiled.endpoints.clear()
+            compiled.endpoints[asked] = found
+        return found
+
+    @contextmanager
+    def _reading(self, ref: str) -> Iterator[Deployment]:
+        """The deployment, whose tables stay until the answer is there. It is looked up again once it is
+        held: it may have been retired in between."""
+        while True:
+            deployment = self._core.readable(ref)
+            with self._core.readers.reading(deployment.id):
+                if self._core.readable(ref).id == deployment.id:
+                    yield deployment
+                    return
+
+    def _of(self, deployment: Deployment) -> CompiledProject:
+        found = self._compiled.get(deployment.id)
+        if found is None:
+            if len(self._compiled) >= MOST_COMPILED:
+                self._compiled.clear()
+            found = self._compiled[deployment.id] = _load(deployment)
+        return found
+
+    def _run(self, query: Query, manifest: Manifest) -> Result:
+        rows, sql = self._asked(query, manifest)
+        answer = run_query(session_for(self._core.lake, rows), sql, query.columns, self._most)
+        return with_totals(answer) if query.with_totals else answer
+
+    def _asked(self, query: Query, manifest: Manifest) -> tuple[int, str]:
+        """How many rows a query may read, and its SQL over the tables of the manifest."""
+        relations = {read.placeholder: _relation(manifest, read) for read in query.reads}
+        read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
+        rows = sum(self._core.registry.snapshots(table).rows for table in read)
+        return rows, put_in(query.with_totals or query.sql, relations)
+
+
+def _load(deployment: Deployment) -> CompiledProject:
+    """The project with its quarantines as data sources that can be read."""
+    loaded = load_files(deployment.files)
+    readable = (*loaded.project.datasources, *map(_as_datasource, deployment.manifest.quarantines))
+    return CompiledProject(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
+
+
+def _pipe(project: Project, name: str) -> Pipe:
+    pipe = project.pipe(name)
+    if pipe is None or pipe.endpoint is None:
+        known = [each.name for each in project.pipes if each.endpoint is not None]
+        raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, known))
+    return pipe
+
+
+def _as_datasource(binding: Binding) -> DataSource:
+    columns = tuple(Column(column.name, column.type) for column in binding.columns)
+    return DataSource(binding.name, columns, Engine())
+
+
+def _relation(manifest: Manifest, read: Read) -> str:
+    binding = manifest.binding(read.datasource)
+    assert binding is not None, f"{read.datasource} compiled, so the manifest binds it"
+    if binding in manifest.quarantines:
+        return rejected(binding, Latest())
+    return merged(binding) if read.final else relation(binding, Latest())

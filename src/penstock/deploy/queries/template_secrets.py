@@ -1,0 +1,28 @@
+"""The secrets that templates may read, from the server's environment.
+
+In: the variables `PENSTOCK_SECRET_<NAME>`. Out: values by name. Called by reader. Invariant: a value that was
+read here is shown by no log and no error (`redaction`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from penstock.redaction import conceal
+from penstock.template.values import text_literal
+
+PREFIX = "PENSTOCK_SECRET_"
+
+
+def read_template_secrets(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """By the name after the prefix."""
+    found = {name.removeprefix(PREFIX): value for name, value in environ.items() if name.startswith(PREFIX)}
+    conceal(form for value in found.values() for form in _written(value))
+    return found
+
+
+def _written(value: str) -> tuple[str, ...]:
+    """The forms that it has in SQL, which an error may quote."""
+    in_clickhouse = text_literal(value)[1:-1]
+    return value, in_clickhouse, value.replace("'", "''"), value.replace("\\", "\\\\").replace("'", "''")

@@ -1,0 +1,43 @@
+"""Who reads which deployment now.
+
+In: queries as they begin and end. Out: the deployments that are being read. Called by reader and sweep.
+Invariant: what a query began to read stays until it has ended, whatever is promoted or retired meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class ActiveReaders:
+    """Thread-safe. `idle` is called when nobody reads a deployment any more."""
+
+    def __init__(self, idle: Callable[[int], None]):
+        self._idle = idle
+        self._counts: Counter[int] = Counter()
+        self._guard = threading.Lock()
+
+    @property
+    def read(self) -> frozenset[int]:
+        """The ids of the deployments that somebody reads."""
+        with self._guard:
+            return frozenset(id for id, count in self._counts.items() if count)
+
+    @contextmanager
+    def reading(self, deployment: int) -> Iterator[None]:
+        """A query of the deployment, from before its tables are looked up until its last row is there."""
+        with self._guard:
+            self._counts[deployment] += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._counts[deployment] -= 1
+                over = not self._counts[deployment]
+                if over:
+                    del self._counts[deployment]
+            if over:
+                self._idle(deployment)

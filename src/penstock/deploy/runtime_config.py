@@ -1,0 +1,34 @@
+"""What settings mean for the parts of a running pipeline.
+
+In: `Settings` and the folder of the embedded state. Out: the values the parts are made with. Called by
+pipeline, apart_process and serve. Invariant: the server and its child process understand them alike.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.flow.stepper import Limits
+from penstock.flow.throttle import Rate
+from penstock.model.settings import Settings
+
+
+def state_url(settings: Settings, home: Path) -> str:
+    """The address of the state store."""
+    return settings.state.url or f"sqlite:///{home / 'state.db'}"
+
+
+def inbox_of(settings: Settings, home: Path) -> Path:
+    """The folder of the raw rows: a shared one where servers of several machines may own the warehouse."""
+    return Path(settings.inbox.folder) if settings.inbox.folder is not None else home / "inbox"
+
+
+def limits_of(settings: Settings) -> Limits:
+    """How much a step takes."""
+    flow = settings.flow
+    return Limits(flow.max_step_rows, flow.max_step_bytes, seconds=float(flow.max_step_seconds))
+
+
+def rate_of(settings: Settings) -> Rate:
+    """How fast histories are filled."""
+    return Rate(settings.backfill.max_bytes_per_second, float(settings.backfill.yield_after_seconds))

@@ -1,0 +1,162 @@
+"""The program of the child process: `python -m penstock.deploy.worker.main`.
+
+In: an `Order` on the first line of standard input, then how long live's rows wait, line by line. Out:
+`Said` lines on standard output; exit code 0 when the tables' histories are complete. Called by
+`apart_child`. Invariant: it writes nothing but these tables; it is gone when its input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import orjson
+
+from penstock.deploy.runtime_config import inbox_of, limits_of, rate_of, state_url
+from penstock.deploy.worker.process import COMPLETE, WorkerMessage, WorkerOrder, converter
+from penstock.flow.inbox.arrivals import Arrivals
+from penstock.flow.materialized_view import Diverged
+from penstock.flow.stepper import Stepper
+from penstock.flow.table_registry import Registry
+from penstock.flow.throttle import BackfillThrottle
+from penstock.flow.work_items import Work, work_of
+from penstock.lake.drift.recorded_tables import RecordedTables
+from penstock.lake.spark.errors import explain
+from penstock.lake.spark.session import open_lake
+from penstock.lake.tables import physical_tables
+from penstock.model.cursor import Tail
+from penstock.model.deployment import RUNNING
+from penstock.model.manifest import Copy, View
+from penstock.model.settings import secrets_of
+from penstock.redaction import conceal
+from penstock.state.batches import Batches
+from penstock.state.database import open_database
+from penstock.state.deployments import Deployments
+from penstock.state.made_tables import MadeTables
+from penstock.state.operations import Operations
+
+NICE = 5
+"""The child gives way to the server where both want the processor: a third of the share of a thread of it. With 10, a
+tenth, a server at full speed kept the child from starting for minutes."""
+REST = 0.3
+LONGEST_REST = 30.0
+IDLE = 60.0
+
+
+class _Heard:
+    """What the keeper says; the process ends with it. It is read without a buffer: Python cannot end (it aborts, and
+    the keeper never hears that all is done) while another thread waits in the buffer of standard input."""
+
+    def __init__(self) -> None:
+        self._lines = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115 - as long as the process
+        self.live_lag = 0.0
+
+    def order(self) -> WorkerOrder:
+        """The first line."""
+        return converter.loads(self._lines.readline(), WorkerOrder)
+
+    def listen(self) -> None:
+        for line in self._lines:
+            self.live_lag = float(orjson.loads(line))
+        os._exit(1)
+
+
+def main() -> int:
+    heard = _Heard()
+    order = heard.order()
+    conceal(secrets_of(order.settings))
+    threading.Thread(target=heard.listen, name="keeper", daemon=True).start()
+    os.nice(NICE)
+    return _Filling(order, heard).run()
+
+
+class _Filling:
+    """The flows into the order's tables, stepped one after the other."""
+
+    def __init__(self, order: WorkerOrder, heard: _Heard):
+        home, settings = Path(order.home), order.settings
+        database = open_database(state_url(settings, home))
+        if order.token is not None:
+            database.guard(order.token)
+        batches = Batches(database)
+        lake = open_lake(settings, home)
+        self._order = order
+        self._deployments = Deployments(database)
+        self._registry = Registry(lake)
+        pace = BackfillThrottle(rate_of(settings), lambda: heard.live_lag)
+        self._stepper = Stepper(
+            lake, self._registry, batches, inbox_of(settings, home), limits_of(settings), Operations(database),
+            Arrivals(batches.heads()), pace, RecordedTables(partial(physical_tables.load, lake), MadeTables(database)),
+        )  # fmt: skip
+        self._attempts: dict[tuple[str, str], int] = {}
+
+    def run(self) -> int:
+        """Until the tables' histories are complete or, if the order says so, nothing came for a while."""
+        worked = time.monotonic()
+        while True:
+            works = list(self._works())
+            for work in works:
+                self._refresh(work)
+            due = [work for work in works if self._stepper.has_more(work)]
+            for work in due:
+                self._step(work)
+            worked = time.monotonic() if due else worked
+            filling = any(self._fills(work) for work in works)
+            if not filling and (self._order.until == "complete" or time.monotonic() - worked > IDLE):
+                return COMPLETE
+            if not due:
+                time.sleep(REST)
+
+    def _works(self) -> Iterator[Work]:
+        """The flows into the tables. Manifests may change while this runs."""
+        running = [each for each in self._deployments.in_state(*RUNNING) if not each.paused]
+        for work in work_of(running):
+            ours = work.table in self._order.tables and self._order.deployment in work.deployments
+            if ours and isinstance(work.run, (Copy, View)):
+                yield work
+
+    def _fills(self, work: Work) -> bool:
+        """Whether the flow's history is not complete."""
+        return not isinstance(self._registry.cursor(work.table, work.flow), Tail)
+
+    def _refresh(self, work: Work) -> None:
+        """The server writes the tables that these flows read."""
+        tables = {work.table}
+        if isinstance(work.run, View):
+            tables |= {work.run.trigger.binding.table, *(other.binding.table for other in work.run.others)}
+        elif isinstance(work.run, Copy):
+            tables.add(work.run.source.table)
+        for table in tables:
+            self._registry.refresh(table)
+
+    def _step(self, work: Work) -> None:
+        table, flow = work.key
+        failures = self._attempts.get(work.key, 0)
+        _say(WorkerMessage("begins", table, flow))
+        try:
+            self._stepper.step(work, failures)
+        except Diverged as parting:
+            _say(WorkerMessage("diverged", parting.table, flow, deployments=parting.deployments))
+            time.sleep(LONGEST_REST)  # the keeper ends this process, gives the table a clone and begins again
+        except Exception as error:
+            self._stepper.recover(work)
+            self._attempts[work.key] = failures + 1
+            _say(WorkerMessage("failed", table, flow, explain(error), failures + 1))
+            time.sleep(min(2.0**failures, LONGEST_REST))
+        else:
+            self._attempts.pop(work.key, None)
+            _say(WorkerMessage("stepped", table, flow))
+
+
+def _say(said: WorkerMessage) -> None:
+    sys.stdout.buffer.write(converter.dumps(said) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

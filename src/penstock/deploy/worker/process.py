@@ -1,0 +1,124 @@
+"""The child process of `apart`, as its keeper sees it.
+
+In: a deployment's tables and the settings. Out: a process, what it says line by line. Called by `apart`.
+Invariant: the child ends when its standard input does, so it never outlives its keeper.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import orjson
+from cattrs.preconf.orjson import make_converter
+
+from penstock.model.settings import Settings
+
+SECONDS_BETWEEN = 0.5
+GRACE = 10.0
+COMPLETE = 0
+Until: TypeAlias = Literal["complete", "idle"]
+Kind: TypeAlias = Literal["begins", "stepped", "failed", "diverged"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOrder:
+    """What a child is to do: fill these tables of the deployment. `token` is that of its keeper's lease:
+    once another server has taken over, the child writes nothing into the store either."""
+
+    home: str
+    token: int | None
+    deployment: int
+    tables: tuple[str, ...]
+    until: Until
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerMessage:
+    """A line of the child: a step begins, has ended, failed (so often in a row), or met rows that two
+    deployments do not share."""
+
+    kind: Kind
+    table: str
+    flow: str
+    message: str = ""
+    attempts: int = 0
+    deployments: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.table, self.flow)
+
+
+converter = make_converter()
+
+
+class WorkerProcess:
+    """One process. `ended` says that it was told to end."""
+
+    def __init__(self, home: Path, order: WorkerOrder):
+        self.tables = order.tables
+        self.ended = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "penstock.deploy.worker.main"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=(home / "apart.log").open("ab"),
+            env={**os.environ, "PENSTOCK_FAULT": ""},
+        )
+        self._tell(converter.dumps(order))
+
+    @property
+    def id(self) -> int:
+        return self._process.pid
+
+    @property
+    def complete(self) -> bool:
+        """Whether it ended because its tables are complete."""
+        return self._process.poll() == COMPLETE
+
+    def said(self, live_lag: Callable[[], float]) -> Iterator[WorkerMessage]:
+        """What it says, until it is gone. Meanwhile it is told how long live's rows wait."""
+        over = threading.Event()
+        teller = threading.Thread(target=self._tell_lag, args=(live_lag, over), name="apart lag", daemon=True)
+        teller.start()
+        assert self._process.stdout is not None, "it was asked for"
+        try:
+            for line in self._process.stdout:
+                yield converter.structure(orjson.loads(line), WorkerMessage)
+        finally:
+            over.set()
+            teller.join()
+            self._process.wait()
+
+    def end(self) -> None:
+        """Tell it to end, and end it if it does not."""
+        self.ended = True
+        assert self._process.stdin is not None, "it was asked for"
+        with suppress(OSError):  # it is gone already
+            self._process.stdin.close()
+        threading.Thread(target=self._insist, name="apart end", daemon=True).start()
+
+    def _insist(self) -> None:
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    def _tell_lag(self, live_lag: Callable[[], float], over: threading.Event) -> None:
+        while not over.wait(SECONDS_BETWEEN) and not self.ended:
+            self._tell(orjson.dumps(live_lag()))
+
+    def _tell(self, line: bytes) -> None:
+        assert self._process.stdin is not None, "it was asked for"
+        with suppress(OSError, ValueError):  # it is gone, or told to end; who reads what it says will know
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()

@@ -1,0 +1,209 @@
+"""Flows that run in a Spark process of their own, so that they can hurt nobody but themselves.
+
+In: tables of a deployment whose histories are large, whose steps took too long beside live's, or under
+which Spark's process ended. Out: a child process that fills them, and what it says. Called by deploy.
+Invariant: a table is either the child's or the scheduler's; one child runs at a time; all that a child
+knows is in the tables, so it can be killed at any moment and begun again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.deploy.worker.process import Until, WorkerMessage, WorkerOrder, WorkerProcess
+from penstock.flow.materialized_view import Diverged
+from penstock.flow.scheduler import LONGEST_WAIT, Failure, Scheduler
+from penstock.flow.table_registry import Registry
+from penstock.model.settings import Settings
+from penstock.state.crash_counts import CrashCounts
+
+REST = 1.0
+DEATHS = 3
+"""So often in a row may a child end in the middle of a flow's step; then the flow has failed."""
+log = logging.getLogger("penstock.deploy")
+
+
+@dataclass(frozen=True, slots=True)
+class FillRequest:
+    """Tables to fill apart: until their histories are complete, or as long as there is something to do
+    for them (what ended Spark's process, or takes too long, must not come back beside live)."""
+
+    tables: frozenset[str]
+    until: Until
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorContext:
+    """What the child's keeper works with: it tells the scheduler and the registry what the child did."""
+
+    home: Path
+    settings: Settings
+    token: int | None
+    scheduler: Scheduler
+    registry: Registry
+    attempts: CrashCounts
+    live_lag: Callable[[], float]
+    diverged: Callable[[Diverged], None]
+
+
+class WorkerSupervisor:
+    """Thread-safe. `begin` returns at once; a thread of its own keeps the child."""
+
+    def __init__(self, around: SupervisorContext):
+        self._around = around
+        self._wanted: dict[int, FillRequest] = {}
+        self._running: tuple[int, WorkerProcess] | None = None
+        self._halted = 0
+        self._stillborn = 0
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._keep, name="apart", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the child; what it did not commit is done again after the next start."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+            self._end_running()
+        self._thread.join()
+
+    @property
+    def tables(self) -> Mapping[int, frozenset[str]]:
+        """By deployment, the tables that are filled apart, now or soon."""
+        return {deployment: wanted.tables for deployment, wanted in self._wanted.items()}
+
+    @property
+    def process(self) -> int | None:
+        """The id of the child's process, while there is one."""
+        running = self._running
+        return running[1].id if running is not None else None
+
+    def begin(self, deployment: int, tables: Collection[str], until: Until) -> None:
+        """Fill these tables apart from now on."""
+        with self._changed:
+            known = self._wanted.get(deployment, FillRequest(frozenset(), until))
+            wanted = FillRequest(known.tables.union(tables), "idle" if "idle" in (known.until, until) else until)
+            if wanted == self._wanted.get(deployment):
+                return
+            self._wanted[deployment] = wanted
+            self._end_running(deployment)
+            self._changed.notify_all()
+        self._leave()
+
+    def end(self, deployment: int) -> None:
+        """Give the deployment's tables back: it is over, paused or done."""
+        with self._changed:
+            if self._wanted.pop(deployment, None) is None:
+                return
+            self._end_running(deployment)
+            self._changed.notify_all()
+        self._leave()
+
+    @contextmanager
+    def halted(self) -> Iterator[None]:
+        """No child runs in the block."""
+        with self._changed:
+            self._halted += 1
+            self._end_running()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._halted -= 1
+                self._changed.notify_all()
+
+    def _end_running(self, deployment: int | None = None) -> None:
+        """End the child (of this deployment) and wait until it is gone. The caller holds `_changed`."""
+        if self._running is not None and deployment in (None, self._running[0]):
+            child = self._running[1]
+            child.end()
+            self._changed.wait_for(lambda: self._running is None or self._running[1] is not child)
+
+    def _leave(self) -> None:
+        self._around.scheduler.leave(frozenset().union(*self.tables.values()))
+
+    def _keep(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._stopping or (self._wanted and not self._halted))
+                if self._stopping:
+                    return
+                deployment, wanted = next(iter(self._wanted.items()))
+            try:
+                over = self._fill(deployment, wanted)
+            except Exception:  # the catalog may be away; the tables know how far they are
+                log.exception("the process that fills tables for deployment %d", deployment)
+                over = False
+            if over and self._wanted.get(deployment) == wanted:
+                self.end(deployment)
+            elif not self._stopping:
+                time.sleep(REST)
+
+    def _fill(self, deployment: int, wanted: FillRequest) -> bool:
+        """One child, from its start to its end. Returns whether there is nothing left to do here: the
+        tables are complete, or no child gets as far as a step."""
+        with self._changed:
+            if self._wanted.get(deployment) != wanted or self._halted:
+                return False
+            child = WorkerProcess(self._around.home, self._order(deployment, wanted))
+            self._running = (deployment, child)
+        try:
+            complete = self._follow(child)
+        finally:
+            with self._changed:
+                self._running = None
+                self._changed.notify_all()
+        if self._stillborn >= DEATHS:
+            self._stillborn = 0
+            log.error("no process gets as far as a step for deployment %d: apart.log says why", deployment)
+            return True
+        return complete
+
+    def _order(self, deployment: int, wanted: FillRequest) -> WorkerOrder:
+        around, tables = self._around, tuple(sorted(wanted.tables))
+        return WorkerOrder(str(around.home), around.token, deployment, tables, wanted.until, around.settings)
+
+    def _follow(self, child: WorkerProcess) -> bool:
+        """Hear what the child says until it is gone. Returns whether its tables are complete."""
+        step: tuple[str, str] | None = None
+        self._stillborn += 1
+        for said in child.said(self._around.live_lag):
+            self._stillborn = 0
+            step = said.key if said.kind == "begins" else None
+            self._take(said)
+        for table in child.tables:
+            self._around.registry.refresh(table)
+        if step is not None and not child.ended:
+            self._died(step)
+        return child.complete
+
+    def _take(self, said: WorkerMessage) -> None:
+        around, key = self._around, said.key
+        match said.kind:
+            case "stepped":
+                around.registry.refresh(key[0])
+                around.scheduler.report(key, None)
+                around.attempts.lived(key)
+            case "failed":
+                retry = time.monotonic() + min(2.0 ** (said.attempts - 1), LONGEST_WAIT)
+                around.scheduler.report(key, Failure(said.message, said.attempts, retry))
+            case "diverged":
+                around.diverged(Diverged(key[0], said.deployments))
+            case "begins":
+                pass
+
+    def _died(self, step: tuple[str, str]) -> None:
+        self._around.attempts.died([step])
+        deaths = self._around.attempts.deaths[step]
+        log.warning("the process of %s into %s has ended (%d times)", step[1], step[0], deaths)
+        message = f"its Spark process ended in the middle of a step, {deaths} times in a row (out of memory?)"
+        self._around.scheduler.report(step, Failure(message, deaths, time.monotonic() + REST))

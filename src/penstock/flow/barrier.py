@@ -1,0 +1,61 @@
+"""Where the flows into a new table meet at the end of their histories, and the waiting for it.
+
+In: a manifest and the progress in the table. Out: the snapshot of the meeting, once it is there.
+Called by `work` and `stepper`. Invariant: no flow of the table goes on before all are there, so the
+meeting holds exactly what had arrived when the deployment was activated; it can be found again in the
+table's own snapshots, after any restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.lake.tables.snapshots import Progress, Snapshots, progress_at
+from penstock.model.cursor import Batches, Tail
+from penstock.model.manifest import Landing, Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """The flows that meet in a table: views and copies, and landings with the batch they meet at."""
+
+    table: str
+    flows: tuple[str, ...]
+    landings: tuple[tuple[str, int], ...]
+
+    def stop(self, landing: str) -> int:
+        """The batch at which a landing waits."""
+        return dict(self.landings).get(landing, 0)
+
+
+def gathering(manifest: Manifest, table: str) -> Barrier | None:
+    """Who meets in a table; None if nobody has to."""
+    meet = manifest.meet(table)
+    if meet is None:
+        return None
+    stops = dict(meet.stops)
+    flows = [flow for flow in manifest.flows if flow.table == table]
+    landings = tuple((flow.id, stops.get(flow.stream, 0)) for flow in flows if isinstance(flow, Landing))
+    return Barrier(table, tuple(flow.id for flow in flows if not isinstance(flow, Landing)), landings)
+
+
+def met_at(gathered: Barrier, now: Snapshots) -> int | None:
+    """The id of the first snapshot that has everybody at the end of its history."""
+    for position in range(len(now.line)):
+        if _all_there(gathered, progress_at(now.line, position)):
+            return now.line[position].id
+    return None
+
+
+def _all_there(gathered: Barrier, progress: Mapping[str, Progress]) -> bool:
+    views = all(_at_end(progress.get(flow)) for flow in gathered.flows)
+    return views and all(stop == 0 or _landed(progress.get(flow)) >= stop for flow, stop in gathered.landings)
+
+
+def _at_end(progress: Progress | None) -> bool:
+    return progress is not None and isinstance(progress.cursor, Tail)
+
+
+def _landed(progress: Progress | None) -> int:
+    return progress.cursor.number if progress is not None and isinstance(progress.cursor, Batches) else 0

@@ -1,0 +1,1 @@
+"""Raw rows on disk and in the batch log before they are acknowledged."""

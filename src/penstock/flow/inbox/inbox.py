@@ -1,0 +1,101 @@
+"""Take raw rows in: on disk and in the batch log before they are acknowledged.
+
+In: lines of a data source's stream. Out: the number of their batch once they are durable. Called by
+deploy/ingest for the Events API. Invariant: a body is in exactly one batch, or in none and the caller got an
+error; a body whose idempotency key was taken before, however long ago and whatever that body held, is in
+the batch that went to then.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
+from penstock.flow.inbox.admission import Admission, Backlog
+from penstock.flow.inbox.recovery import remove_unlogged_segments
+from penstock.flow.inbox.segments import Segments
+from penstock.flow.inbox.writer import Body, Writer
+from penstock.model.manifest import ROWS_PER_BATCH
+from penstock.model.settings import InboxSettings
+from penstock.state.batches import Batch, Batches
+
+DEFAULTS = InboxSettings()
+log = logging.getLogger("penstock.flow")
+
+
+class Inbox:
+    """Opened by the server that owns the batch log, once it does: torn tails of the one before are cut."""
+
+    def __init__(
+        self,
+        folder: Path,
+        batches: Batches,
+        arrived: Callable[[Batch], None],
+        settings: InboxSettings = DEFAULTS,
+        landed: Callable[[str], int] | None = None,
+    ):
+        """`landed` gives the last batch of a stream that every table which needs it has; without it, what waits
+        has no limit."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._batches = batches
+        self._arrived = arrived
+        self._backlog = Backlog(batches, landed) if landed is not None else None
+        self._admission = Admission(folder, settings, self._backlog)
+        self._segments = Segments(folder)
+        self._writers: dict[str, Writer] = {}
+        self._guard = threading.Lock()
+        self._closed = False
+        try:
+            remove_unlogged_segments(folder, batches)
+        except OSError as error:  # they take up room and do no harm; the next start tries again
+            log.warning("what the server before left half written stays in the inbox", exc_info=error)
+
+    def append(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
+        """Keep the lines; returns the number of their batch when they are durable.
+
+        Raises TooLarge, StorageFull, Overloaded, Unavailable while closing, Failed if they could not be kept
+        (then none is).
+        """
+        if not lines:
+            raise InvalidRequest("there are no rows to keep")
+        if len(lines) > ROWS_PER_BATCH:
+            raise TooLarge(f"{len(lines):,} rows in one call; at most {ROWS_PER_BATCH:,} are taken")
+        body = Body(tuple(lines), key, Future())
+        self._admission.admit(stream, body.size)
+        self._writer(stream).put(body)
+        return body.kept.result()
+
+    def close(self) -> None:
+        """Keep what waits, then stop."""
+        with self._guard:
+            self._closed = True
+            writers = tuple(self._writers.values())
+        for writer in writers:
+            writer.close()
+
+    def _writer(self, stream: str) -> Writer:
+        with self._guard:
+            if self._closed:
+                raise Unavailable("the server is stopping")
+            writer = self._writers.get(stream)
+            if writer is None or writer.ended:
+                self._look(stream)
+                writer = self._writers[stream] = Writer(stream, self._segments, self._batches, self._arrived)
+            return writer
+
+    def _look(self, stream: str) -> None:
+        """Do not make a folder where one with rows should be: a disk that is not mounted would look like one
+        whose segments are all lost. Raises Failed."""
+        if (self._folder / stream).exists() or self._backlog is None:
+            return
+        waiting = self._backlog.bytes(stream)
+        if waiting:
+            raise Failed(
+                f"the folder of `{stream}` is gone from the inbox, with {waiting:,} bytes that its tables do not have",
+                hint="mount its disk again; to give them up, make an empty folder in its place",
+            )

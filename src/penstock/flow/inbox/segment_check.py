@@ -1,0 +1,47 @@
+"""Find damaged segments before a step reads them, and decide once that none of their rows is taken.
+
+In: the batches of a step. Out: the same, with what is known of their damage. Called by `stepper` before it
+lands or mends. Invariant: the decision is in the state store before any table acts on it, so all tables of
+the stream, and every repetition of a step, follow it, also if the file can be read again later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.flow.inbox.segments import examine
+from penstock.state.batches import Batch, Batches
+from penstock.state.operations import Operation, Operations
+
+log = logging.getLogger("penstock.flow")
+
+
+class SegmentCheck:
+    """Examines the segments of one inbox."""
+
+    def __init__(self, folder: Path, batches: Batches, operations: Operations):
+        self._folder = folder
+        self._batches = batches
+        self._operations = operations
+
+    def checked(self, batches: Sequence[Batch]) -> tuple[Batch, ...]:
+        """The batches as they can be landed. Raises OSError where a file cannot be read for a reason that is
+        not its own (the disk is not mounted, no more open files …): the step is tried again."""
+        return tuple(batch if batch.damage is not None else self._examined(batch) for batch in batches)
+
+    def _examined(self, batch: Batch) -> Batch:
+        wrong = examine(self._folder / batch.segment, batch.bytes, batch.digest)
+        if wrong is None:
+            return batch
+        problem = f"damaged segment {batch.segment}: {wrong}"
+        condemned, now = self._batches.condemn(batch, problem)
+        if now:
+            self._report(condemned, problem)
+        return condemned
+
+    def _report(self, batch: Batch, problem: str) -> None:
+        log.error("batch %d of %s: %s; its %d rows are quarantined", batch.number, batch.stream, problem, batch.rows)
+        found = Operation("damaged_segment", batch.stream, result="error", rows=batch.rows, error=problem)
+        self._operations.log(found)

@@ -1,0 +1,191 @@
+"""One stream's writer: a thread that makes batches of the bodies that wait.
+
+In: bodies. Out: batches, each on disk and in the log. Called by `inbox`. Invariant: whoever waits for a body
+gets an answer, whatever the thread dies of; a body is acknowledged only if the log names the file it is in.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from penstock.crash_points import reached
+from penstock.errors import Conflict, Failed, Fenced, PenstockError, StorageFull, Unavailable
+from penstock.flow.inbox.segments import Segment, Segments
+from penstock.model.manifest import ROWS_PER_BATCH
+from penstock.state.batches import Batch, Batches
+
+BYTES_PER_BATCH = 32 * 2**20
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+log = logging.getLogger("penstock.flow")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The rows of one call, and its idempotency key."""
+
+    lines: tuple[bytes, ...]
+    key: str | None
+    kept: Future[int]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.lines)) + len(self.lines)
+
+
+class Writer:
+    """Whatever waits while a batch is written goes into the next one (group commit), so the number of batches
+    does not grow with the number of callers."""
+
+    def __init__(self, stream: str, segments: Segments, batches: Batches, arrived: Callable[[Batch], None]):
+        self._stream = stream
+        self._segments = segments
+        self._batches = batches
+        self._arrived = arrived
+        self._waiting: queue.Queue[Body | None] = queue.Queue()
+        self._group: list[Body] = []
+        self._held: Body | None = None
+        self._guard = threading.Lock()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=f"inbox {stream}", daemon=True)
+        self._thread.start()
+
+    @property
+    def ended(self) -> bool:
+        return self._ended
+
+    def put(self, body: Body) -> None:
+        """Its `kept` will have the number of its batch, or an error. Raises Unavailable if the writer has
+        ended."""
+        with self._guard:
+            if self._ended:
+                raise _gone(self._stream)
+            self._waiting.put(body)
+
+    def close(self) -> None:
+        """Keep what waits, then stop."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while self._next():
+                pass
+        except BaseException as error:  # whatever it is, nobody waits for a dead thread
+            log.error("the writer of %s ended", self._stream, exc_info=error)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        with self._guard:
+            self._ended = True
+            unanswered = [*self._group, self._held]
+            while not self._waiting.empty():
+                unanswered.append(self._waiting.get_nowait())
+        _fail([body for body in unanswered if body is not None], _gone(self._stream))
+
+    def _next(self) -> bool:
+        """Keep one group. Returns whether there may be more."""
+        first = self._held or self._waiting.get()
+        if first is None:
+            return False
+        self._group, self._held = [first], None
+        closing = self._gather(len(first.lines), first.size)
+        self._keep(self._group)
+        self._group = []
+        return not closing
+
+    def _gather(self, rows: int, size: int) -> bool:
+        """Take what waits now, up to a batch's limits; one body too many is held over. Returns whether the end
+        is among it."""
+        while True:
+            try:
+                body = self._waiting.get_nowait()
+            except queue.Empty:
+                return False
+            if body is None:
+                return True
+            rows, size = rows + len(body.lines), size + body.size
+            if rows > ROWS_PER_BATCH or size > BYTES_PER_BATCH:
+                self._held = body
+                return False
+            self._group.append(body)
+
+    def _keep(self, group: Sequence[Body]) -> None:
+        try:
+            new = self._new(group)
+            number = self._commit(new).number if new else 0
+        except PenstockError as error:
+            _fail(group, error)
+        except OSError as error:
+            _fail(group, _refusal(error))
+        except Exception as error:  # any failure is the caller's answer; the writer goes on
+            log.error("rows of %s could not be kept", self._stream, exc_info=error)
+            _fail(group, Failed(f"the rows could not be kept: {error}"))
+        else:
+            for body in group:
+                if not body.kept.done():
+                    body.kept.set_result(number)
+
+    def _new(self, group: Sequence[Body]) -> list[Body]:
+        """The bodies that are not there yet: a key seen before, or twice in the group, is once, whatever the
+        later body holds."""
+        new: list[Body] = []
+        keys: set[str] = set()
+        for body in group:
+            earlier = self._batches.with_key(self._stream, body.key) if body.key else None
+            if earlier is not None:
+                body.kept.set_result(earlier.number)
+            elif body.key is None or body.key not in keys:
+                keys |= {body.key} if body.key else set()
+                new.append(body)
+        return new
+
+    def _commit(self, bodies: Sequence[Body]) -> Batch:
+        segment = self._segments.write(self._stream, [line for body in bodies for line in body.lines])
+        reached("inbox.written")
+        batch = self._log(segment, bodies)
+        reached("inbox.logged")
+        try:
+            self._arrived(batch)
+        except Exception as error:  # the rows are kept, whoever was to be told of it
+            log.error("batch %d of %s was not announced", batch.number, self._stream, exc_info=error)
+        return batch
+
+    def _log(self, segment: Segment, bodies: Sequence[Body]) -> Batch:
+        rows, keys = sum(len(body.lines) for body in bodies), [body.key for body in bodies if body.key]
+        now = datetime.now(timezone.utc)
+        try:
+            return self._batches.append(self._stream, segment.name, rows, segment.bytes, now, keys, segment.digest)
+        except (Conflict, StorageFull, Fenced):
+            self._segments.remove(segment.name)
+            raise
+        except Exception:
+            # The answer was lost, perhaps not the commit. The file stays: if the log does not name it, the
+            # next start removes it.
+            found = self._batches.find(self._stream, segment.name)
+            if found is None:
+                raise
+            return found
+
+
+def _refusal(error: OSError) -> PenstockError:
+    if error.errno in FULL:
+        return StorageFull("the disk of the inbox is full, none of the rows is kept")
+    return Failed(f"the rows could not be kept, none of them is: {error}")
+
+
+def _gone(stream: str) -> Unavailable:
+    return Unavailable(f"the writer of `{stream}` has ended; it is not known whether the rows are kept")
+
+
+def _fail(group: Sequence[Body], error: PenstockError) -> None:
+    for body in group:
+        if not body.kept.done():
+            body.kept.set_exception(error)

@@ -1,0 +1,1 @@
+"""Raw batches become typed rows of a table, or rows of its quarantine."""

@@ -1,0 +1,275 @@
+"""Raw batches → typed rows of a landing table, and the rows that do not fit → its quarantine.
+
+In: the landings that share one table (one a version) and the batches after its cursor, as `intact` gave
+them. Out: one commit of rows, then, where rows were rejected or a segment is damaged, one commit to the
+quarantine. Called by `stepper`. Invariant: a quarantine commit for a step is made before the next step, so
+after a crash only the last step's rejected rows can be missing, and `mend_quarantine` adds them.
+
+Deal the segments of a step out to Spark's tasks.
+
+In: batches, as `intact` gave them. Out: `Tasks`. Called by `landing`. Invariant: each batch is in one task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import expr
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructField, StructType, TimestampType
+
+from penstock.crash_points import reached
+from penstock.flow.landing.row_parser import ABSENT
+from penstock.flow.landing.spark_workers import (
+    RECEIVED,
+    AcceptedRows,
+    MakeRows,
+    RejectedRows,
+    SegmentSplit,
+    Tasks,
+    record_batches,
+)
+from penstock.flow.table_registry import Registry
+from penstock.lake.spark.names import qualified, quoted
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables.snapshots import Progress
+from penstock.model.cursor import Batches as BatchCursor
+from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing
+from penstock.model.types import nullable
+from penstock.state.batches import Batch
+
+if TYPE_CHECKING:
+    from pyspark import Accumulator
+
+@dataclass(frozen=True, slots=True)
+class LandingTable:
+    """The landings of all running deployments into one table, the most urgent one first."""
+
+    landings: tuple[Landing, ...]
+
+    @property
+    def table(self) -> str:
+        return self.landings[0].table
+
+    @property
+    def stream(self) -> str:
+        return self.landings[0].stream
+
+    @property
+    def flow(self) -> str:
+        return self.landings[0].id
+
+    @property
+    def quarantine(self) -> str:
+        return f"{self.stream}__quarantine"
+
+    @property
+    def quarantine_flow(self) -> str:
+        return f"quarantine.{self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What a step did: rows stored, rows of the quarantine (one for each version that rejects a row), the last
+    batch it took."""
+
+    rows: int
+    rejected: int
+    batch: int
+
+
+def land(lake: Lake, registry: Registry, target: LandingTable, batches: Sequence[Batch], inbox: Path) -> Landed:
+    """Commit the rows of `batches` (consecutive, following the table's cursor) and the quarantine
+    of those that do not fit. The caller holds the table's lock. Raises what Spark raises; then
+    nothing, or all of the rows, was committed."""
+    rejected = lake.spark.sparkContext.accumulator(0)
+    upto = batches[-1].number
+    rows = _with_defaults(_typed(lake, target, split_into_tasks(batches, inbox), rejected), target)
+    at = Progress(BatchCursor(upto), {target.stream: upto})
+    added = registry.commit(rows, target.table, {target.flow: at})
+    reached("landing.committed")
+    quarantined = 0
+    if rejected.value or any(batch.damage for batch in batches):
+        quarantined = _quarantine(lake, registry, target, split_into_tasks(batches, inbox), upto)
+    return Landed(added, quarantined, upto)
+
+
+def mend_quarantine(
+    lake: Lake, registry: Registry, target: LandingTable, batches: Sequence[Batch], inbox: Path
+) -> None:
+    """Quarantine the rejected rows of the table's last step if the server died before it did."""
+    if not batches:
+        return
+    damaged = [batch for batch in batches if batch.damage is not None]
+    tasks = split_into_tasks(batches, inbox, _taken(lake, target, damaged) if damaged else frozenset())
+    rejected = lake.spark.sparkContext.accumulator(0)
+    _typed(lake, target, tasks, rejected).foreach(_ignore)
+    if rejected.value or damaged:
+        _quarantine(lake, registry, target, tasks, batches[-1].number)
+
+
+def _taken(lake: Lake, target: LandingTable, damaged: Sequence[Batch]) -> frozenset[int]:
+    """The batches whose segment was damaged only after the table had taken rows of it: which of its lines
+    those were cannot be told any more, so none of them is quarantined."""
+    inside = f"{SEQ} >= {damaged[0].number * ROWS_PER_BATCH} AND {SEQ} < {(damaged[-1].number + 1) * ROWS_PER_BATCH}"
+    rows = lake.spark.table(qualified(target.table)).where(inside)
+    numbers = rows.selectExpr(f"{SEQ} DIV {ROWS_PER_BATCH} AS number").distinct()
+    return frozenset(row.number for row in numbers.collect())
+
+
+def last_step(registry: Registry, target: LandingTable) -> tuple[int, int] | None:
+    """The batches (after, upto] of the table's last landing step that no quarantine commit covers;
+    None where every step is covered."""
+    numbers = [
+        at.cursor.number
+        for snapshot in registry.snapshots(target.table).line
+        if (at := (snapshot.progress or {}).get(target.flow)) is not None and isinstance(at.cursor, BatchCursor)
+    ]
+    if not numbers:
+        return None
+    upto = numbers[-1]
+    earlier = max((number for number in numbers if number < upto), default=0)
+    kept = registry.cursor(target.quarantine, target.quarantine_flow)
+    after = max(earlier, kept.number if isinstance(kept, BatchCursor) else 0)
+    return (after, upto) if after < upto else None
+
+
+def _typed(lake: Lake, target: LandingTable, tasks: Tasks, rejected: Accumulator[int]) -> DataFrame:
+    """The accepted rows, before defaults: SEQ, REJECTS, RECEIVED, flags and physical columns."""
+    return _on_workers(lake, tasks, _schema(lake, target), AcceptedRows(target.landings, rejected))
+
+
+def _on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows) -> DataFrame:
+    """Run `make` over the segments of each task, in Spark's Python workers."""
+    arrow = to_arrow_schema(schema)
+
+    def convert(parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            for index in part.column(0).to_pylist():
+                yield from record_batches(make(tasks[index]), arrow)
+
+    return lake.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(convert, schema)
+
+
+def _schema(lake: Lake, target: LandingTable) -> StructType:
+    """Columns as the table stores them now: a version may have widened what another one fills."""
+    stored = lake.spark.table(qualified(target.table)).schema
+    hidden = [StructField(SEQ, LongType()), StructField(REJECTS, StringType()), StructField(RECEIVED, TimestampType())]
+    fields = [StructField(each.name, each.dataType) for each in stored.fields if each.name in _filled(target)]
+    flags = [StructField(flag, BooleanType()) for flag in _flags(target).values()]
+    return StructType([*hidden, *fields, *flags])
+
+
+def _filled(target: LandingTable) -> set[str]:
+    return {column.physical for landing in target.landings for column in landing.columns}
+
+
+def _flags(target: LandingTable) -> dict[str, str]:
+    """Physical column → its flag, for those whose DEFAULT must not replace an explicit null."""
+    return {
+        column.physical: ABSENT + column.physical
+        for landing in target.landings
+        for column in landing.columns
+        if column.path is not None and column.default is not None and nullable(column.type)
+    }
+
+
+def _with_defaults(rows: DataFrame, target: LandingTable) -> DataFrame:
+    """The rows as the table stores them. Defaults may read other columns: those are filled first."""
+    flags = _flags(target)
+    for physical, default in _in_order(_defaults(target)):
+        now = quoted(physical)
+        missing = f"coalesce({quoted(flags[physical])}, false)" if physical in flags else f"{now} IS NULL"
+        rows = rows.withColumn(physical, expr(f"CASE WHEN {missing} THEN {default} ELSE {now} END"))
+    return rows.drop(RECEIVED, *flags.values())
+
+
+def _defaults(target: LandingTable) -> dict[str, str]:
+    return {
+        column.physical: column.default
+        for landing in reversed(target.landings)
+        for column in landing.columns
+        if column.default is not None
+    }
+
+
+def _in_order(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Defaults so that each comes after those of the columns it reads."""
+    done: dict[str, str] = {}
+
+    def visit(physical: str, above: frozenset[str]) -> None:
+        if physical in done or physical in above:
+            return
+        for read in re.findall(r"`([^`]+)`", defaults[physical]):
+            if read in defaults:
+                visit(read, above | {physical})
+        done[physical] = defaults[physical]
+
+    for physical in defaults:
+        visit(physical, frozenset())
+    return list(done.items())
+
+
+def _quarantine(lake: Lake, registry: Registry, target: LandingTable, tasks: Tasks, upto: int) -> int:
+    """Append the rejected rows of a step to the stream's quarantine, once. Returns how many they are."""
+    with registry.lock(target.quarantine):
+        kept = registry.cursor(target.quarantine, target.quarantine_flow)
+        after = kept.number if isinstance(kept, BatchCursor) else 0
+        rows = _rejected(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
+        at = Progress(BatchCursor(upto))
+        added = registry.commit(rows, target.quarantine, {target.quarantine_flow: at})
+        reached("quarantine.committed")
+        return added
+
+
+_REJECTED = StructType(
+    [
+        StructField(SEQ, LongType()),
+        StructField("version", StringType()),
+        StructField("inserted_at", TimestampType()),
+        StructField("raw", StringType()),
+        StructField("problems", ArrayType(StringType())),
+    ]
+)
+
+
+def _rejected(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:
+    return _on_workers(lake, tasks, _REJECTED, RejectedRows(target.landings))
+
+
+def _ignore(row: object) -> None:
+    """For an action that only counts."""
+
+
+ROWS_PER_TASK = 50_000
+
+
+def split_into_tasks(batches: Sequence[Batch], inbox: Path, taken: Collection[int] = ()) -> Tasks:
+    """The tasks of a step. Of `taken` batches the table has rows already, though their segments are damaged now."""
+    pieces = [_remnant(batch, inbox) if batch.number in taken else _piece(batch, inbox) for batch in batches]
+    count = max(1, min(sum(each.rows for each in batches) // ROWS_PER_TASK, len(pieces)))
+    return tuple(tuple(pieces[start::count]) for start in range(count))
+
+
+def _piece(batch: Batch, inbox: Path) -> SegmentSplit:
+    received = _micros(batch.received_at)
+    return SegmentSplit(str(inbox / batch.segment), batch.bytes, batch.digest, batch.number, received, batch.damage)
+
+
+def _remnant(batch: Batch, inbox: Path) -> SegmentSplit:
+    piece = _piece(batch, inbox)
+    if batch.damage is None:
+        return piece
+    return replace(piece, kept=0, damage=f"{batch.damage}; it was taken before, but for rows that did not fit")
+
+
+def _micros(moment: datetime) -> int:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return round(aware.timestamp() * 1_000_000)

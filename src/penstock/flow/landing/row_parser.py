@@ -1,0 +1,150 @@
+"""One raw row → typed values, or the reasons why a landing version does not take it.
+
+In: the landings that share a table, and a line of NDJSON. Out: `Typed`. Called by `landing` (in
+Spark's workers) and by `inbox` (to answer a POST): one code for both. Invariant: a row is either
+accepted by a version with every value exact, or rejected by it with at least one reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.flow.landing.value_parser import Convert, Number, Unfit, converter
+from penstock.model.json_path import json_path
+from penstock.model.manifest import Landing, LandingColumn
+from penstock.model.types import nullable
+
+ABSENT = "_absent_"
+"""Prefix of the flag columns: the row had nothing at the path of a Nullable column with a DEFAULT."""
+
+
+class NotARow(ValueError):
+    """A line that is not a JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRow:
+    """`values` by physical column (None: no version accepts the row), `rejects` by version."""
+
+    values: Mapping[str, object] | None
+    rejects: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    name: str
+    physical: str
+    look_up: Callable[[Mapping[str, object]], object]
+    convert: Convert
+    required: bool
+    flag: str | None
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_float=Number, parse_constant=_refuse).decode
+
+
+def parse_row(line: bytes) -> dict[str, object]:
+    """The JSON object on a line; numbers with a point keep their text. Raises NotARow."""
+    try:
+        value = _decode(line.decode())
+    except UnicodeDecodeError:
+        raise NotARow("not UTF-8 text") from None
+    except (ValueError, RecursionError) as error:
+        raise NotARow(f"not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise NotARow("not a JSON object")
+    return value
+
+
+class RowParser:
+    """Types rows for the landings of one table."""
+
+    def __init__(self, landings: Sequence[Landing]):
+        self._versions = [
+            (landing.version, [_column(each) for each in landing.columns if each.path]) for landing in landings
+        ]
+
+    def type(self, line: bytes) -> TypedRow:
+        """Values of every version that accepts the line, reasons of every other one."""
+        try:
+            row = parse_row(line)
+        except NotARow as error:
+            return TypedRow(None, tuple((version, (str(error),)) for version, _ in self._versions))
+        values: dict[str, object] = {}
+        rejects = []
+        for version, columns in self._versions:
+            fitted: dict[str, object] = {}
+            reasons = _fill(row, columns, fitted)
+            if reasons:
+                rejects.append((version, reasons))
+            else:
+                values.update(fitted)
+        return TypedRow(values if len(rejects) < len(self._versions) else None, tuple(rejects))
+
+
+def _fill(row: Mapping[str, object], columns: Sequence[_Column], values: dict[str, object]) -> tuple[str, ...]:
+    """Convert each column of a row into `values`; the reasons of those that do not fit."""
+    reasons: list[str] = []
+    for column in columns:
+        value = column.look_up(row)
+        if column.flag is not None and value is _NOTHING:
+            values[column.flag] = True
+        if value is None or value is _NOTHING:
+            if column.required:
+                reasons.append(f"{column.name}: is absent and has no default")
+            values[column.physical] = None
+            continue
+        try:
+            values[column.physical] = column.convert(value)
+        except Unfit as error:
+            reasons.append(f"{column.name}: {error}")
+    return tuple(reasons)
+
+
+class _Nothing:
+    """The path leads nowhere in this row."""
+
+
+_NOTHING = _Nothing()
+
+
+def _column(column: LandingColumn) -> _Column:
+    may_be_null = nullable(column.type)
+    return _Column(
+        column.name,
+        column.physical,
+        _look_up(json_path(column.path or "$")),
+        converter(column.type),
+        required=not may_be_null and column.default is None,
+        flag=ABSENT + column.physical if may_be_null and column.default is not None else None,
+    )
+
+
+def _look_up(parts: tuple[str | None, ...]) -> Callable[[Mapping[str, object]], object]:
+    match parts:
+        case ():
+            return lambda row: row
+        case (str(key),):
+            return lambda row: row.get(key, _NOTHING)
+        case _:
+            return lambda row: _walk(row, parts)
+
+
+def _walk(value: object, parts: tuple[str | None, ...]) -> object:
+    for position, part in enumerate(parts):
+        if part is None:
+            if not isinstance(value, list):
+                return _NOTHING if value is None or value is _NOTHING else value
+            rest = parts[position + 1 :]
+            found = (_walk(each, rest) for each in value)
+            return [None if each is _NOTHING else each for each in found]
+        if not isinstance(value, Mapping):
+            return _NOTHING
+        value = value.get(part, _NOTHING)
+    return value

@@ -1,0 +1,126 @@
+"""What runs in Spark's Python workers: segments → rows, as Arrow.
+
+In: the segments of a task. Out: record batches of accepted, or of rejected, rows. Called by
+`landing`. Invariant: imports little, since every worker process imports it; the same segments give
+the same rows each time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from penstock.flow.inbox.segments import read_segment, salvage
+from penstock.flow.landing.row_parser import RowParser
+from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing, mark
+
+if TYPE_CHECKING:
+    from pyspark import Accumulator
+
+RECEIVED = "_received_at"
+CHUNK = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSplit:
+    """A segment: its file with size and digest, its batch's number and when that was received (microseconds
+    since 1970). `damage` says why none of its rows is taken; of those `kept` at most can be quarantined."""
+
+    path: str
+    size: int
+    digest: str | None
+    number: int
+    received: int
+    damage: str | None = None
+    kept: int = ROWS_PER_BATCH
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Each line with its `_seq`; none of a damaged segment."""
+        if self.damage is not None:
+            return iter(())
+        return enumerate(read_segment(Path(self.path), self.size, self.digest), self._first)
+
+    def remains(self) -> Iterator[tuple[int, bytes]]:
+        """What can be read of a damaged segment, each line with its `_seq`; one empty line if nothing can."""
+        lines = enumerate(itertools.islice(salvage(Path(self.path), self.size), self.kept), self._first)
+        readable = (each for each in lines if each[1].strip())
+        first = next(readable, (self._first, b""))
+        return itertools.chain((first,), readable)
+
+    @property
+    def _first(self) -> int:
+        return self.number * ROWS_PER_BATCH
+
+
+Row: TypeAlias = Mapping[str, object]
+Tasks: TypeAlias = tuple[tuple[SegmentSplit, ...], ...]
+MakeRows: TypeAlias = Callable[[Sequence[SegmentSplit]], Iterator[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRows:
+    """The rows that at least one version takes, marked with those that do not. `rejected` counts
+    the (row, version) pairs that do not fit; Spark may count some twice when it runs a task again."""
+
+    landings: tuple[Landing, ...]
+    rejected: Accumulator[int]
+
+    def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[Row]:
+        typer = RowParser(self.landings)
+        for piece in task:
+            for seq, line in piece.lines():
+                typed = typer.type(line)
+                if typed.rejects:
+                    self.rejected.add(len(typed.rejects))
+                if typed.values is not None:
+                    rejects = "".join(mark(version) for version, _ in typed.rejects) or None
+                    yield {**typed.values, SEQ: seq, REJECTS: rejects, RECEIVED: piece.received}
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRows:
+    """The rows that do not fit, once for each version that rejects them, with its reasons; and what is left of
+    damaged segments, which no version takes."""
+
+    landings: tuple[Landing, ...]
+
+    def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[Row]:
+        typer = RowParser(self.landings)
+        for piece in task:
+            for seq, line in piece.lines():
+                for version, problems in typer.type(line).rejects:
+                    yield _rejected(piece, seq, version, line, problems)
+            if piece.damage is not None:
+                yield from self._damaged(piece, piece.damage)
+
+    def _damaged(self, piece: SegmentSplit, damage: str) -> Iterator[Row]:
+        for seq, line in piece.remains():
+            for landing in self.landings:
+                yield _rejected(piece, seq, landing.version, line, (damage,))
+
+
+def _rejected(piece: SegmentSplit, seq: int, version: str, line: bytes, problems: Sequence[str]) -> Row:
+    row = {"version": version, "raw": line.decode(errors="replace"), "problems": list(problems)}
+    return {**row, SEQ: seq, "inserted_at": piece.received}
+
+
+def record_batches(rows: Iterator[Row], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows in batches of at most CHUNK; a column that a row lacks is null."""
+    chunk: list[Row] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == CHUNK:
+            yield _record_batch(chunk, schema)
+            chunk = []
+    if chunk:
+        yield _record_batch(chunk, schema)
+
+
+def _record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [pa.array([row.get(field.name) for row in rows], type=field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,369 @@
+"""One JSON value → the value a column stores, by ClickHouse's rules for ingested JSON.
+
+In: a value as `json` gives it (numbers with a point as their text, see `rows`) and a column type.
+Out: a Python value that Arrow takes for the stored type; `Unfit` says why not. Called by `rows`.
+Invariant: nothing is rounded, wrapped or cut to fit; what does not fit raises.
+
+One JSON value → a date or a time, as columns store them.
+
+In: a number, or a text with or without an offset. Out: days or microseconds since 1970; `Unfit` says why not. Called
+by `values`. Invariant: a text without an offset is in the column's zone.
+
+What a column's type cannot hold, and how it is told.
+
+In: a value of a row. Out: `Unfit`, and the value as an error shows it. Called by `values` and `moments`.
+Invariant: what is shown is short, whatever the value is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+import json
+import math
+import re
+import uuid
+from collections.abc import Callable
+from decimal import Context, Decimal, InvalidOperation
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from penstock.model import types as t
+
+Convert = Callable[[object], object]
+
+_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+_EXACT = Context(prec=76)
+
+
+def converter(of: t.Type) -> Convert:  # noqa: C901, PLR0911 - one case a kind of type
+    """The function for values of a type. None never reaches it: an absent value is the row's matter."""
+    match of:
+        case t.Nullable(inner) | t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
+            return converter(inner)
+        case t.Int():
+            return _integer(of)
+        case t.Decimal(precision, scale):
+            return lambda value: _decimal(value, precision, scale)
+        case t.FixedString(length):
+            return lambda value: _fixed(value, length)
+        case t.DateTime(zone):
+            return lambda value: moment(value, 0, zone, (0, 2**32 - 1))
+        case t.DateTime64(precision, zone):
+            return lambda value: moment(value, precision, zone, (-2208988800, 10413791999))
+        case t.Date():
+            return lambda value: date(value, of)
+        case t.Enum(_, values):
+            return _enum(dict(values))
+        case t.Array() | t.Tuple() | t.Map():
+            return _nested(of)
+        case t.AggregateFunction():
+            return _state
+        case _:
+            return _PLAIN[type(of)]
+
+
+def _nested(of: t.Array | t.Tuple | t.Map) -> Convert:
+    match of:
+        case t.Array(inner):
+            element = _element(inner)
+            return lambda value: [element(each) for each in _list(value)]
+        case t.Map(key, inner):
+            keys, values = converter(key), _element(inner)
+            return lambda value: [(keys(k), values(v)) for k, v in _object(value).items()]
+        case t.Tuple(fields):
+            return _tuple(fields)
+
+
+def _element(of: t.Type) -> Convert:
+    convert, may_be_null = converter(of), t.nullable(of)
+
+    def element(value: object) -> object:
+        if value is None:
+            if may_be_null:
+                return None
+            raise Unfit(f"null where {of} was expected")
+        return convert(value)
+
+    return element
+
+
+def _tuple(fields: tuple[tuple[str | None, t.Type], ...]) -> Convert:
+    names = [name or f"_{position}" for position, (name, _) in enumerate(fields, 1)]
+    elements = [_element(of) for _, of in fields]
+
+    def convert(value: object) -> object:
+        if isinstance(value, dict):
+            parts = [value.get(name) for name in names]
+        else:
+            parts = _list(value)
+        if len(parts) != len(names):
+            raise Unfit(f"{len(parts)} values where {len(names)} were expected")
+        return {name: element(part) for name, element, part in zip(names, elements, parts, strict=True)}
+
+    return convert
+
+
+def _list(value: object) -> list[object]:
+    if isinstance(value, list):
+        return value
+    raise Unfit(f"{shown(value)} where an array was expected")
+
+
+def _object(value: object) -> dict[str, object]:
+    if isinstance(value, dict):
+        return value
+    raise Unfit(f"{shown(value)} where an object was expected")
+
+
+def _integer(of: t.Int) -> Convert:
+    low, high = of.low, of.high
+
+    def convert(value: object) -> object:
+        number = _whole(value, of)
+        if low <= number <= high:
+            return Decimal(number) if of.bits == 64 and not of.signed else number
+        raise Unfit(f"{number} is outside {of} ({low} to {high})")
+
+    return convert
+
+
+def _whole(value: object, of: t.Int) -> int:
+    if type(value) is int:
+        return value
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Number):
+        exact = Decimal(value)
+        # The bound keeps 1e999999999 from being written out.
+        if exact.adjusted() < 40 and exact == exact.to_integral_value(context=_EXACT):
+            return int(exact)
+    elif isinstance(value, str) and _NUMBER.fullmatch(value) and len(value) < 80:
+        return int(value)
+    raise Unfit(f"{shown(value)} is not {'an' if of.signed else 'a'} {of}")
+
+
+def _float64(value: object) -> object:
+    if isinstance(value, (int, str)):  # true is 1, as ClickHouse has it
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            pass
+    raise Unfit(f"{shown(value)} is not a number")
+
+
+def _decimal(value: object, precision: int, scale: int) -> object:
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise Unfit(f"{shown(value)} is not a number")
+    try:
+        exact = Decimal(value)
+        if not exact.is_finite() or exact.adjusted() >= precision - scale:
+            raise Unfit(f"{shown(value)} is outside Decimal({precision}, {scale})")
+        fitted = exact.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    except InvalidOperation:
+        raise Unfit(f"{shown(value)} is not a Decimal({precision}, {scale})") from None
+    if fitted != exact:
+        raise Unfit(f"{shown(value)} has more than {scale} digits after the point")
+    return fitted
+
+
+def _boolean(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if value in (0, 1):
+        return bool(value)
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise Unfit(f"{shown(value)} is not true or false")
+
+
+def _string(value: object) -> object:
+    if isinstance(value, str):
+        return _encodable(str(value))
+    return _encodable(to_json(value))
+
+
+def _encodable(text: str) -> str:
+    """JSON may escape half of a surrogate pair, which no UTF-8 text holds."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Unfit("the text has half of a surrogate pair") from None
+    return text
+
+
+def to_json(value: object) -> str:
+    """Compact JSON of a parsed value, with numbers as they were written."""
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{to_json(of)}" for key, of in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(to_json, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _fixed(value: object, length: int) -> object:
+    text = _string(value)
+    assert isinstance(text, str)
+    if len(text.encode()) > length:
+        raise Unfit(f"{shown(value)} is longer than {length} bytes")
+    return text
+
+
+def _uuid(value: object) -> object:
+    if isinstance(value, str):
+        try:
+            return str(uuid.UUID(value))
+        except ValueError:
+            pass
+    raise Unfit(f"{shown(value)} is not a UUID")
+
+
+def _ipv4(value: object) -> object:
+    return _address(value, ipaddress.IPv4Address)
+
+
+def _ipv6(value: object) -> object:
+    return _address(value, ipaddress.IPv6Address)
+
+
+def _address(value: object, kind: type) -> object:
+    if isinstance(value, str):
+        try:
+            return str(kind(value))
+        except ValueError:
+            pass
+    raise Unfit(f"{shown(value)} is not an {kind.__name__.removesuffix('Address')} address")
+
+
+def _document(value: object) -> object:
+    return _encodable(to_json(value))
+
+
+def _state(value: object) -> object:
+    raise Unfit("an aggregate state cannot be ingested; only a materialized view fills this column")
+
+
+def _enum(values: dict[str, int]) -> Convert:
+    by_number = {number: name for name, number in values.items()}
+
+    def convert(value: object) -> object:
+        if isinstance(value, str) and value in values:
+            return str(value)
+        if type(value) is int and value in by_number:
+            return by_number[value]
+        raise Unfit(f"{shown(value)} is not one of {', '.join(values)}")
+
+    return convert
+
+
+_PLAIN: dict[type, Convert] = {
+    t.Float: _float64,
+    t.Bool: _boolean,
+    t.String: _string,
+    t.UUID: _uuid,
+    t.IPv4: _ipv4,
+    t.IPv6: _ipv6,
+    t.Json: _document,
+}
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+
+_MOMENT = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
+)
+_SECONDS = re.compile(r"(-?\d+)(?:\.(\d+))?", re.ASCII)
+
+
+def date(value: object, of: t.Date) -> int:
+    """Days since 1970, of a number of them or a text. Raises Unfit."""
+    low, high = (-25567, 120529) if of.wide else (0, 65535)
+    if type(value) is int:
+        days = value
+    else:
+        moment = _micros(value, None)
+        days = moment // 86_400_000_000
+    if low <= days <= high:
+        return days
+    raise Unfit(f"{shown(value)} is outside {of}")
+
+
+def moment(value: object, precision: int, zone: str | None, seconds: tuple[int, int]) -> int:
+    """Microseconds since 1970, cut to the digits of `precision`; `seconds` is the range of the type. Raises Unfit."""
+    micros = _unix(value, precision) if isinstance(value, (int, Number)) else _micros(value, zone)
+    unit = 10 ** (6 - precision)
+    micros -= micros % unit
+    if seconds[0] <= micros // 1_000_000 <= seconds[1]:
+        return micros
+    raise Unfit(f"{shown(value)} is outside what the type holds")
+
+
+def _unix(value: object, precision: int) -> int:
+    """Whole numbers count units of the type's precision, as ClickHouse reads them; numbers with a
+    point count seconds."""
+    if isinstance(value, bool):
+        raise Unfit(f"{shown(value)} is not a time")
+    if isinstance(value, int):
+        return value * 10 ** (6 - precision)
+    exact = Decimal(str(value))
+    if exact.adjusted() > 12:
+        raise Unfit(f"{shown(value)} is outside what the type holds")
+    return math.floor(exact * 1_000_000)
+
+
+def _micros(value: object, zone: str | None) -> int:
+    if not isinstance(value, str):
+        raise Unfit(f"{shown(value)} is not a time")
+    return _parse_moment(value, zone)
+
+
+@lru_cache(maxsize=8192)
+def _parse_moment(text: str, zone: str | None) -> int:
+    """Microseconds since 1970 of a text such as 2013-01-01 10:00:00, 2013-01-01T10:00:00.123Z, a
+    day, or seconds since 1970. A text without an offset is in `zone` (None: UTC)."""
+    found = _MOMENT.fullmatch(text.strip())
+    if found is None:
+        return _parse_seconds(text)
+    year, month, day, hour, minute, second, fraction, offset = found.groups()
+    try:
+        local = dt.datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
+        micros = int((fraction or "0")[:6].ljust(6, "0"))
+        aware = local.replace(tzinfo=_offset(offset, zone))
+    except ValueError as error:
+        raise Unfit(f"{shown(text)} is not a time: {error}") from None
+    return (aware - _EPOCH) // dt.timedelta(microseconds=1) + micros
+
+
+def _parse_seconds(text: str) -> int:
+    found = _SECONDS.fullmatch(text.strip())
+    if found is None or not 9 <= len(found.group(1).lstrip("-")) <= 11:
+        raise Unfit(f"{shown(text)} is not a time (expected YYYY-MM-DD hh:mm:ss)")
+    return math.floor(Decimal(text.strip()) * 1_000_000)
+
+
+def _offset(offset: str | None, zone: str | None) -> dt.tzinfo:
+    if offset is None:
+        return ZoneInfo(zone) if zone else dt.timezone.utc
+    if offset == "Z":
+        return dt.timezone.utc
+    sign = -1 if offset[0] == "-" else 1
+    digits = offset[1:].replace(":", "").ljust(4, "0")
+    return dt.timezone(sign * dt.timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
+
+
+class Unfit(ValueError):
+    """A value that the column's type cannot hold; the text says why."""
+
+
+class Number(str):
+    """A JSON number with a point or an exponent, as it was written."""
+
+    __slots__ = ()
+
+
+def shown(value: object) -> str:
+    """As JSON, cut to sixty characters."""
+    text = value if isinstance(value, Number) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."

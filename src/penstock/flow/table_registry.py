@@ -1,0 +1,89 @@
+"""What this server knows of its tables: snapshots and progress, one writer a table.
+
+In: the lake. Out: `Registry`. Called by every step and by the scheduler. Invariant: what it says of
+a table was read from the table after the last commit of this process; a step that fails makes it
+read again, so no step starts from a cursor that is not in the table.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables.commit import Overtaken, append, place
+from penstock.lake.tables.snapshots import Progress, Snapshots, read_snapshots
+from penstock.model.cursor import Cursor
+
+
+class Registry:
+    """Thread-safe. `lock(table)` is held while a step writes the table."""
+
+    def __init__(self, lake: Lake):
+        self._lake = lake
+        self._known: dict[str, Snapshots] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        self._guard = threading.Lock()
+
+    def lock(self, table: str) -> threading.RLock:
+        with self._guard:
+            return self._locks.setdefault(table, threading.RLock())
+
+    def snapshots(self, table: str) -> Snapshots:
+        """The table's snapshots, read once."""
+        known = self._known.get(table)
+        return known if known is not None else self.refresh(table)
+
+    def refresh(self, table: str) -> Snapshots:
+        """Read the table's metadata again. One at a time: what was read last is what is known."""
+        with self.lock(table):
+            now = read_snapshots(self._lake, table, self._known.get(table))
+            self._known[table] = now
+            return now
+
+    def forget(self, table: str) -> None:
+        self._known.pop(table, None)
+
+    def progress(self, table: str, flow: str) -> Progress | None:
+        return self.snapshots(table).progress.get(flow)
+
+    def cursor(self, table: str, flow: str) -> Cursor | None:
+        at = self.progress(table, flow)
+        return at.cursor if at else None
+
+    def commit(self, rows: DataFrame, table: str, made: Mapping[str, Progress]) -> int:
+        """Append rows together with the progress that was made; that of the table's other flows stays.
+        Returns how many rows were added. Raises Overtaken where a flow got into the table otherwise."""
+        before = self.snapshots(table)
+        progress = {**before.progress, **made}
+        try:
+            append(rows, table, progress, _newest(before))
+        except Overtaken:
+            now = self.refresh(table)
+            if now.progress != before.progress:
+                raise
+            # What came between was no flow: columns were settled, or somebody wrote from outside.
+            before = now
+            append(rows, table, progress, _newest(before))
+        return _added(self.refresh(table), before)
+
+    def place(self, table: str, progress: Mapping[str, Progress]) -> None:
+        """Commit no row, and this progress as that of all the table's flows."""
+        place(self._lake, table, progress, _newest(self.snapshots(table)))
+        self.refresh(table)
+
+    def mark(self, table: str, made: Mapping[str, Progress]) -> None:
+        """Commit progress that was made without a row. Raises Overtaken."""
+        self.place(table, {**self.snapshots(table).progress, **made})
+
+
+def _added(now: Snapshots, before: Snapshots) -> int:
+    """The rows that were appended since; what maintenance deleted meanwhile is not counted."""
+    known = {each.id for each in before.line}
+    return sum(each.added for each in now.line if each.appends and each.id not in known)
+
+
+def _newest(now: Snapshots) -> int | None:
+    return now.current.id if now.current is not None else None

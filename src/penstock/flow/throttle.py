@@ -1,0 +1,65 @@
+"""How fast histories are filled: within a rate, and behind what live needs.
+
+In: what each step of a history read, and how long live's rows wait. Out: whether the next one may
+begin. Called by `stepper`. Invariant: a step is never cut short; what it took too much is made up for
+by the rest after it, so the rate holds on average.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+LOOK = 0.5
+"""Seconds for which what is known of live is taken as true."""
+SHARE = 9.0
+"""While live lags, a history rests so many times as long as its last step took: it slows down to a
+tenth, and does not starve where live never catches up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The most bytes (of source files) a second, None for no limit; and the seconds that live's rows
+    may wait before histories yield."""
+
+    bytes_per_second: int | None = None
+    yield_after: float = 10.0
+
+
+class BackfillThrottle:
+    """Of one server. Thread-safe."""
+
+    def __init__(self, rate: Rate, live_lag: Callable[[], float]):
+        self._rate = rate
+        self._live_lag = live_lag
+        self._free_at = 0.0
+        self._last = (0.0, 0.0)
+        self._looked = (-1e9, False)
+        self._guard = threading.Lock()
+
+    def is_open(self) -> bool:
+        """Whether a step of a history may begin now."""
+        now = time.monotonic()
+        with self._guard:
+            ended, took = self._last
+            if now < self._free_at:
+                return False
+        return now >= ended + SHARE * took or not self.yields()
+
+    def took(self, size: int, seconds: float) -> None:
+        """A step read so many bytes in so many seconds and has just ended."""
+        now, rate = time.monotonic(), self._rate.bytes_per_second
+        with self._guard:
+            self._last = (now, seconds)
+            if rate is not None:
+                self._free_at = max(self._free_at, now - seconds) + size / rate
+
+    def yields(self) -> bool:
+        """Whether live lags so much that histories slow down."""
+        looked, found = self._looked
+        if time.monotonic() - looked > LOOK:
+            found = self._live_lag() > self._rate.yield_after
+            self._looked = (time.monotonic(), found)
+        return found

@@ -1,0 +1,100 @@
+"""What has to run for a set of deployments: each flow once, however many share it.
+
+In: the running deployments, live first. Out: `Work` items. Called by `scheduler`. Invariant: two
+items never have the same table and flow; landings of all versions into a table are one item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias, Union
+
+from typing_extensions import assert_never
+
+from penstock.flow.barrier import Barrier, gathering
+from penstock.flow.landing.landing import LandingTable
+from penstock.model.deployment import Deployment, State
+from penstock.model.manifest import Copy, Landing, View
+
+PRIORITY: Mapping[State, int] = {"live": 0, "previous": 1, "ready": 2, "backfilling": 3}
+
+Runnable: TypeAlias = Union[LandingTable, View, Copy]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A flow to keep advancing. `priority` is that of the most urgent deployment that needs it,
+    `copy` that it starts where a copy into its table ends, `gathers` that it waits for the others in
+    its table, `after` whose meeting it begins from."""
+
+    table: str
+    flow: str
+    run: Runnable
+    priority: int
+    deployments: tuple[int, ...]
+    copy: str | None = None
+    variants: tuple[tuple[int, View], ...] = ()
+    gathers: Barrier | None = None
+    after: Barrier | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.table, self.flow)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What a step reads and writes."""
+        match self.run:
+            case LandingTable() as landing:
+                return (self.table, landing.quarantine)
+            case View() as view:
+                return (self.table, *(source.binding.table for source in (view.trigger, *view.others)))
+            case Copy() as copy:
+                return (self.table, copy.source.table)
+            case _:
+                assert_never(self.run)
+
+
+def work_of(deployments: Iterable[Deployment]) -> tuple[Work, ...]:
+    """Every flow of the running deployments, most urgent first."""
+    running = sorted((each for each in deployments if each.state in PRIORITY), key=lambda each: PRIORITY[each.state])
+    found: dict[tuple[str, str], Work] = {}
+    for deployment in running:
+        for work in _of_one(deployment):
+            known = found.get(work.key)
+            found[work.key] = work if known is None else _merge(known, work)
+    return tuple(sorted(found.values(), key=lambda work: work.priority))
+
+
+def _of_one(deployment: Deployment) -> Iterable[Work]:
+    priority = PRIORITY[deployment.state]
+    copies = {copy.table: copy.id for copy in deployment.manifest.copies}
+    for flow in deployment.manifest.flows:
+        run: Runnable = LandingTable((flow,)) if isinstance(flow, Landing) else flow
+        copy = copies.get(flow.table) if not isinstance(flow, Copy) and flow.starts == "placed" else None
+        variants = ((deployment.id, flow),) if isinstance(flow, View) else ()
+        gathers = gathering(deployment.manifest, flow.table)
+        after = gathering(deployment.manifest, flow.trigger.binding.table) if isinstance(flow, View) else None
+        yield Work(flow.table, flow.id, run, priority, (deployment.id,), copy, variants, gathers, after)
+
+
+def _merge(first: Work, second: Work) -> Work:
+    run = first.run
+    if isinstance(first.run, LandingTable) and isinstance(second.run, LandingTable):
+        run = _merge_landings(first.run, second.run)
+    return replace(
+        first,
+        run=run,
+        deployments=first.deployments + second.deployments,
+        copy=first.copy or second.copy,
+        gathers=first.gathers or second.gathers,
+        after=first.after or second.after,
+        variants=first.variants + second.variants,
+    )
+
+
+def _merge_landings(first: LandingTable, second: LandingTable) -> LandingTable:
+    """Both versions land in one pass."""
+    known = {landing.version for landing in first.landings}
+    return LandingTable(first.landings + tuple(each for each in second.landings if each.version not in known))

@@ -1,0 +1,81 @@
+"""What a physical table is now, whoever made it so.
+
+In: a table's Iceberg metadata. Out: `Actual`: its identity, its columns, and of each snapshot whether
+Penstock made it. Called by `recorded`. Invariant: reads metadata only, and says nothing that is not in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.snapshots import Snapshot as IcebergSnapshot
+
+from penstock.lake.spark.names import MADE_BY
+from penstock.lake.tables.snapshots import CURSOR, FLOWS
+from penstock.state.made_tables import MadeColumn
+
+_CHANGES = {Operation.APPEND: "appended", Operation.DELETE: "deleted", Operation.OVERWRITE: "replaced"}
+"""What is done to rows; the fourth operation, Iceberg's replace, is a compaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One snapshot of a table. `progress` says that it carries that of the table's flows; `change` what it
+    did to rows, None where nothing."""
+
+    id: int
+    sequence: int
+    ours: bool
+    progress: bool
+    change: str | None
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedTable:
+    """`line` are the snapshots that led to the current one, oldest first; `newest` is the last one that
+    Penstock made, whether it is in the line or not."""
+
+    uuid: str
+    columns: tuple[MadeColumn, ...]
+    line: tuple[Mark, ...]
+    newest: Mark | None
+
+    @property
+    def sequence(self) -> int:
+        """That of the current snapshot; 0 if there is none."""
+        return self.line[-1].sequence if self.line else 0
+
+
+def observe_table(found: IcebergTable) -> ObservedTable:
+    """The table as it was loaded."""
+    metadata = found.metadata
+    marks = {each.snapshot_id: (_mark(each), each.parent_snapshot_id) for each in metadata.snapshots}
+    line: list[Mark] = []
+    at = metadata.current_snapshot_id
+    while at is not None and at in marks:
+        mark, at = marks[at]
+        line.append(mark)
+    columns = tuple(MadeColumn(field.name, str(field.field_type), field.field_id) for field in found.schema().fields)
+    ours = (mark for mark, _ in marks.values() if mark.ours)
+    newest = max(ours, key=lambda mark: mark.sequence, default=None)
+    return ObservedTable(str(metadata.table_uuid), columns, tuple(reversed(line)), newest)
+
+
+def _mark(snapshot: IcebergSnapshot) -> Mark:
+    summary = snapshot.summary
+    said = summary.additional_properties if summary is not None else {}
+    progress = FLOWS in said or any(key.startswith(CURSOR) for key in said)
+    operation = summary.operation if summary is not None else Operation.OVERWRITE
+    return Mark(
+        id=snapshot.snapshot_id,
+        sequence=snapshot.sequence_number or 0,
+        ours=progress or MADE_BY in said,
+        progress=progress,
+        change=_CHANGES.get(operation),
+        added=int(said.get("added-records", 0)),
+        removed=int(said.get("deleted-records", 0)),
+    )

@@ -1,0 +1,218 @@
+"""The tables as Penstock made them, and the check that they still are what it made.
+
+In: the store of records, and word of every table that Penstock makes, changes or drops. Out:
+`Difference`s, or Drifted. Called by flow (before each step) and by deploy. Invariant: only Penstock's own
+changes get into a record; of what others do it says so and changes nothing, neither record nor table.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pyiceberg.table import Table as IcebergTable
+
+from penstock.errors import Conflict
+from penstock.lake.drift.differences import Difference, differences, missing, unreadable
+from penstock.lake.drift.observed_table import ObservedTable, observe_table
+from penstock.model.manifest import REJECTS, SEQ, Field
+from penstock.sql.column_types import spark_type
+from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
+
+_PROMOTED = {"BIGINT": "long", "DOUBLE": "double"}
+"""The Spark types that a column can be widened to, as Iceberg calls them; decimals are the third kind."""
+LOOK_COUNTS = 1.0
+"""Seconds for which what a step saw of a table is good for the next one."""
+log = logging.getLogger("penstock.lake")
+
+
+class Drifted(Conflict):
+    """A table is not what Penstock made any more; nothing is written to it or read on from it."""
+
+    code = "drifted-table"
+
+
+class RecordedTables:
+    """Thread-safe. Kept in memory too: the server that owns the store is the only one that changes it.
+    `load` gives a table as the catalog has it now."""
+
+    def __init__(self, load: Callable[[str], IcebergTable | None], store: MadeTables):
+        self._load_table = load
+        self._store = store
+        self._tables = {each.id: each for each in store.all()}
+        self._unsaved: set[str] = set()
+        self._looked: dict[str, tuple[float, tuple[Difference, ...]]] = {}
+        self._guard = threading.RLock()
+        self._changes: dict[str, int] = {}
+        """How often each table began to be changed, or was: odd while it is."""
+        self._settled = threading.Condition(self._guard)
+
+    def made(self, table: str) -> None:
+        """Record a table that was just created or cloned, as it is. Of a clone's rows, those of before are
+        taken as the original's are."""
+        now = self._load(table)
+        if isinstance(now, ObservedTable):
+            with self._guard:
+                accepted = max((each.accepted for each in self._tables.values() if each.uuid == now.uuid), default=0)
+            self._keep(_record(table, now, accepted))
+
+    @contextmanager
+    def changing(self, table: str, columns: Collection[str]) -> Iterator[None]:
+        """While Penstock adds, widens or drops these columns; then records that it did. Who looks at the table
+        meanwhile waits for that: what it sees would else be taken for somebody else's doing."""
+        self._count(table)
+        try:
+            yield
+            self._changed(table, columns)
+        finally:
+            self._count(table)
+
+    def _count(self, table: str) -> None:
+        with self._settled:
+            self._changes[table] = self._changes.get(table, 0) + 1
+            self._settled.notify_all()
+
+    def _changed(self, table: str, columns: Collection[str]) -> None:
+        """Of the other columns nothing is said anew."""
+        before, now = self._of(table), self._load(table)
+        if before is not None and isinstance(now, ObservedTable):
+            others = [each for each in before.columns if each.name not in columns]
+            changed = [each for each in now.columns if each.name in columns]
+            self._keep(replace(before, columns=_by_id(others + changed)))
+
+    def dropped(self, table: str) -> None:
+        """Forget a table that Penstock dropped."""
+        with self._guard:
+            self._looked.pop(table, None)
+            if self._tables.pop(table, None) is not None:
+                self._unsaved.discard(table)
+                self._store.forget(table)
+
+    def adopt(self, table: str) -> None:
+        """Record a table that was made before there were records, as it is at first sight."""
+        if self._of(table) is None and isinstance(now := self._load(table), ObservedTable):
+            log.info("table %s has no record: taken as it is, with %d columns", table, len(now.columns))
+            self._keep(_record(table, now, now.sequence))
+
+    def agree(self, table: str, wanted: Mapping[str, Field]) -> None:
+        """Take as Penstock's own what a crash kept from being recorded: columns that deployments name and
+        that were added or widened to what they want, columns that none of them names and that are gone."""
+        before, now = self._of(table), self._load(table)
+        if before is None or not isinstance(now, ObservedTable) or before.uuid != now.uuid:
+            return
+        there = {each.id: each for each in now.columns}
+        kept = [_widened(each, there.get(each.id), wanted) for each in before.columns if _stays(each, there, wanted)]
+        names = {each.name for each in before.columns}
+        new = [each for each in now.columns if each.name in wanted and each.name not in names]
+        if (columns := _by_id(kept + new)) != before.columns:
+            self._keep(replace(before, columns=columns))
+
+    def is_own(self, table: str) -> bool:
+        """Whether Penstock may drop a table: not another one that somebody made under its name."""
+        made, now = self._of(table), self._load(table)
+        return made is None or (isinstance(now, ObservedTable) and now.uuid == made.uuid)
+
+    def is_unsound(self) -> bool:
+        """Whether a table that was made is not there as it was: then files of it may be needed that nothing
+        refers to."""
+        with self._guard:
+            made = tuple(self._tables)
+        return any(each.stops for table in made for each in self.differences(table))
+
+    def differences(self, table: str) -> tuple[Difference, ...]:
+        """Of a table that should be there. One without a record differs only if it is not."""
+        made, now = self._look(table)
+        if not isinstance(now, ObservedTable):
+            return (now,)
+        if made is None:
+            return ()
+        found = differences(made, now)
+        if now.newest is not None and not any(each.stops for each in found):
+            self._saw(table, now.newest.sequence)
+        return found
+
+    def _look(self, table: str) -> tuple[MadeTable | None, ObservedTable | Difference]:
+        """The record and the table as they were between two changes of ours. The record is read first: what is
+        seen is then never older."""
+        while True:
+            with self._settled:
+                self._settled.wait_for(lambda: self._changes.get(table, 0) % 2 == 0)
+                count, made = self._changes.get(table, 0), self._tables.get(table)
+            now = self._load(table)
+            with self._settled:
+                if self._changes.get(table, 0) == count:
+                    return made, now
+
+    def verify(self, those: Iterable[str]) -> None:
+        """Raises Drifted where flows into or out of one of the tables must not go on. A look at a table
+        counts for a second: metadata of many snapshots takes a while to read."""
+        for table in those:
+            at, found = self._looked.get(table, (float("-inf"), ()))
+            if time.monotonic() - at > LOOK_COUNTS:
+                at, found = time.monotonic(), self.differences(table)
+                self._looked[table] = at, found
+            grave = [each.problem for each in found if each.stops]
+            if grave:
+                raise Drifted(grave[0].message, grave, hint=grave[0].hint)
+
+    def save(self) -> None:
+        """Write up to which snapshot the tables were seen to be right, for the next server."""
+        with self._guard:
+            self._store.keep([self._tables[table] for table in sorted(self._unsaved)])
+            self._unsaved.clear()
+
+    def _saw(self, table: str, newest: int) -> None:
+        with self._guard:
+            made = self._tables.get(table)
+            if made is not None and made.newest < newest:
+                self._tables[table] = replace(made, newest=newest)
+                self._unsaved.add(table)
+
+    def _keep(self, made: MadeTable) -> None:
+        with self._guard:
+            known = self._tables.get(made.id)
+            if known is not None and known.uuid == made.uuid:
+                made = replace(made, newest=max(made.newest, known.newest))
+            self._store.keep([made])
+            self._tables[made.id] = made
+            self._looked.pop(made.id, None)
+            self._unsaved.discard(made.id)
+
+    def _of(self, table: str) -> MadeTable | None:
+        with self._guard:
+            return self._tables.get(table)
+
+    def _load(self, table: str) -> ObservedTable | Difference:
+        try:
+            found = self._load_table(table)
+        except FileNotFoundError as error:
+            return unreadable(table, str(error))
+        return observe_table(found) if found is not None else missing(table)
+
+
+def _record(table: str, now: ObservedTable, accepted: int) -> MadeTable:
+    return MadeTable(table, now.uuid, now.columns, accepted, now.newest.sequence if now.newest is not None else 0)
+
+
+def _by_id(columns: Sequence[MadeColumn]) -> tuple[MadeColumn, ...]:
+    return tuple(sorted(columns, key=lambda column: column.id))
+
+
+def _stays(column: MadeColumn, there: Mapping[int, MadeColumn], wanted: Mapping[str, Field]) -> bool:
+    return column.id in there or column.name in wanted or column.name in (SEQ, REJECTS)
+
+
+def _widened(column: MadeColumn, now: MadeColumn | None, wanted: Mapping[str, Field]) -> MadeColumn:
+    if now is None or column.name not in wanted:
+        return column
+    return now if now.name == column.name and now.type == _iceberg(wanted[column.name]) else column
+
+
+def _iceberg(field: Field) -> str | None:
+    """What Iceberg calls a type that a column may have been widened to."""
+    stored = spark_type(field.type).upper()
+    return stored.lower().replace(",", ", ").replace("  ", " ") if "DECIMAL" in stored else _PROMOTED.get(stored)

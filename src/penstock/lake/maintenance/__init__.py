@@ -1,0 +1,1 @@
+"""Rewriting data files, expiring snapshots and deleting files that nobody refers to."""

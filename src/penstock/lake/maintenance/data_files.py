@@ -1,0 +1,99 @@
+"""The data files of a table, and which of them are worth rewriting into one.
+
+In: a table and one of its snapshots. Out: `DataFile`s; runs of them. Called by deploy/compaction and
+deploy/ttl. Invariant: a run is of one partition and adjacent in the order of `_seq`, so files stay ranges
+of `_seq` and histories are still cut where files end; a file is rewritten only together with others that
+are as much as it, so each row is rewritten a few times, however long its stream runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from penstock.lake.spark.names import qualified
+from penstock.lake.spark.session import Lake
+from penstock.model.manifest import SEQ
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """`sequence` is that of the last snapshot whose rows it holds; `low` and `high` those of `_seq` (-1:
+    rows from outside, which have none)."""
+
+    path: str
+    spec: int
+    partition: str
+    rows: int
+    bytes: int
+    sequence: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """Runs are of at least `files` files, each below `small` bytes, together at most `target`."""
+
+    files: int
+    small: int
+    target: int
+
+
+SHARE = 3
+"""The largest file of a run is at most this part of it."""
+
+
+def data_files(lake: Lake, table: str, snapshot: int) -> tuple[DataFile, ...]:
+    """The files of a snapshot, by Iceberg's metadata."""
+    entries = lake.spark.sql(f"SELECT * FROM {qualified(table)}.entries VERSION AS OF {snapshot} WHERE status < 2")
+    parted = "partition" in entries.select("data_file.*").columns
+    rows = entries.selectExpr(
+        "data_file.file_path",
+        "data_file.spec_id",
+        "to_json(data_file.partition)" if parted else "''",
+        "data_file.record_count",
+        "data_file.file_size_in_bytes",
+        "sequence_number",
+        f"coalesce(readable_metrics.{SEQ}.lower_bound, -1)",
+        f"coalesce(readable_metrics.{SEQ}.upper_bound, -1)",
+    ).collect()
+    return tuple(sorted((DataFile(*row) for row in rows), key=_place))
+
+
+def runs(files: Iterable[DataFile], tiers: Tiers) -> Iterator[tuple[DataFile, ...]]:
+    """Those to rewrite into one file each, partition by partition."""
+    for _, within in groupby(sorted(files, key=_place), key=lambda file: (file.spec, file.partition)):
+        for small, adjacent in groupby(within, key=lambda file: file.bytes < tiers.small):
+            if small:
+                yield from _balanced(tuple(adjacent), tiers)
+
+
+def _balanced(files: Sequence[DataFile], tiers: Tiers) -> Iterator[tuple[DataFile, ...]]:
+    """Parts of adjacent files without one that outweighs the rest."""
+    if len(files) < max(tiers.files, 2):
+        return
+    largest = max(range(len(files)), key=lambda at: files[at].bytes)
+    if files[largest].bytes * SHARE > sum(file.bytes for file in files):
+        yield from _balanced(files[:largest], tiers)
+        yield from _balanced(files[largest + 1 :], tiers)
+        return
+    yield from _chunks(files, tiers)
+
+
+def _chunks(files: Sequence[DataFile], tiers: Tiers) -> Iterator[tuple[DataFile, ...]]:
+    taken: list[DataFile] = []
+    size = 0
+    for file in files:
+        if taken and size + file.bytes > tiers.target:
+            yield tuple(taken)
+            taken, size = [], 0
+        taken.append(file)
+        size += file.bytes
+    if len(taken) >= max(tiers.files, 2):
+        yield tuple(taken)
+
+
+def _place(file: DataFile) -> tuple[int, str, int, int, str]:
+    return file.spec, file.partition, file.high, file.low, file.path

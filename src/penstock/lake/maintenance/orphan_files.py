@@ -1,0 +1,84 @@
+"""Find and delete files that no table refers to.
+
+In: folders of tables. Out: fewer files. Called by deploy/orphans. Invariant: what any table of the
+warehouse refers to, in any of its snapshots, stays, also where a clone shares it; so does what is younger
+than the age asked for: it may belong to a commit that is still being made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JJavaError
+
+from penstock.crash_points import reached
+from penstock.lake.spark.names import qualified
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables import physical_tables
+from penstock.lake.tables.java_table import JavaTable
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file as its storage lists it; `made` in seconds since 1970."""
+
+    path: str
+    made: float
+    bytes: int
+
+
+_REFERRED = (
+    ("all_files", "file_path"),
+    ("all_manifests", "path"),
+    ("snapshots", "manifest_list"),
+    ("metadata_log_entries", "file"),
+)
+
+
+def listed(lake: Lake, by: str, folder: str, before: float) -> Iterator[Stored]:
+    """The files below a folder that were made before a moment; none if there is no such folder. `by` is a
+    table whose storage it is."""
+    io = JavaTable(lake, by).table.io()
+    try:
+        files = io.listPrefix(folder).iterator()
+        while files.hasNext():
+            file = files.next()
+            found = Stored(str(file.location()), file.createdAtMillis() / 1000, int(file.size()))
+            if found.made < before:
+                yield found
+    except Py4JJavaError as error:
+        if "FileNotFound" not in str(error.java_exception):
+            raise
+
+
+def referred(lake: Lake, those: Collection[str]) -> frozenset[str]:
+    """Every file that one of the tables refers to, as `plain` spells it. Raises what Spark raises for a
+    table that cannot be read: then nothing is known."""
+    found: set[str] = set()
+    for table in those:
+        for part, column in _REFERRED:
+            rows = lake.spark.sql(f"SELECT {column} FROM {qualified(table)}.{part}").collect()
+            found.update(plain(row[0]) for row in rows if row[0])
+        known = physical_tables.load(lake, table)
+        if known is not None:
+            found.add(plain(known.metadata_location))
+            found.update(plain(each.statistics_path) for each in known.metadata.statistics)
+    return frozenset(found)
+
+
+def delete(lake: Lake, by: str, files: Collection[Stored]) -> None:
+    """Delete the files. Again is no error."""
+    io = JavaTable(lake, by).table.io()
+    for file in files:
+        reached("orphans.before")
+        io.deleteFile(file.path)
+
+
+def plain(path: str) -> str:
+    """A path without the ways in which the same one can be spelt."""
+    scheme, found, rest = path.partition(":")
+    if not found or "/" in scheme:
+        scheme, rest = "file", path
+    return f"{scheme}:{re.sub(r'^/+', '/', rest)}" if scheme == "file" else re.sub(r"^s3[an]:", "s3:", path)

@@ -1,0 +1,202 @@
+"""Put new files in the place of some of a table's data files: with fewer, larger, sorted ones, or with
+those of their rows that stay.
+
+In: data files of a snapshot and what becomes of their rows. Out: one Iceberg snapshot, or none. Called by
+deploy/compaction and deploy/ttl. Invariant: appends are neither stopped nor touched: they pass over a
+`replace`, and follow an `overwrite` at their second try; flows read neither; the progress of the flows is
+carried along, so it is never only in a snapshot that may expire.
+
+Write the values of bridged columns into the rows that only had an expression for them.
+
+In: a table, physical columns with their expressions, a range of `_seq`. Out: one Iceberg snapshot that
+replaces the files of these rows. Called by deploy. Invariant: no row comes or goes and no other column
+changes; flows pass over the snapshot, since it appends nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
+
+from penstock.crash_points import reached
+from penstock.lake.maintenance.data_files import DataFile
+from penstock.lake.spark.names import qualified, quoted
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables.java_table import JavaTable, Outdated, list_of
+from penstock.model.manifest import SEQ, Transform
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+Make = Callable[[str, Sequence[tuple[str, str]]], str]
+"""What becomes of the rows: Spark SQL for them, over a view of that name with these columns and types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """Rows, bytes and files before and after."""
+
+    rows: int
+    bytes: int
+    files: int
+    rows_after: int
+    bytes_after: int
+    files_after: int
+
+
+def compact(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], order: Sequence[str]) -> Rewritten:
+    """The same rows, in one file in this order (Spark SQL over physical columns). Raises Outdated."""
+    java = JavaTable(lake, table)
+    tasks = java.tasks(snapshot, [file.path for file in files])
+
+    def replace(new: Sequence[JavaObject]) -> JavaObject:
+        update = java.table.newRewrite().validateFromSnapshot(snapshot)
+        update = update.dataSequenceNumber(max(file.sequence for file in files))
+        return _swapped(update, tasks, new)
+
+    with _rewritten(lake, java, tasks, everything, order) as new:
+        if sum(int(file.recordCount()) for file in new) != sum(file.rows for file in files):
+            raise Outdated(f"{table}: rows were deleted from the files meanwhile")
+        return _commit(java, files, new, replace)
+
+
+def everything(view: str, columns: Sequence[tuple[str, str]]) -> str:
+    """All the rows, as they are."""
+    return f"SELECT {', '.join(quoted(name) for name, _ in columns)} FROM {quoted(view)}"
+
+
+def reduce(  # noqa: PLR0913 - what is rewritten, and into what
+    lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], make: Make, order: Sequence[str]
+) -> Rewritten:
+    """What `make` leaves of the rows of these files, in this order. Raises Outdated."""
+    java = JavaTable(lake, table)
+    tasks = java.tasks(snapshot, [file.path for file in files])
+
+    def overwrite(new: Sequence[JavaObject]) -> JavaObject:
+        update = java.table.newOverwrite().validateFromSnapshot(snapshot).validateNoConflictingDeletes()
+        return _swapped(update, tasks, new)
+
+    with _rewritten(lake, java, tasks, make, order) as new:
+        return _commit(java, files, new, overwrite)
+
+
+def drop(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile]) -> Rewritten:
+    """No row of these files stays: they are not read. Raises Outdated."""
+    java = JavaTable(lake, table)
+    tasks = java.tasks(snapshot, [file.path for file in files])
+
+    def delete(new: Sequence[JavaObject]) -> JavaObject:
+        update = java.table.newOverwrite().validateFromSnapshot(snapshot).validateNoConflictingDeletes()
+        return _swapped(update, tasks, new)
+
+    return _commit(java, files, (), delete)
+
+
+def sorting(sort: Sequence[Transform]) -> tuple[str, ...]:
+    """The order of rows in a file: the sorting key, then that of arrival."""
+    return (*(_KEYS[each.kind].format(quoted(each.column)) for each in sort), quoted(SEQ))
+
+
+_KEYS = {
+    "identity": "{}",
+    "years": "date_trunc('YEAR', {})",
+    "months": "date_trunc('MONTH', {})",
+    "days": "date_trunc('DAY', {})",
+    "hours": "date_trunc('HOUR', {})",
+}
+
+
+@contextmanager
+def _rewritten(
+    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: Make, order: Sequence[str]
+) -> Iterator[tuple[JavaObject, ...]]:
+    """New files with what `make` gives of the rows of these tasks, not in the table yet. They are deleted
+    where the block says that they did not get there."""
+    new = _written(lake, java, tasks, make, order)
+    reached("rewrite.written")
+    try:
+        yield new
+    except Outdated:
+        for file in new:
+            with suppress(Py4JError):
+                java.table.io().deleteFile(file.location())
+        raise
+
+
+def _written(
+    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: Make, order: Sequence[str]
+) -> tuple[JavaObject, ...]:
+    """What Iceberg's own rewrite_data_files does inside (SparkDataFileRewriteRunner of 1.12)."""
+    spark = java.jvm.org.apache.iceberg.spark
+    cache, staged = spark.SparkTableCache.get(), spark.ScanTaskSetManager.get()
+    coordinator = spark.FileRewriteCoordinator.get()
+    group = str(uuid.uuid4())
+    # Iceberg looks the group up in the session that this thread used last, whoever's that was.
+    SparkSession._get_j_spark_session_class(java.jvm).setActiveSession(lake.bulk._jsparkSession)
+    cache.add(group, java.table)
+    staged.stageTasks(java.table, group, list_of(java.jvm, tasks))
+    try:
+        rows = lake.bulk.read.format("iceberg").option("scan-task-set-id", group).load(group)
+        with _view(rows) as view:
+            made = lake.bulk.sql(make(view, [(each.name, each.dataType.simpleString()) for each in rows.schema]))
+            placed = made.coalesce(1).sortWithinPartitions(*map(expr, order))
+            writer = placed.write.format("iceberg").option("rewritten-file-scan-task-set-id", group)
+            writer.option("distribution-mode", "none").mode("append").save(group)
+        return tuple(coordinator.fetchNewFiles(java.table, group))
+    finally:
+        cache.remove(group)
+        staged.removeTasks(java.table, group)
+        coordinator.clearRewrite(java.table, group)
+
+
+@contextmanager
+def _view(rows: DataFrame) -> Iterator[str]:
+    """The rows under a name of their own: views belong to the session, which other threads use too."""
+    name = f"rewritten_{uuid.uuid4().hex}"
+    rows.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        rows.sparkSession.catalog.dropTempView(name)
+
+
+def _swapped(update: JavaObject, tasks: Sequence[JavaObject], new: Sequence[JavaObject]) -> JavaObject:
+    for task in tasks:
+        update = update.deleteFile(task.file())
+    for file in new:
+        update = update.addFile(file)
+    return update
+
+
+def _commit(
+    java: JavaTable,
+    files: Sequence[DataFile],
+    new: Sequence[JavaObject],
+    update: Callable[[Sequence[JavaObject]], JavaObject],
+) -> Rewritten:
+    java.commit(lambda: update(new))
+    reached("rewrite.committed")
+    return Rewritten(
+        sum(file.rows for file in files),
+        sum(file.bytes for file in files),
+        len(files),
+        sum(int(file.recordCount()) for file in new),
+        sum(int(file.fileSizeInBytes()) for file in new),
+        len(new),
+    )
+
+
+def materialize_columns(lake: Lake, table: str, values: Mapping[str, str], after: int, upto: int) -> None:
+    """Give the rows with after < `_seq` <= upto the value of each expression (Spark SQL over the
+    table's physical columns) in its column. Doing it again changes nothing."""
+    sets = ", ".join(f"{quoted(column)} = {expression}" for column, expression in sorted(values.items()))
+    reached("lake.before")
+    lake.bulk.sql(f"UPDATE {qualified(table)} SET {sets} WHERE {SEQ} > {after} AND {SEQ} <= {upto}")
+    reached("lake.after")

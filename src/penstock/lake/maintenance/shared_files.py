@@ -1,0 +1,83 @@
+"""Let a table delete its files again when the last clone that shared them is gone.
+
+In: the tables there are. Out: properties of tables. Called by deploy/maintenance. Invariant: a table
+deletes no file that another one may refer to: a clone has its location, so tables share files only if
+they have the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from penstock.crash_points import reached
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables import physical_tables
+from penstock.lake.tables.java_table import JavaTable
+
+METADATA = "write.metadata.delete-after-commit.enabled"
+COLLECTS = "gc.enabled"
+SHORTENED = "penstock.expired"
+"""Rows that had expired were deleted: what is made anew from the table lacks what they gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a table lives, the metadata file it is now and those of before, and whether it deletes what it
+    does not need: data files of snapshots that expire, metadata files of before."""
+
+    location: str
+    metadata: str
+    before: frozenset[str]
+    collects: bool
+    trims: bool
+
+
+def home(lake: Lake, table: str) -> Home | None:
+    """None if there is no such table."""
+    found = physical_tables.load(lake, table)
+    if found is None:
+        return None
+    said = found.properties
+    return Home(
+        found.location().rstrip("/"),
+        found.metadata_location,
+        frozenset(each.metadata_file for each in found.metadata.metadata_log),
+        said.get(COLLECTS) != "false",
+        said.get(METADATA) == "true",
+    )
+
+
+def allowed(table: str, homes: Mapping[str, Home]) -> dict[str, str]:
+    """The properties that a table can have, of those it has not. Metadata files of before it may delete even
+    beside clones, unless one of them has not made a metadata file of its own yet."""
+    mine = homes[table]
+    beside = [other for name, other in homes.items() if name != table and other.location == mine.location]
+    wanted: dict[str, str] = {}
+    if not mine.collects and not beside:
+        wanted[COLLECTS] = "true"
+    if not mine.trims and not any(other.metadata in (mine.metadata, *mine.before) for other in beside):
+        wanted[METADATA] = "true"
+    return wanted
+
+
+def shortened(lake: Lake, those: Iterable[str]) -> frozenset[str]:
+    """The tables from which expired rows were deleted."""
+    found = {table: physical_tables.load(lake, table) for table in those}
+    return frozenset(table for table, now in found.items() if now is not None and SHORTENED in now.properties)
+
+
+def note(lake: Lake, table: str, wanted: Mapping[str, str]) -> None:
+    """Set properties that the table does not have so yet. The caller keeps clones from being made of it
+    meanwhile, where they say whether files are deleted."""
+    table_now = JavaTable(lake, table).table
+    there = dict(table_now.properties())
+    missing = {key: value for key, value in wanted.items() if there.get(key) != value}
+    if not missing:
+        return
+    update = table_now.updateProperties()
+    for key, value in sorted(missing.items()):
+        update = update.set(key, value)
+    reached("lake.before")
+    update.commit()
+    reached("lake.after")

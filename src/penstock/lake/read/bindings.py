@@ -1,0 +1,134 @@
+"""Read a table through a binding, as Spark SQL text.
+
+In: a binding and which part of the table. Out: a parenthesised SELECT with the binding's logical
+columns. Called by flow and deploy (queries). Invariant: a reader sees the columns and the rows of
+its own version only, whatever other versions share the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, Union
+
+from typing_extensions import assert_never
+
+from penstock.lake.read.engine_merge import final
+from penstock.lake.spark.names import qualified, quoted, text
+from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, mark
+from penstock.model.types import Int
+from penstock.plan.spark_text import substitute
+from penstock.sql.column_types import spark_type
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """All rows there are when the query is planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The rows of one snapshot with after < `_seq` <= upto."""
+
+    snapshot: int
+    after: int
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The rows appended after one snapshot (exclusive) up to another (inclusive). Iceberg's bounded
+    reads pass over compaction and deletes: the insert trigger's contract."""
+
+    after: int
+    upto: int
+
+
+Part: TypeAlias = Union[Latest, Slice, Appended]
+
+
+def relation(binding: Binding, part: Part) -> str:
+    """`(SELECT … FROM table … WHERE …)` with the binding's columns under their logical names."""
+    columns = ", ".join(f"{_column(column)} AS {quoted(column.name)}" for column in binding.columns) or "1 AS `_`"
+    wheres = [*_where_part(part), *accepted(binding.accepts)]
+    wheres += [kept(binding)] if binding.keeps is not None and isinstance(part, Latest) else []
+    where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
+    return f"(SELECT {columns} FROM {_from(binding.table, part)}{where})"
+
+
+def with_seq(binding: Binding) -> Binding:
+    """The binding with `_seq` as one more column."""
+    return replace(binding, columns=(*binding.columns, BoundColumn(SEQ, Int(64), SEQ)))
+
+
+def merged(binding: Binding) -> str:
+    """The rows that FINAL shows."""
+    if binding.merge is None:
+        return relation(binding, Latest())
+    columns = [(column.name, column.type) for column in binding.columns]
+    return final(binding.merge, columns, relation(with_seq(binding), Latest()))
+
+
+def kept(binding: Binding) -> str:
+    """The condition for rows that have not expired, over physical columns."""
+    return substitute(binding.keeps or "true", {column.name: _column(column) for column in binding.columns})
+
+
+def value(column: BoundColumn) -> str:
+    """What a column is, over physical columns."""
+    return _column(column)
+
+
+def rejected(binding: Binding, part: Part) -> str:
+    """The same for a quarantine table: the rows that the version of their time rejected."""
+    columns = ", ".join(f"{_column(column)} AS {quoted(column.name)}" for column in binding.columns)
+    wheres = [*_where_part(part), f"concat(' ', version, ' ') = {version_at(binding.accepts)}"]
+    return f"(SELECT {columns} FROM {_from(binding.table, part)} WHERE {' AND '.join(wheres)})"
+
+
+def _from(table: str, part: Part) -> str:
+    name = qualified(table)
+    match part:
+        case Latest():
+            return name
+        case Slice(snapshot):
+            # Time travel shows the columns of that snapshot: whoever adds a column commits one.
+            return f"{name} VERSION AS OF {snapshot}"
+        case Appended(after, upto):
+            return f"{name} WITH (`start-snapshot-id` = '{after}', `end-snapshot-id` = '{upto}')"
+        case _:
+            assert_never(part)
+
+
+def _where_part(part: Part) -> list[str]:
+    match part:
+        case Slice(_, after, upto):
+            return [f"{SEQ} > {after}", f"{SEQ} <= {upto}"]
+        case _:
+            return []
+
+
+def accepted(chain: Sequence[Accepts]) -> list[str]:
+    """The condition for rows that the binding's version, at the time of the row, does not reject."""
+    if not chain:
+        return []
+    return [f"({REJECTS} IS NULL OR NOT contains({REJECTS}, {version_at(chain)}))"]
+
+
+def version_at(chain: Sequence[Accepts]) -> str:
+    """Spark SQL for the mark of the version of the chain that speaks for a row."""
+    *earlier, last = chain
+    cases = "".join(
+        f"WHEN {SEQ} <= {link.upto} THEN {text(mark(link.version))} " for link in earlier if link.upto is not None
+    )
+    return f"CASE {cases}ELSE {text(mark(last.version))} END" if cases else text(mark(last.version))
+
+
+def _column(column: BoundColumn) -> str:
+    """The value of a column; cast, because another version may have widened what is stored."""
+    now = quoted(column.physical)
+    before = column.before
+    if before is not None and before.cut is not None and not before.is_settled:
+        unsettled = f"{SEQ} <= {before.cut}" + (f" AND {SEQ} > {before.settled}" if before.settled >= 0 else "")
+        now = f"CASE WHEN {unsettled} THEN {before.expression} ELSE {now} END"
+    return f"CAST({now} AS {spark_type(column.type)})"

@@ -1,0 +1,180 @@
+"""The rows of a table as its engine merges them, as Spark SQL text.
+
+In: a `Merge`, the columns, and a relation: `(SELECT …)` of these columns under their logical names
+and of `_seq`. Out: a parenthesised SELECT. Called by `read` (FINAL) and by compaction. Invariant:
+pure; equal input gives equal text.
+
+`final` gives the columns, as FINAL shows them. `compacted` gives them with `_seq`, to be written in
+the place of the rows: whatever is inserted after, FINAL gives the same as over the rows themselves,
+and so does a query that merges or sums the columns that the rule merges. For that to be true:
+
+- the rows are, for each key that is in them, *all* rows of the table up to some `_seq`, and none will
+  come that has a smaller one (no history is being copied into the table, no flow is behind). A history
+  that slices the table by `_seq` reads a snapshot of before, held for it;
+- `may_compact(rule)`: where a key can lie in several partitions, rows that collapse are left alone;
+- every deployment that binds the table reads it by the same rule over the same settled columns, and no
+  row of it is rejected by one of them only: else name the column `_rejects` in `apart`;
+- rows of TTL expired are out of the relation already, or all in it.
+
+What is written: of Replacing the row that stays, as it is, also if it is deleted (a later row of an older
+version must stay hidden). Of Summing and Aggregating one row with the greatest `_seq`, also if its sums
+are zero. Of Collapsing and VersionedCollapsing the rows that are not cancelled, as they are; of a balanced
+key that ends with a row of sign 1, this and one that it cancels. Rows that ClickHouse would not take (a
+sign other than 1 and -1, a deletion mark other than 0 and 1) FINAL leaves out; `compacted` keeps the latest
+of those of Replacing, and leaves the others out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from typing_extensions import assert_never
+
+from penstock.lake.spark.names import quoted
+from penstock.model.manifest import SEQ
+from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
+from penstock.model.types import Type, nullable
+from penstock.sql.engines.merge_rules import merged_column
+
+Columns = Sequence[tuple[str, Type]]
+_WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+_PLACE, _BALANCE, _LAST, _LEVEL, _LEAST = "`_place`", "`_balance`", "`_last`", "`_level`", "`_least`"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`group` are the expressions by which rows belong together, `order` that in which they came."""
+
+    sql: str
+    columns: Columns
+    group: tuple[str, ...]
+    order: tuple[str, ...]
+
+    @property
+    def partition_by(self) -> str:
+        return f"PARTITION BY {', '.join(self.group) or '1'}"
+
+    def over(self, frame: str = _WHOLE) -> str:
+        """A window over the rows of one key in their order."""
+        return f" OVER ({self.partition_by} ORDER BY {', '.join(self.order)} {frame})"
+
+    def first(self, *by: str) -> str:
+        """A row's place in its group, by expressions with their direction."""
+        return f"row_number() OVER ({self.partition_by} ORDER BY {', '.join(by)})"
+
+    @property
+    def latest_first(self) -> tuple[str, ...]:
+        return tuple(f"{each} DESC" for each in self.order)
+
+
+def final(rule: Merge, columns: Columns, rows: str) -> str:
+    """`rows` as FINAL shows them."""
+    part = (f"concat_ws('-', {', '.join(rule.partition)})",) if rule.partition else ()
+    given = Rows(rows, columns, rule.keys, (*part, SEQ))
+    match rule:
+        case Replacing():
+            stays = f" AND {quoted(rule.deleted)} = 0" if rule.deleted else ""
+            taken = f" WHERE {_is_taken(rule.deleted)}" if rule.deleted else ""
+            return f"(SELECT {_names(columns)} FROM ({_replaced(rule, given)}{taken}) WHERE {_PLACE} = 1{stays})"
+        case Summing() | Aggregating():
+            return _one_a_key(rule, given, _dropped(rule, columns))
+        case Collapsing():
+            shown = f"{_PLACE} = 1 AND {quoted(rule.sign)} = 1 AND ({_BALANCE} > 0 OR ({_BALANCE} = 0 AND {_LAST} = 1))"
+            return f"(SELECT {_names(columns)} FROM ({_collapsed(rule, given)}) WHERE {shown})"
+        case VersionedCollapsing():
+            return _uncancelled(rule, given)
+        case _:
+            assert_never(rule)
+
+
+def compacted(rule: Merge, columns: Columns, rows: str, apart: Sequence[str] = ()) -> str:
+    """What may be written in the place of `rows`, with `_seq`; rows that differ in `apart` stay apart."""
+    given = Rows(rows, columns, (*rule.keys, *rule.partition, *map(quoted, apart)), (SEQ,))
+    written = f"{_names(columns)}, {SEQ}"
+    match rule:
+        case Replacing():
+            # Rows that ClickHouse would not take stay among themselves: FINAL passes over them.
+            kinds = (_is_taken(rule.deleted),) if rule.deleted else ()
+            given = replace(given, group=(*given.group, *kinds))
+            return f"(SELECT {written} FROM ({_replaced(rule, given)}) WHERE {_PLACE} = 1)"
+        case Summing() | Aggregating():
+            return _one_a_key(rule, given, "", f", max({SEQ}) OVER ({given.partition_by}) AS {SEQ}")
+        case Collapsing():
+            return f"(SELECT {written} FROM ({_collapsed(rule, given)}) WHERE {_left_over(rule)})"
+        case VersionedCollapsing():
+            return _uncancelled(rule, given, f", {SEQ}")
+        case _:
+            assert_never(rule)
+
+
+def may_compact(rule: Merge) -> bool:
+    """Whether `compacted` is right for the rule: what cancels across partitions is told from all of them only."""
+    return not (rule.partition and isinstance(rule, (Collapsing, VersionedCollapsing)))
+
+
+def _replaced(rule: Replacing, rows: Rows) -> str:
+    by = (*([f"{quoted(rule.version)} DESC"] if rule.version else []), *rows.latest_first)
+    return f"SELECT *, {rows.first(*by)} AS {_PLACE} FROM {rows.sql}"
+
+
+def _is_taken(deleted: str) -> str:
+    return f"{quoted(deleted)} IN (0, 1)"
+
+
+def _one_a_key(rule: Summing | Aggregating, rows: Rows, where: str, more: str = "") -> str:
+    over = rows.over()
+    values = ", ".join(
+        f"{merged_column(of, quoted(name), over)} AS {quoted(name)}" if name in rule.columns else quoted(name)
+        for name, of in rows.columns
+    )
+    made = f"SELECT {values}{more}, {rows.first(*rows.order)} AS {_PLACE} FROM {rows.sql}"
+    names = _names(rows.columns) + (f", {SEQ}" if more else "")
+    return f"(SELECT {names} FROM ({made}) WHERE {_PLACE} = 1{where})"
+
+
+def _dropped(rule: Summing | Aggregating, columns: Columns) -> str:
+    if isinstance(rule, Aggregating) or not rule.drops_zeros:
+        return ""
+    zeros = (
+        f"{quoted(name)} IS NULL" if nullable(of) else f"{quoted(name)} = 0"
+        for name, of in columns
+        if name in rule.columns
+    )
+    return f" AND NOT ({' AND '.join(zeros)})"
+
+
+def _collapsed(rule: Collapsing, rows: Rows) -> str:
+    """The rows with their place among those of their sign, the last first (of -1: the first first)."""
+    sign = quoted(rule.sign)
+    by_sign = replace(rows, group=(*rows.group, sign))
+    forwards = f"row_number(){by_sign.over('ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW')}"
+    place = f"if({sign} = 1, {by_sign.first(*by_sign.latest_first)}, {forwards})"
+    balance = f"sum({sign}) OVER ({rows.partition_by})"
+    last = f"last_value({sign}){rows.over()}"
+    taken = f"FROM {rows.sql} WHERE {sign} IN (1, -1)"
+    return f"SELECT *, {place} AS {_PLACE}, {balance} AS {_BALANCE}, {last} AS {_LAST} {taken}"
+
+
+def _left_over(rule: Collapsing) -> str:
+    sign = quoted(rule.sign)
+    more = f"({_BALANCE} <> 0 AND {sign} = sign({_BALANCE}) AND {_PLACE} <= abs({_BALANCE}))"
+    return f"({more} OR ({_BALANCE} = 0 AND {_LAST} = 1 AND {_PLACE} = 1))"
+
+
+def _uncancelled(rule: VersionedCollapsing, rows: Rows, more: str = "") -> str:
+    """A row stays if the sum of signs, counted in the direction of the whole, never falls below the
+    level that it has raised it to."""
+    sign = quoted(rule.sign)
+    rows = replace(rows, group=(*rows.group, quoted(rule.version)))
+    level = f"sum({sign}){rows.over('ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW')}"
+    whole = f"sign(sum({sign}) OVER ({rows.partition_by}))"
+    summed = f"SELECT *, {level} * {whole} AS {_LEVEL}, {whole} AS {_BALANCE} FROM {rows.sql} WHERE {sign} IN (1, -1)"
+    least = f"min({_LEVEL}){rows.over('ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING')}"
+    told = f"SELECT *, {least} AS {_LEAST} FROM ({summed})"
+    stays = f"{sign} = {_BALANCE} AND {_LEVEL} >= 1 AND {_LEVEL} <= {_LEAST}"
+    return f"(SELECT {_names(rows.columns)}{more} FROM ({told}) WHERE {stays})"
+
+
+def _names(columns: Columns) -> str:
+    return ", ".join(quoted(name) for name, _ in columns)

@@ -1,0 +1,114 @@
+"""Cut the rows of one snapshot of a table into slices of `_seq`, each about so many rows.
+
+In: a table, one of its snapshots and how far a reader is. Out: the next `Piece`. Called by `view`
+and `copy`. Invariant: the slices of a snapshot depend on nothing but the snapshot, the position
+and the size asked for; together they hold each row once, whatever the sizes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from pyiceberg.conversions import from_bytes
+from pyiceberg.types import LongType
+
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables import physical_tables
+from penstock.model.manifest import SEQ
+
+
+@dataclass(frozen=True, slots=True)
+class SliceLimits:
+    """How much one step takes at most, as long as that is one file."""
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySlice:
+    """Rows with position < `_seq` <= upto; `last` if none is left after them; `rows` and `bytes` are
+    those of the files of the slice, an upper bound."""
+
+    upto: int
+    rows: int
+    bytes: int
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Rows and bytes of files."""
+
+    rows: int
+    bytes: int
+
+
+def next_slice(lake: Lake, table: str, snapshot: int, after: int, most: SliceLimits) -> HistorySlice:
+    """The next slice after a position. Its end is where a data file ends (in `_seq`), so that
+    slices read whole files as long as the files are in the order of arrival."""
+    files = _files(lake, table, snapshot)
+    first = bisect_right(files, after, key=lambda file: file.end)
+    if first == len(files):
+        return HistorySlice(max(after, 0), 0, 0, True)
+    rows = size = 0
+    for position in range(first, len(files) - 1):
+        file, following = files[position], files[position + 1]
+        rows, size = rows + file.rows, size + file.bytes
+        full = rows + following.rows > most.rows or size + following.bytes > most.bytes
+        if full and following.end > file.end:
+            return HistorySlice(file.end, rows, size, False)
+    return HistorySlice(files[-1].end, rows + files[-1].rows, size + files[-1].bytes, True)
+
+
+def read_upto(lake: Lake, table: str, snapshot: int, seq: int) -> Extent:
+    """What the slices of a snapshot up to a position hold."""
+    files = [file for file in _files(lake, table, snapshot) if file.end <= seq]
+    return Extent(sum(file.rows for file in files), sum(file.bytes for file in files))
+
+
+def extent(lake: Lake, table: str, snapshot: int) -> Extent:
+    """All of a snapshot."""
+    return read_upto(lake, table, snapshot, 2**63)
+
+
+def column_bytes(lake: Lake, table: str) -> Mapping[str, int]:
+    """The stored bytes of each physical column of a table, by Iceberg's own metadata."""
+    found = physical_tables.load(lake, table)
+    if found is None:
+        return {}
+    names = {field.field_id: field.name for field in found.schema().fields}
+    total: dict[str, int] = {}
+    for task in found.scan().plan_files():
+        for id, size in (task.file.column_sizes or {}).items():
+            name = names.get(id) or found.schema().find_column_name(id) or ""
+            total[name.split(".")[0]] = total.get(name.split(".")[0], 0) + size
+    return total
+
+
+class _File(NamedTuple):
+    """A data file: its greatest `_seq`, its rows and bytes."""
+
+    end: int
+    rows: int
+    bytes: int
+
+
+@lru_cache(maxsize=64)
+def _files(lake: Lake, table: str, snapshot: int) -> tuple[_File, ...]:
+    """The data files of a snapshot, which never change, in the order of their ends."""
+    found = physical_tables.load(lake, table)
+    if found is None:
+        return ()
+    seq = found.schema().find_field(SEQ).field_id
+    files = [task.file for task in found.scan(snapshot_id=snapshot).plan_files()]
+    ends = (
+        _File(int(from_bytes(LongType(), file.upper_bounds[seq])), file.record_count, file.file_size_in_bytes)
+        for file in files
+        if file.record_count
+    )
+    return tuple(sorted(ends))

@@ -1,0 +1,201 @@
+"""Run a compiled query over the tables of one deployment.
+
+In: Spark SQL and limits. Out: `Result`. Called by deploy. Invariant: a query that goes over a limit is
+cancelled and frees its cores; no more than the limit is kept of its answer.
+
+Write the rows of a query to a file, a line each.
+
+In: Spark SQL of one column of texts, an open file, and somebody who may stop it. Out: the number of rows. Called by
+deploy/reader for copies. Invariant: a row at a time goes through memory, however many there are; a query that is
+asked again begins the file anew.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import BinaryIO, TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
+from penstock.lake.spark.cancellation import Stopped, TookTooLong, limited, stoppable
+from penstock.lake.spark.errors import condition, explain
+from penstock.lake.spark.session import Lake
+from penstock.model.types import Type
+
+FEW_ROWS = 50_000
+MAX_RESULT = "spark.driver.maxResultSize"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """The most that a query may take and give."""
+
+    seconds: float
+    rows: int
+    bytes: int
+
+
+TRIES = 3
+CHANGED = "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS"
+"""A deployment added a column to a table while the query was being prepared; it means nothing to it."""
+LOST = "org.apache.iceberg.jdbc.UncheckedSQLException"
+"""A connection of the catalog was lost; each idle one fails once after its server was away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answer: columns in order, rows as tuples of Python values, seconds, and what was read; the row of
+    totals of a SELECT WITH TOTALS."""
+
+    columns: tuple[tuple[str, Type], ...]
+    rows: list[tuple[object, ...]]
+    elapsed: float
+    rows_read: int
+    bytes_read: int
+    totals: tuple[object, ...] | None = None
+
+
+def with_totals(answer: Result) -> Result:
+    """The answer to a query's `with_totals`: its last row is taken out, its last column left out."""
+    *rows, totals = (row[:-1] for row in answer.rows)
+    return replace(answer, rows=rows, totals=totals)
+
+
+def session_for(lake: Lake, rows: int) -> SparkSession:
+    """The session for a query over tables of so many rows in all: over a few, starting tasks and
+    compiling code would take longer than the work."""
+    return lake.spark if rows <= FEW_ROWS else lake.bulk
+
+
+def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], ...], most: QueryLimits) -> Result:
+    """Run `sql`, whose placeholders are replaced.
+
+    Raises InvalidQuery with Spark's reason, Timeout, TooLarge. Rows come one by one, so that what is too
+    large is given up before it is all there.
+    """
+    started = time.monotonic()
+
+    def ask() -> Result:
+        try:
+            with limited(session, most.seconds):
+                answer = session.sql(sql).limit(most.rows + 1)
+                rows = _collected(answer, most, started + most.seconds)
+        except TookTooLong as error:
+            raise _timeout(most) from error
+        return Result(columns, rows, time.monotonic() - started, *_read(answer))
+
+    try:
+        return tried(ask)
+    except InvalidQuery as error:
+        if MAX_RESULT in error.message:  # Spark's own limit on what a driver collects
+            raise _too_many_bytes(most) from error
+        raise
+
+
+def tried(ask: Callable[[], T]) -> T:
+    """What Spark answers; asked again where that may well help. Raises what is Penstock's own as it is, all else
+    as InvalidQuery."""
+    for last in (*itertools.repeat(False, TRIES - 1), True):
+        try:
+            return ask()
+        except (PenstockError, Stopped):
+            raise
+        except Exception as error:  # whatever Spark raises for a user's SQL is told as a problem
+            if last or not _passes(error):
+                raise _invalid(error) from error
+    raise AssertionError("the last try returns or raises")
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the same query may well be answered if it is asked again."""
+    return (condition(error) or "").startswith(CHANGED) or LOST in str(error)
+
+
+def _collected(answer: DataFrame, most: QueryLimits, until: float) -> list[tuple[object, ...]]:
+    """All rows, while they are within the limits. Raises TooLarge, Timeout."""
+    rows: list[tuple[object, ...]] = []
+    size = 0
+    for row in answer.toLocalIterator():
+        rows.append(tuple(row))
+        size += size_of(row)
+        if len(rows) > most.rows:
+            raise TooLarge(f"the answer has more than {most.rows:,} rows", hint="add a LIMIT or aggregate")
+        if size > most.bytes:
+            raise _too_many_bytes(most)
+        if len(rows) % 1024 == 0 and time.monotonic() > until:
+            raise _timeout(most)
+    return rows
+
+
+def size_of(value: object) -> int:
+    """About how many bytes a value takes in an answer."""
+    match value:
+        case str() | bytes() | bytearray():
+            return len(value)
+        case Mapping():
+            return sum(size_of(key) + size_of(each) for key, each in value.items())
+        case list() | tuple():
+            return sum(map(size_of, value))
+        case _:
+            return 8
+
+
+def _timeout(most: QueryLimits) -> Timeout:
+    hint = "read less, or raise max_query_seconds in [server] of penstock.toml"
+    return Timeout(f"the query took longer than {most.seconds:g} s and was cancelled", hint=hint)
+
+
+def _too_many_bytes(most: QueryLimits) -> TooLarge:
+    return TooLarge(f"the answer has more than {most.bytes:,} bytes", hint="add a LIMIT, or take fewer columns")
+
+
+def _invalid(error: Exception) -> InvalidQuery:
+    reason = explain(error)
+    return InvalidQuery(reason, [Problem((condition(error) or "query-failed").lower().replace("_", "-"), reason)])
+
+
+def _read(answer: DataFrame) -> tuple[int, int]:
+    """Rows and bytes of the files that the plan's scans hold after pruning, from Iceberg's scan
+    metrics of the optimized plan; (0, 0) where Spark does not tell."""
+    try:
+        statistics = answer._jdf.queryExecution().optimizedPlan().collectLeaves().iterator()
+        rows = size = 0
+        while statistics.hasNext():
+            stats = statistics.next().stats()
+            rows += int(stats.rowCount().get().toString()) if stats.rowCount().isDefined() else 0
+            size += int(stats.sizeInBytes().toString())
+        return rows, size
+    except Exception:  # statistics never fail an answer
+        return 0, 0
+
+
+LONGEST = 8 * 2**20
+"""Bytes of a row."""
+ROWS_BETWEEN = 1024
+
+
+def write_lines(session: SparkSession, sql: str, file: BinaryIO, stops: Callable[[], bool]) -> int:
+    """Raises Stopped once `stops` says so, InvalidQuery with Spark's reason, TooLarge for a row that no batch
+    takes, OSError."""
+
+    def ask() -> int:
+        file.seek(0)
+        file.truncate()
+        rows = 0
+        with stoppable(session, stops):
+            for row in session.sql(sql).toLocalIterator():
+                line = str(row[0]).encode()
+                if len(line) > LONGEST:
+                    raise TooLarge(f"row {rows + 1} has {len(line):,} bytes; at most {LONGEST:,} are taken")
+                file.write(line + b"\n")
+                rows += 1
+                if rows % ROWS_BETWEEN == 0 and stops():
+                    raise Stopped
+        return rows
+
+    return tried(ask)

@@ -1,0 +1,1 @@
+"""The Spark session, its catalog and jars, cancelled work and readable errors."""

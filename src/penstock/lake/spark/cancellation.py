@@ -1,0 +1,131 @@
+"""Spark work of one thread that ends when its time is up, or when somebody says so.
+
+In: a session and seconds, or a question. Out: the work's end, or one of two exceptions. Called by flow, lines
+and query.
+Invariant: what is cancelled frees its cores (reaper.py); jobs of other threads are not touched.
+
+End a local Spark in which a task goes on although it was cancelled.
+
+In: the Spark context and the job group that was cancelled. Out: nothing; its process may be ended, and the server
+begins anew (serve/rebirth). Called by jobs. Source: a task ends where Spark looks whether it was cancelled, which is
+between rows of what is read; a nested loop or an expression of one row that takes minutes does not look (Spark's
+documentation of spark.task.reaper). Invariant: a core that was to be freed is free, or Spark ends, within seconds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+LOOK = 0.5
+_numbers = itertools.count(1)
+
+
+class TookTooLong(Exception):
+    """The work was cancelled."""
+
+    def __init__(self, seconds: float):
+        super().__init__(f"cancelled after {seconds:g} seconds")
+
+
+class Stopped(Exception):
+    """The work was cancelled because somebody said so."""
+
+
+@contextmanager
+def limited(spark: SparkSession, seconds: float) -> Iterator[None]:
+    """Cancel the Spark jobs that this thread starts in the block, once `seconds` have passed; also those
+    it starts after that. Raises TookTooLong in place of what the block raises for being cancelled."""
+    ended = threading.Event()
+    with _cancelled(spark, lambda: not ended.wait(seconds), ended, TookTooLong(seconds)):
+        yield
+
+
+@contextmanager
+def stoppable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None]:
+    """The same, once `stops` says so; it is asked a few times a second. Raises Stopped."""
+    ended = threading.Event()
+
+    def wait() -> bool:
+        while not ended.wait(LOOK):
+            if stops():
+                return True
+        return False
+
+    with _cancelled(spark, wait, ended, Stopped()):
+        yield
+
+
+@contextmanager
+def _cancelled(
+    spark: SparkSession, wait: Callable[[], bool], ended: threading.Event, raised: Exception
+) -> Iterator[None]:
+    """`wait` returns when the work is to be cancelled, or with False once `ended` is set."""
+    context, group = spark.sparkContext, f"limited {next(_numbers)}"
+    over = threading.Event()
+
+    def watch() -> None:
+        if wait():
+            over.set()
+            while not ended.wait(LOOK):
+                context.cancelJobGroup(group)
+
+    watcher = threading.Thread(target=watch, name=group, daemon=True)
+    context.setJobGroup(group, group, interruptOnCancel=True)
+    watcher.start()
+    try:
+        yield
+    except Exception as error:
+        if over.is_set():
+            raise raised from error
+        raise
+    finally:
+        ended.set()
+        watcher.join()
+        if over.is_set():
+            end_spark_unless_cancelled(context, group)
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+
+
+LOOKS, PAUSE = 20, 1.0
+"""A task has so many looks, so many seconds apart, to end. Looks, since a machine that slept looks no more often."""
+REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": f"{LOOKS * PAUSE:.0f}s"}
+"""What does the same on a cluster: the executor is ended, and its other tasks are given to others. (In a local
+Spark, where executor and driver are one process, it does nothing.)"""
+log = logging.getLogger("penstock.lake")
+
+
+def end_spark_unless_cancelled(context: SparkContext, group: str) -> None:
+    """Look, in a thread of its own, whether the group's tasks end."""
+    if (context.master or "").startswith("local"):
+        threading.Thread(target=_look, args=(context, group), name=f"ends {group}", daemon=True).start()
+
+
+def _look(context: SparkContext, group: str) -> None:
+    pause = threading.Event()
+    for _ in range(LOOKS):
+        if not running_tasks(context, group):
+            return
+        pause.wait(PAUSE)
+    log.critical("what was cancelled goes on after %.0f s and takes a core: Spark's process is ended", LOOKS * PAUSE)
+    gateway = context._gateway
+    assert gateway is not None, "the context was opened here"
+    gateway.proc.kill()
+
+
+def running_tasks(context: SparkContext, group: str) -> int:
+    """How many tasks of the group run. None of a Spark that has ended."""
+    try:
+        tracker = context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        return sum(stage.numActiveTasks for stage in stages if stage is not None)
+    except Exception as error:  # py4j's many, while Spark ends or after that
+        log.debug("whether %s ends cannot be seen", group, exc_info=error)
+        return 0

@@ -1,0 +1,136 @@
+"""The Iceberg catalog, in the words of each of its two readers: Spark and PyIceberg.
+
+In: `[catalog]` of penstock.toml and the folder of the embedded state. Out: properties. Called by
+`session`. Invariant: both read the same catalog, embedded (SQLite), in Postgres or a remote one; a
+login is never part of an address that a driver may quote in an error.
+
+Iceberg's connections to a catalog in Postgres: asked again only where nothing can have been done.
+
+In: a Spark session. Out: nothing. Called by `session`. Invariant: a commit whose answer was lost is never
+sent a second time. Iceberg's own pool does so; the catalog then says (rightly) that the table has moved on,
+Iceberg takes its commit for refused, and deletes the files of the rows that are in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql import SparkSession
+from sqlalchemy import URL
+
+from penstock.errors import Failed
+from penstock.lake.spark.names import CATALOG
+from penstock.model.settings import Settings
+
+# Without the catalog cache a session sees commits of other sessions at once (an expired cache
+# once showed an empty table to a busy session).
+CATALOG_CONF = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
+# A Postgres that was restarted in order says so on each connection that was open, once: ask again.
+POSTGRES_CONF = {
+    "retryable_status_codes": "57P01",
+    "jdbc.ApplicationName": "penstock",
+    "jdbc.tcpKeepAlive": "true",
+    # A proxy that takes a call and then says nothing. (No limit on an answer: giving up on one leaves it open.)
+    "jdbc.loginTimeout": "10",
+}
+POSTGRES = "jdbc:postgresql:"
+SQLITE = "jdbc:sqlite:file:"
+POSTGRES_DRIVER = "postgresql+psycopg2"
+# Source: pgJDBC's connection properties; on the right libpq's parameter key words.
+LIBPQ = {
+    "sslmode": "sslmode",
+    "sslrootcert": "sslrootcert",
+    "sslcert": "sslcert",
+    "connectTimeout": "connect_timeout",
+    "ApplicationName": "application_name",
+    "options": "options",
+}
+
+
+def is_postgres(settings: Settings) -> bool:
+    return settings.catalog.get("uri", "").startswith(POSTGRES)
+
+
+def for_spark(settings: Settings, home: Path) -> dict[str, str]:
+    """Properties of the catalog in Spark."""
+    embedded = {
+        "type": "jdbc",
+        "uri": f"{SQLITE}{home / 'catalog.db'}?journal_mode=WAL&busy_timeout=30000",
+        "warehouse": (home / "warehouse").as_uri(),
+    }
+    if is_postgres(settings):
+        return CATALOG_CONF | POSTGRES_CONF | embedded | _without_login(settings.catalog)
+    return CATALOG_CONF | embedded | dict(settings.catalog)
+
+
+def for_pyiceberg(settings: Settings, home: Path) -> dict[str, str]:
+    """The same catalog, in PyIceberg's words. Source: PyIceberg's catalog configuration."""
+    java = for_spark(settings, home)
+    if java["type"] != "jdbc":
+        return {"type": java["type"], "uri": java.get("uri", ""), "warehouse": java["warehouse"]}
+    uri = java["uri"]
+    if uri.startswith(SQLITE):
+        uri = "sqlite:///" + uri.removeprefix(SQLITE).split("?")[0]
+    elif uri.startswith(POSTGRES):
+        uri = _libpq(java)
+    else:
+        raise Failed(f"a catalog of type jdbc is on SQLite or Postgres, not at {uri.split('?')[0]}")
+    found = {"type": "sql", "uri": uri, "warehouse": java["warehouse"], "init_catalog_tables": "false"}
+    return found | {"pool_pre_ping": "true"}
+
+
+def _without_login(catalog: Mapping[str, str]) -> dict[str, str]:
+    """The same properties, with user and password out of the address: Iceberg quotes it in errors."""
+    address, _, query = catalog["uri"].partition("?")
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    login = {f"jdbc.{name}": given.pop(name) for name in ("user", "password") if name in given}
+    return {**login, **catalog, "uri": f"{address}?{urlencode(given)}" if given else address}
+
+
+def _libpq(java: Mapping[str, str]) -> str:
+    """The address as SQLAlchemy has it, for the driver that asks libpq."""
+    parts = urlsplit(java["uri"].removeprefix("jdbc:"))
+    given = dict(parse_qsl(parts.query)) | {
+        name.removeprefix("jdbc."): value for name, value in java.items() if name.startswith("jdbc.")
+    }
+    query = {LIBPQ[name]: value for name, value in given.items() if name in LIBPQ}
+    if "currentSchema" in given:
+        query["options"] = f"{query.get('options', '')} -csearch_path={given['currentSchema']}".strip()
+    hosts = parts.netloc.split(",")
+    url = URL.create(
+        POSTGRES_DRIVER,
+        username=given.get("user"),
+        password=given.get("password"),
+        database=unquote(parts.path.lstrip("/")) or None,
+        query={**query, **({"host": tuple(_with_port(host) for host in hosts)} if len(hosts) > 1 else {})},
+    )
+    if len(hosts) == 1 and parts.netloc:
+        url = url.set(host=parts.hostname, port=parts.port)
+    return url.render_as_string(hide_password=False)
+
+
+def _with_port(host: str) -> str:
+    return host if ":" in host.rpartition("]")[2] else f"{host}:5432"
+
+
+ANSWER_LOST = ("08000", "08006", "08007")
+"""SQLSTATEs of a connection that broke in the middle: the statement may have been carried out. What stays is
+08003, a connection known to be closed; the next who gets one that broke makes a new one."""
+
+
+def never_commit_again_blindly(session: SparkSession) -> None:
+    """Each session has a catalog, and each catalog a pool, of its own. Source: JdbcClientPool of Iceberg 1.12."""
+    manager = session._jsparkSession.sessionState().catalogManager()
+    catalog = manager.catalog(CATALOG).icebergCatalog()
+    retried = _private(_private(catalog, "connections"), "retryableStatusCodes")
+    for code in ANSWER_LOST:
+        retried.remove(code)
+
+
+def _private(owner: JavaObject, name: str) -> JavaObject:
+    field = owner.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(owner)

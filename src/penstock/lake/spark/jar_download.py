@@ -1,0 +1,34 @@
+"""Fetch the jars of Spark's packages once, ahead of the first session.
+
+In: nothing. Out: the package cache is filled, or the exit code is not 0. Called by the set-up
+script as `python -m penstock.lake.spark.jar_download`. Invariant: leaves nothing but the package cache.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from penstock.errors import PenstockError
+from penstock.lake.spark.session import open_lake
+from penstock.model.settings import Settings
+
+
+def main() -> int:
+    """Start and stop a session in a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            open_lake(Settings(), Path(folder)).close()
+        except PenstockError as error:
+            print(f"{error.message}\n{error.hint or ''}", file=sys.stderr)
+            return 1
+        except Exception:  # what the JVM says of a failed start is only in its log
+            log = Path(folder, "spark.log")
+            print(log.read_text()[-4000:] if log.exists() else "Spark did not start", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""Open the lake: one Spark application and one Iceberg catalog.
+
+In: settings and the folder of the embedded state. Out: `Lake`. Called by deploy/pipeline and
+tests. Invariant: nothing that Spark or its JVM prints reaches the terminal; it goes to a log file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyspark.sql import SparkSession
+
+from penstock.lake.spark.cancellation import REAPER
+from penstock.lake.spark.catalog import for_pyiceberg, for_spark, is_postgres, never_commit_again_blindly
+from penstock.lake.spark.java import java_home
+from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
+from penstock.lake.spark.packages import package_conf
+from penstock.model.settings import Settings
+
+SPARK_CONF = {
+    "spark.app.name": "penstock",
+    "spark.ui.enabled": "false",
+    "spark.sql.ansi.enabled": "true",
+    # Columns whose names differ only in case are different columns, as in ClickHouse.
+    "spark.sql.caseSensitive": "true",
+    # Else `${env:…}` and `${spark.…}` in any SQL text, also inside quotes, are replaced before it is parsed.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    # Iceberg would set it by itself when files are rewritten, but in one session only.
+    "spark.sql.catalog.default_rewrite_catalog": "org.apache.iceberg.spark.SparkRewriteTableCatalog",
+    # Sketches of many groups at once; the default of 128 falls back to sorting.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
+    # Live flows and backfills share the cores by pool, not by who came first.
+    "spark.scheduler.mode": "FAIR",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.cleaner.periodicGC.interval": "5min",
+    # Spark keeps the plans of past queries as text for a UI that is off; some of ours are megabytes.
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.sql.maxPlanStringLength": "16384",
+    # Else a JSON text in which any object has a key twice is none at all; ClickHouse reads it.
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    "spark.log.level": "ERROR",
+}
+# A local Spark listens to nobody but its own processes.
+LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+# A small step takes less time than compiling the code for it.
+SMALL_CONF = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# Iceberg puts this into the summary of each INSERT and UPDATE of a session: what lacks it was done from
+# outside. (A DELETE that only drops whole files does not get it; Penstock runs none.)
+MARK = {f"spark.sql.iceberg.snapshot-property.{MADE_BY}": "penstock"}
+BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """`spark` is tuned for small steps, `bulk` for backfills and queries; both are sessions of one
+    Spark application. `catalog` is PyIceberg's view of the same tables, for metadata reads."""
+
+    spark: SparkSession
+    bulk: SparkSession
+    catalog: Catalog
+
+    @property
+    def jvm(self) -> int:
+        """The process id of the JVM that Spark runs in."""
+        gateway = self.spark.sparkContext._gateway
+        assert gateway is not None, "the session was opened here"
+        return int(gateway.proc.pid)
+
+    def close(self) -> None:
+        self.spark.stop()
+
+
+def open_lake(settings: Settings, home: Path) -> Lake:
+    """Start Spark and open the catalog; embedded defaults live in `home` (made if missing).
+
+    Raises JavaMissing.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    spark = _start(settings, home)
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
+    bulk = spark.newSession()
+    for session, tuning in ((spark, SMALL_CONF), (bulk, BULK_CONF)):
+        for key, value in (tuning | MARK).items():
+            session.conf.set(key, value)
+        if is_postgres(settings):
+            never_commit_again_blindly(session)
+    return Lake(spark, bulk, load_catalog(CATALOG, **for_pyiceberg(settings, home)))
+
+
+def _start(settings: Settings, home: Path) -> SparkSession:
+    builder = SparkSession.builder.master(settings.spark.master)
+    conf = SPARK_CONF | {
+        "spark.driver.memory": settings.spark.driver_memory,
+        "spark.local.dir": str(home / "tmp"),
+        "spark.sql.warehouse.dir": str(home / "spark-warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'tmp'} -XX:+UseG1GC",
+        f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
+    }
+    conf |= package_conf(settings.spark, settings.catalog.get("uri", ""))
+    if settings.spark.master.startswith("local"):
+        conf |= LOOPBACK
+    else:
+        conf |= REAPER
+    conf |= {f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in for_spark(settings, home).items()}
+    for key, value in (conf | dict(settings.spark.conf)).items():
+        builder = builder.config(key, value)
+    with _output_to(home / "spark.log"):
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """File descriptors 1 and 2 point to `log` while the JVM starts, so that it inherits them."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(1), os.dup(2)]
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(target, 1)
+        os.dup2(target, 2)
+        yield
+    finally:
+        for number, original in enumerate(kept, start=1):
+            os.dup2(original, number)
+            os.close(original)
+        os.close(target)

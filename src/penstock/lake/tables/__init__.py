@@ -1,0 +1,1 @@
+"""Physical Iceberg tables: their definition, snapshots, commits and snapshot tags."""

@@ -1,0 +1,52 @@
+"""Append rows to a table together with the progress of its flows: the one way rows get in.
+
+In: a DataFrame with exactly the table's columns to fill, every flow's progress, and the snapshot that
+they follow. Out: one Iceberg snapshot. Called by flow/registry. Invariant: rows and cursors are one
+atomic commit, which is refused where rows were added since that snapshot: no step can be committed
+twice, not even by a server that was stopped in the middle of it and woke up after another took over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import lit
+
+from penstock.crash_points import reached
+from penstock.lake.spark.names import qualified
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables.snapshots import Progress, summary_options
+
+
+class Overtaken(Exception):
+    """Rows came into the table since the snapshot that was to be followed."""
+
+
+def append(rows: DataFrame, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
+    """Append `rows` by column name, if nothing was added since the snapshot `follows` (None: ever).
+    Columns of the table that `rows` lacks become NULL, so the caller names every column it means to
+    fill. Raises Overtaken; then nothing is committed.
+
+    It is Iceberg's overwrite of no row, which unlike its append can be told to validate what came
+    before it; its snapshot is an append all the same (BaseOverwriteFiles.operation).
+    """
+    writer = rows.writeTo(qualified(table)).option("check-ordering", "false").option("isolation-level", "serializable")
+    if follows is not None:
+        writer = writer.option("validate-from-snapshot-id", str(follows))
+    for key, value in summary_options(progress).items():
+        writer = writer.option(key, value)
+    reached("lake.before")
+    try:
+        writer.overwrite(lit(False))
+    except Py4JJavaError as error:
+        if "ValidationException" in str(error.java_exception.getClass().getName()):
+            raise Overtaken(f"{table}: {error.java_exception.getMessage()}") from error
+        raise
+    reached("lake.after")
+
+
+def place(lake: Lake, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
+    """Commit progress without a row. Raises Overtaken."""
+    append(lake.spark.table(qualified(table)).limit(0), table, progress, follows)

@@ -1,0 +1,133 @@
+"""A table as Iceberg's own Java library has it, for what neither Spark SQL nor PyIceberg offers.
+
+In: the lake and a table. Out: `JavaTable`: its data files, and commits that carry the flows' progress.
+Called by `rewrite`, `expire` and `orphans`. Invariant: a commit goes on top of exactly the snapshot whose
+progress it carries, or is refused: no cursor ever steps back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JJavaError
+
+from penstock.crash_points import reached
+from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables.snapshots import CURSOR, FLOWS, THROUGH
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+TRIES = 20
+"""A commit takes about a tenth of a second; a hot stream makes one a second."""
+_CARRIED = (CURSOR, THROUGH, FLOWS)
+
+
+class Outdated(Exception):
+    """What was to be replaced is not there any more, or flows are too fast: nothing was committed."""
+
+
+class JavaTable:
+    """One table, by one thread, for a moment."""
+
+    def __init__(self, lake: Lake, table: str):
+        jvm = lake.spark._jvm
+        assert jvm is not None, "the session was opened here"
+        self.jvm = jvm
+        self.name = table
+        self.table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(
+            lake.spark._jsparkSession, f"{CATALOG}.{NAMESPACE}.{table}"
+        )
+
+    @property
+    def shares_files(self) -> bool:
+        """Whether a clone may refer to its files: then nothing deletes them but the orphan cleaning."""
+        return bool(self.table.properties().get("gc.enabled") == "false")
+
+    def tasks(self, snapshot: int, paths: Collection[str]) -> list[JavaObject]:
+        """Iceberg's read tasks of these data files of a snapshot. Raises Outdated where one is not in it."""
+        wanted = set(paths)
+        found: list[JavaObject] = []
+        planned = self.table.newScan().useSnapshot(snapshot).ignoreResiduals().planFiles()
+        try:
+            files = planned.iterator()
+            while len(found) < len(wanted) and files.hasNext():
+                task = files.next()
+                if task.file().location() in wanted:
+                    found.append(task)
+        finally:
+            planned.close()
+        if len(found) != len(wanted):
+            raise Outdated(f"{self.name}: {len(wanted) - len(found)} files are not in snapshot {snapshot}")
+        return found
+
+    def commit(self, make: Callable[[], JavaObject]) -> JavaObject:
+        """Commit the snapshot that `make`'s update gives, with the progress of the one before it. Returns it.
+        Raises Outdated."""
+        operations = self.table.operations()
+        for _ in range(TRIES):
+            self.table.refresh()
+            before = self.table.currentSnapshot()
+            update = make().set(MADE_BY, "penstock")
+            for key, value in self._progress(before).items():
+                update = update.set(key, value)
+            made = self._applied(update)
+            if made.parentId() != before.snapshotId():
+                continue  # a flow was faster: the update saw its snapshot, the progress is of the one before
+            base = operations.current()
+            builder = self.jvm.org.apache.iceberg.TableMetadata.buildFrom(base)
+            if _committed(operations, base, builder.setBranchSnapshot(made, "main").build()):
+                return made
+        raise Outdated(f"{self.name}: flows commit too fast")
+
+    def _applied(self, update: JavaObject) -> JavaObject:
+        """The snapshot of an update, not in the table yet."""
+        try:
+            return update.apply()
+        except Py4JJavaError as error:
+            if "ValidationException" in str(error.java_exception.getClass().getName()):
+                raise Outdated(f"{self.name}: {error.java_exception.getMessage()}") from error
+            raise
+
+    def _progress(self, snapshot: JavaObject) -> dict[str, str]:
+        """What the last snapshot at or before this one says of the flows."""
+        while snapshot is not None:
+            summary = dict(snapshot.summary())
+            said = {key: str(value) for key, value in summary.items() if key.startswith(_CARRIED)}
+            if said:
+                return said
+            parent = snapshot.parentId()
+            snapshot = self.table.snapshot(parent) if parent is not None else None
+        return {}
+
+    def forget(self, snapshots: Collection[int]) -> bool:
+        """Take snapshots out of the table's metadata and delete no file. Returns whether that was done."""
+        self.table.refresh()
+        operations = self.table.operations()
+        base = operations.current()
+        ids = self.jvm.java.util.HashSet(list_of(self.jvm, snapshots))
+        builder = self.jvm.org.apache.iceberg.TableMetadata.buildFrom(base).removeSnapshots(ids)
+        return _committed(operations, base, builder.build())
+
+
+def list_of(jvm: JavaObject, values: Collection[object]) -> JavaObject:
+    """A Java list."""
+    made = jvm.java.util.ArrayList()
+    for value in values:
+        made.add(value)
+    return made
+
+
+def _committed(operations: JavaObject, base: JavaObject, metadata: JavaObject) -> bool:
+    """Whether the table went from `base` to `metadata`; not where somebody else was faster."""
+    reached("lake.before")
+    try:
+        operations.commit(base, metadata)
+    except Py4JJavaError as error:
+        if "CommitFailedException" in str(error.java_exception.getClass().getName()):
+            return False
+        raise
+    reached("lake.after")
+    return True

@@ -1,0 +1,174 @@
+"""Physical tables: make, change in place and drop them.
+
+In: `Table`, `Field`, `Transform` values of a manifest. Out: Iceberg metadata changes; no row is
+moved. Called by deploy. Invariant: every function can be run again after a crash and ends in the
+same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table as IcebergTable
+
+from penstock.crash_points import reached
+from penstock.lake.spark.names import NAMESPACE, qualified, quoted
+from penstock.lake.spark.session import Lake
+from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
+from penstock.sql.column_types import spark_type
+
+PROPERTIES = {
+    "format-version": "2",
+    # Steps are small: a shuffle before the write costs more than it gives.
+    "write.distribution-mode": "none",
+    "write.spark.fanout.enabled": "true",
+    "write.parquet.compression-codec": "zstd",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "5",
+    "commit.retry.num-retries": "10",
+    # Steps write small files; a query packs many of them into one task.
+    "read.split.open-file-cost": "262144",
+}
+
+SHARED = {"gc.enabled": "false", "write.metadata.delete-after-commit.enabled": "false"}
+
+
+def load(lake: Lake, table: str) -> IcebergTable | None:
+    """The table as PyIceberg sees it now, or None if it does not exist."""
+    try:
+        return lake.catalog.load_table((NAMESPACE, table))
+    except NoSuchTableError:
+        return None
+
+
+def create_table(lake: Lake, table: Table) -> None:
+    """Make the table with its layout. An existing one is left as it is."""
+    if load(lake, table.id) is not None:
+        return
+    fields = [f"{quoted(field.name)} {spark_type(field.type)}" for field in table.fields]
+    hidden = [f"{SEQ} BIGINT"] + ([f"{REJECTS} STRING"] if table.lands else [])
+    partition = f" PARTITIONED BY ({', '.join(map(_transform, table.partition))})" if table.partition else ""
+    properties = ", ".join(f"'{key}'='{value}'" for key, value in PROPERTIES.items())
+    _change(
+        lake,
+        f"CREATE TABLE IF NOT EXISTS {qualified(table.id)} ({', '.join(fields + hidden)}) USING iceberg{partition}"
+        f" TBLPROPERTIES ({properties})"
+    )
+    if table.sort:
+        set_sort(lake, table.id, table.sort)
+
+
+def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
+    """Add physical columns; those that are there already are left as they are."""
+    there = _columns(lake, table)
+    new = [field for field in fields if field.name not in there]
+    if new:
+        columns = ", ".join(f"{quoted(field.name)} {spark_type(field.type)}" for field in new)
+        _change(lake, f"ALTER TABLE {qualified(table)} ADD COLUMNS ({columns})")
+
+
+def drop_field(lake: Lake, table: str, field: str) -> None:
+    """Drop a physical column that nobody binds any more. One that a partition or sorting key, also
+    a former one, is made of stays: Iceberg's files and metadata refer to it."""
+    found = load(lake, table)
+    if found is None or field not in found.schema().column_names:
+        return
+    metadata = found.metadata
+    keys = [part.source_id for spec in metadata.partition_specs for part in spec.fields]
+    keys += [part.source_id for order in metadata.sort_orders for part in order.fields]
+    if found.schema().find_field(field).field_id not in keys:
+        _change(lake, f"ALTER TABLE {qualified(table)} DROP COLUMN {quoted(field)}")
+
+
+def widen_field(lake: Lake, table: str, field: Field) -> None:
+    """Promote a physical column to the stored type of `field` (int → long, float → double, a wider
+    decimal: what Iceberg promotes without touching data)."""
+    have = lake.spark.table(qualified(table)).schema[field.name].dataType.simpleString()
+    want = spark_type(field.type)
+    if have.upper() != want.upper():
+        _change(lake, f"ALTER TABLE {qualified(table)} ALTER COLUMN {quoted(field.name)} TYPE {want}")
+
+
+def set_sort(lake: Lake, table: str, sort: Sequence[Transform]) -> None:
+    """Set the order in which later writes and compactions lay out rows."""
+    order = f"LOCALLY ORDERED BY {', '.join(map(_transform, sort))}" if sort else "UNORDERED"
+    _change(lake, f"ALTER TABLE {qualified(table)} WRITE {order}")
+
+
+def set_partition(lake: Lake, table: str, partition: Sequence[Transform]) -> None:
+    """Set the partition key of later writes; files that are there keep theirs."""
+    have = _partition_now(lake, table)
+    want = tuple(map(_transform, partition))
+    for gone in [each for each in have if each not in want]:
+        _change(lake, f"ALTER TABLE {qualified(table)} DROP PARTITION FIELD {gone}")
+    for new in [each for each in want if each not in have]:
+        _change(lake, f"ALTER TABLE {qualified(table)} ADD PARTITION FIELD {new}")
+
+
+def clone_table(lake: Lake, table: str, clone: str) -> None:
+    """Make a table of the same snapshots and files, from which later writes part. No row is copied.
+
+    Both keep every file they share for good: neither may delete data or metadata from now on.
+    """
+    original = load(lake, table)
+    if original is None or load(lake, clone) is not None:
+        return
+    keep = ", ".join(f"'{key}'='{value}'" for key, value in SHARED.items())
+    _change(lake, f"ALTER TABLE {qualified(table)} SET TBLPROPERTIES ({keep})")
+    reached("lake.before")
+    lake.catalog.register_table((NAMESPACE, clone), original.refresh().metadata_location)
+    reached("lake.after")
+    _change(lake, f"ALTER TABLE {qualified(clone)} SET TBLPROPERTIES ({keep}, 'penstock.clone-of'='{table}')")
+
+
+def drop_table(lake: Lake, table: str) -> None:
+    """Drop the table and its files; of a table that shares files with a clone, only the table."""
+    found = load(lake, table)
+    if found is not None:
+        purge = "" if found.properties.get("gc.enabled") == "false" else " PURGE"
+        _change(lake, f"DROP TABLE IF EXISTS {qualified(table)}{purge}")
+
+
+def _change(lake: Lake, sql: str) -> None:
+    reached("lake.before")
+    lake.spark.sql(sql)
+    reached("lake.after")
+
+
+def list_tables(lake: Lake) -> tuple[str, ...]:
+    """Every physical table of the warehouse."""
+    return tuple(sorted(identifier[-1] for identifier in lake.catalog.list_tables(NAMESPACE)))
+
+
+def _columns(lake: Lake, table: str) -> set[str]:
+    found = load(lake, table)
+    return set() if found is None else set(found.schema().column_names)
+
+
+def _partition_now(lake: Lake, table: str) -> tuple[str, ...]:
+    found = load(lake, table)
+    if found is None:
+        return ()
+    schema = found.schema()
+    # Iceberg's singular names (day, month) are Spark's plural functions.
+    return tuple(
+        _transform(Transform(_KINDS[str(field.transform)], schema.find_column_name(field.source_id) or ""))
+        for field in found.spec().fields
+        if str(field.transform) in _KINDS
+    )
+
+
+_KINDS: Mapping[str, Literal["identity", "years", "months", "days", "hours"]] = {
+    "identity": "identity",
+    "year": "years",
+    "month": "months",
+    "day": "days",
+    "hour": "hours",
+}
+
+
+def _transform(transform: Transform) -> str:
+    column = quoted(transform.column)
+    return column if transform.kind == "identity" else f"{transform.kind}({column})"

@@ -1,0 +1,70 @@
+"""Keep the snapshot that a history is read from, whoever expires snapshots meanwhile.
+
+In: a table, a snapshot and the flow that reads it. Out: an Iceberg tag, or none. Called by deploy.
+Invariant: a tag of ours is there from before the first slice is read until the last one is committed; both
+ways can be run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Collection
+
+from py4j.protocol import Py4JJavaError
+
+from penstock.crash_points import reached
+from penstock.lake.spark.names import qualified, quoted
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables import physical_tables
+
+PREFIX = "penstock_"
+ATTEMPTS = 20
+NEVER = 100 * 365
+"""Days: an Iceberg tag has an age, after which expiry drops it."""
+
+
+def hold(lake: Lake, table: str, snapshot: int, reader: tuple[str, str]) -> None:
+    """Let the snapshot stay while `reader` (its target and flow) reads it."""
+    name = name_of(reader)
+    clause = f"CREATE TAG IF NOT EXISTS {quoted(name)} AS OF VERSION {snapshot} RETAIN {NEVER} DAYS"
+    if name not in held(lake, table):
+        _change(lake, f"ALTER TABLE {qualified(table)} {clause}")
+
+
+def release(lake: Lake, table: str, reader: tuple[str, str]) -> None:
+    """The reader needs it no longer."""
+    keep(lake, table, set(held(lake, table)) - {name_of(reader)})
+
+
+def keep(lake: Lake, table: str, names: Collection[str]) -> None:
+    """Drop the tags of ours that are not among these names (see `name_of`)."""
+    for name in sorted(set(held(lake, table)) - set(names)):
+        _change(lake, f"ALTER TABLE {qualified(table)} DROP TAG IF EXISTS {quoted(name)}")
+
+
+def held(lake: Lake, table: str) -> tuple[str, ...]:
+    """The tags of ours that a table has."""
+    found = physical_tables.load(lake, table)
+    return tuple(sorted(name for name in found.metadata.refs if name.startswith(PREFIX))) if found else ()
+
+
+def name_of(reader: tuple[str, str]) -> str:
+    """The tag of a reader. Flow ids hold characters that a tag may not."""
+    return PREFIX + hashlib.blake2b("\0".join(reader).encode(), digest_size=12).hexdigest()
+
+
+def _change(lake: Lake, sql: str) -> None:
+    """Changes of tags are not rebased on appends that come between (apache/iceberg#8254): try again."""
+    for attempt in range(ATTEMPTS):
+        reached("lake.before")
+        try:
+            lake.spark.sql(sql)
+        except Py4JJavaError as error:
+            if attempt == ATTEMPTS - 1 or "CommitFailedException" not in str(error.java_exception):
+                raise
+            time.sleep(random.uniform(0.0, 0.2))
+        else:
+            reached("lake.after")
+            return

@@ -1,0 +1,137 @@
+"""The snapshots of a table, with the cursors that were committed in them.
+
+In: a table's Iceberg metadata. Out: `Snapshots`. Called by flow and deploy. Invariant: the last
+snapshot that carries cursors carries those of every flow into the table, so rows and cursors are
+one atomic state; maintenance snapshots (replace, delete) carry none and are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import orjson
+from pyiceberg.table.snapshots import Snapshot as IcebergSnapshot
+
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables import physical_tables
+from penstock.model.cursor import Cursor, decode, encode
+
+CURSOR = "penstock.cursor."
+THROUGH = "penstock.through."
+FLOWS = "penstock.flows"
+"""How many flows a snapshot carries the cursors of: it may be none, in a clone nobody has fed yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a flow is: its cursor, and per stream the last batch whose rows are all in."""
+
+    cursor: Cursor
+    through: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One version of a table. `added` counts rows; `progress` is by flow id, None where the snapshot
+    says nothing of it."""
+
+    id: int
+    appends: bool
+    added: int
+    progress: Mapping[str, Progress] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshots:
+    """The current line of a table's snapshots, oldest first. `rows`, `bytes` and `files` are those of
+    the newest. `aside` are those that are kept (by a tag) though the line to them is cut: snapshots in
+    between were expired."""
+
+    line: tuple[Snapshot, ...] = ()
+    rows: int = 0
+    bytes: int = 0
+    files: int = 0
+    aside: tuple[Snapshot, ...] = ()
+
+    @property
+    def current(self) -> Snapshot | None:
+        return self.line[-1] if self.line else None
+
+    @property
+    def progress(self) -> Mapping[str, Progress]:
+        """Of every flow into the table."""
+        return progress_at(self.line, len(self.line) - 1)
+
+    def at(self, snapshot: int) -> Mapping[str, Progress]:
+        """Of every flow, as of a snapshot. Raises KeyError for one that is not there."""
+        kept = next((each for each in self.aside if each.id == snapshot), None)
+        if kept is not None and kept.progress is not None:
+            return kept.progress
+        return progress_at(self.line, self.index(snapshot))
+
+    def has(self, snapshot: int) -> bool:
+        """Whether the line holds the snapshot."""
+        return any(each.id == snapshot for each in reversed(self.line))
+
+    def index(self, snapshot: int) -> int:
+        """The position of a snapshot in the line. Raises KeyError where it is not in it."""
+        for position in range(len(self.line) - 1, -1, -1):
+            if self.line[position].id == snapshot:
+                return position
+        raise KeyError(snapshot)
+
+
+def progress_at(line: tuple[Snapshot, ...], position: int) -> Mapping[str, Progress]:
+    """The progress in the last snapshot at or before `position` that says it."""
+    said = (line[at].progress for at in range(position, -1, -1))
+    return next((progress for progress in said if progress is not None), {})
+
+
+def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Snapshots:
+    """The line of snapshots of a table now (empty if there is no table); what `known` already
+    holds is not parsed again."""
+    found = physical_tables.load(lake, table)
+    newest = found.current_snapshot() if found is not None else None
+    if found is None or newest is None:
+        return Snapshots()
+    parsed = {snapshot.id: snapshot for snapshot in (*known.line, *known.aside)} if known else {}
+    by_id = {snapshot.snapshot_id: snapshot for snapshot in found.metadata.snapshots}
+    line: list[Snapshot] = []
+    step: IcebergSnapshot | None = newest
+    while step is not None:
+        line.append(parsed.get(step.snapshot_id) or _parse(step))
+        step = by_id.get(step.parent_snapshot_id) if step.parent_snapshot_id is not None else None
+    within = {each.id for each in line}
+    aside = tuple(parsed.get(id) or _parse(each) for id, each in by_id.items() if id not in within)
+    totals = (_total(newest, key) for key in ("total-records", "total-files-size", "total-data-files"))
+    rows, size, files = totals
+    return Snapshots(tuple(reversed(line)), rows, size, files, aside)
+
+
+def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:
+    """Write options that put the progress of every flow of a table into its next snapshot."""
+    options = {f"snapshot-property.{FLOWS}": str(len(progress))}
+    for flow, at in progress.items():
+        options[f"snapshot-property.{CURSOR}{flow}"] = encode(at.cursor)
+        options[f"snapshot-property.{THROUGH}{flow}"] = orjson.dumps(dict(at.through)).decode()
+    return options
+
+
+def _parse(snapshot: IcebergSnapshot) -> Snapshot:
+    summary = snapshot.summary
+    extra = dict(summary.additional_properties) if summary else {}
+    progress = {
+        key.removeprefix(CURSOR): Progress(
+            decode(value), orjson.loads(extra.get(THROUGH + key.removeprefix(CURSOR), "{}"))
+        )
+        for key, value in extra.items()
+        if key.startswith(CURSOR)
+    }
+    appends = summary is not None and summary.operation.value == "append"
+    said = progress if progress or FLOWS in extra else None
+    return Snapshot(snapshot.snapshot_id, appends, int(extra.get("added-records", 0)), said)
+
+
+def _total(snapshot: IcebergSnapshot, key: str) -> int:
+    return int((snapshot.summary.additional_properties if snapshot.summary else {}).get(key, 0))

@@ -1,0 +1,474 @@
+"""What may not stand in a type, and what to write instead.
+
+In: parts of a type and the lexemes they were read from. Out: `InvalidType` raised, or nothing.
+Called by types and typevalues. Invariant: what passes here is a type that ClickHouse creates and
+the lake can hold.
+
+The types whose arguments are values: numbers, time zones, the names of an Enum.
+
+In: a reader that stands before the arguments. Out: a type, or the arguments. Called by types. Invariant:
+the values of an Enum are sorted by number, so two spellings of one Enum are equal.
+
+The text of a column type to a `Type`, by ClickHouse's grammar.
+
+In: a text, or a reader that stands before a type. Out: a `Type`. Called by schema and by whoever
+meets a type's name in SQL. Invariant: `parse_type(str(type)) == type`; what the lake cannot hold is
+an `InvalidType` that says what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from zoneinfo import available_timezones
+
+from penstock.errors import did_you_mean, nearest
+from penstock.model import types as t
+from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, Words, from_words, lex, quote_hint
+
+_WIDE = "the widest integer is 64 bits: write Int64, UInt64 or Decimal(38, 0)"
+_TEXT = ("text", "varchar", "char", "character", "nchar", "nvarchar", "clob", "blob", "tinytext", "longtext", "bytea")
+_OTHER_NAMES = {
+    "Float32": ("float", "real", "single"),
+    "Float64": ("double",),
+    "Int8": ("tinyint", "byte", "int1"),
+    "Int16": ("smallint",),
+    "Int32": ("int", "integer", "mediumint"),
+    "Int64": ("bigint", "signed"),
+    "UInt16": ("year",),
+    "UInt64": ("bit", "set", "unsigned"),
+    "Bool": ("boolean",),
+    "String": _TEXT,
+    "FixedString": ("binary", "varbinary"),
+    "DateTime": ("timestamp", "datetime32"),
+    "Decimal": ("numeric", "dec", "fixed"),
+    "IPv4": ("inet4",),
+    "IPv6": ("inet6",),
+}
+
+REFUSED: Mapping[str, str] = {
+    **dict.fromkeys(("int128", "int256", "uint128", "uint256"), _WIDE),
+    **{other: f"write `{name}`" for name, others in _OTHER_NAMES.items() for other in others},
+    "decimal256": "the greatest precision is 38: write Decimal(38, s)",
+    "nested": "write Array(Tuple(a String, b Int64)), whose elements have names",
+    "object": "write `JSON`",
+}
+"""Names that ClickHouse knows and this version does not take, in lower case, with what to write."""
+
+UNSUPPORTED = frozenset(
+    (
+        "BFloat16", "Dynamic", "Geometry", "LineString", "MultiLineString", "MultiPoint", "MultiPolygon", "Nothing",
+        "Point", "Polygon", "QBit", "Ring", "Time", "Time64", "Variant", "IntervalNanosecond", "IntervalMicrosecond",
+        "IntervalMillisecond", "IntervalSecond", "IntervalMinute", "IntervalHour", "IntervalDay", "IntervalWeek",
+        "IntervalMonth", "IntervalQuarter", "IntervalYear",
+    )
+)
+"""Names that ClickHouse knows and nothing here stands for."""
+
+_SIMPLE_FUNCTIONS = (
+    "any", "anyLast", "any_respect_nulls", "anyLast_respect_nulls", "min", "max", "sum", "sumWithOverflow",
+    "groupBitAnd", "groupBitOr", "groupBitXor", "sumMap", "minMap", "maxMap", "groupArrayArray",
+    "groupUniqArrayArray", "groupUniqArrayArrayMap",
+)
+_SAME_FUNCTION = {"any_value": "any", "first_value": "any", "last_value": "anyLast", "sumMappedArrays": "sumMap"}
+
+
+class InvalidType(InvalidSyntax):
+    """A text that is no column type of this version."""
+
+    code = "invalid-type"
+
+
+def check_nullable(of: t.Type, where: Lexeme) -> None:
+    """What Nullable cannot hold."""
+    match of:
+        case t.LowCardinality(inner):
+            hint: str | None = f"write LowCardinality(Nullable({inner}))"
+        case t.Array(inner):
+            hint = f"an absent array is an empty one: write Array({inner})"
+        case t.Map():
+            hint = f"an absent map is an empty one: write {of}"
+        case t.Nullable():
+            hint = f"write {of}"
+        case t.Tuple():
+            hint = "make the elements Nullable"
+        case t.AggregateFunction() | t.SimpleAggregateFunction():
+            hint = "make the argument Nullable"
+        case _:
+            return
+    raise InvalidType(f"`{_head(of)}` cannot be inside Nullable", where.start, hint)
+
+
+def check_low_cardinality(of: t.Type, where: Lexeme) -> None:
+    """LowCardinality is for texts, numbers and days."""
+    inner = of.of if isinstance(of, t.Nullable) else of
+    match inner:
+        case t.String() | t.FixedString() | t.Int() | t.Float() | t.Bool() | t.Date() | t.DateTime() | t.UUID():
+            return
+        case t.IPv4() | t.IPv6():
+            return
+    raise InvalidType(f"`{_head(inner)}` cannot be inside LowCardinality", where.start, f"write {of}")
+
+
+def check_key(of: t.Type, where: Lexeme) -> None:
+    """The key of a map is never NULL."""
+    if t.nullable(of):
+        raise InvalidType("the key of a Map cannot be Nullable", where.start, f"write Map({t.bare(of)}, …)")
+
+
+def simple_function(function: Lexeme) -> str:
+    """The function as ClickHouse names it, which must be one whose state is a plain value."""
+    name = _SAME_FUNCTION.get(function.text, function.text)
+    if name not in _SIMPLE_FUNCTIONS:
+        message = f"`{name}` has no place in SimpleAggregateFunction"
+        raise InvalidType(message, function.start, did_you_mean(name, _SIMPLE_FUNCTIONS))
+    return name
+
+
+def check_zone(zone: Lexeme) -> None:
+    """A time zone of the IANA database (where this machine has one)."""
+    known = _zones()
+    if known and zone.value not in known:
+        near = nearest(zone.value, known) or "UTC"
+        raise InvalidType(f"unknown time zone '{zone.value}'", zone.start, f"did you mean '{near}'?")
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def _head(of: t.Type) -> str:
+    return str(of).partition("(")[0]
+
+
+def _read_number(reader: Reader, low: int, high: int) -> int:
+    """A whole number between two bounds."""
+    found = reader.peek()
+    number = _whole(found)
+    if number is None or not low <= number <= high:
+        raise InvalidType(f"expected a number from {low} to {high}, found {found}", found.start)
+    reader.take()
+    return number
+
+
+def read_enum(reader: Reader, head: Lexeme) -> t.Type:
+    """`('a' = 1, 'b')`: a value without a number is one more than the value before it."""
+    reader.expect("(")
+    values = [_read_value(reader, 0)]
+    while reader.accept(","):
+        values.append(_read_value(reader, values[-1][1]))
+    reader.expect(")")
+    _refuse_twice(values, head)
+    return t.Enum(_bits(values, head), tuple(sorted(values, key=lambda value: value[1])))
+
+
+def read_parameters(reader: Reader) -> tuple[str, ...]:
+    """`(0.5, 0.9)`, each as its text; none where no bracket follows."""
+    if not reader.accept("("):
+        return ()
+    found: list[str] = []
+    while not reader.accept(")"):
+        if found:
+            reader.expect(",")
+        found.append(_read_parameter(reader))
+    return tuple(found)
+
+
+def read_fixed_string(reader: Reader, head: Lexeme) -> t.Type:
+    """`(length)`."""
+    reader.expect("(")
+    length = _read_number(reader, 1, 0xFFFFFF)
+    reader.expect(")")
+    return t.FixedString(length)
+
+
+def read_datetime(reader: Reader, head: Lexeme) -> t.Type:
+    """Nothing, or `('zone')`."""
+    if not reader.accept("(") or reader.accept(")"):
+        return t.DateTime()
+    zone = _read_zone(reader)
+    reader.expect(")")
+    return t.DateTime(zone)
+
+
+def read_datetime64(reader: Reader, head: Lexeme) -> t.Type:
+    """Nothing, or `(precision, 'zone')`."""
+    if not reader.accept("("):
+        return t.DateTime64()
+    where = reader.peek()
+    precision = _read_number(reader, 0, 9)
+    if precision > 6:
+        raise InvalidType(
+            f"DateTime64({precision}) is not supported", where.start, "the lake keeps microseconds: write DateTime64(6)"
+        )
+    zone = _read_zone(reader) if reader.accept(",") else None
+    reader.expect(")")
+    return t.DateTime64(precision, zone)
+
+
+def _read_zone(reader: Reader) -> str:
+    where = reader.peek()
+    if where.kind != "string":
+        raise InvalidType(f"expected a time zone in quotes, found {where}", where.start, "such as 'UTC'")
+    reader.take()
+    check_zone(where)
+    return where.value
+
+
+def read_decimal(reader: Reader, head: Lexeme) -> t.Type:
+    """Nothing, or `(precision, scale)`."""
+    if not reader.accept("("):
+        return t.Decimal(10, 0)
+    where = reader.peek()
+    precision = _read_number(reader, 1, 76)
+    if precision > 38:
+        raise InvalidType(
+            f"a Decimal of {precision} digits is not supported", where.start, "the greatest precision is 38"
+        )
+    scale = _read_number(reader, 0, precision) if reader.accept(",") else 0
+    reader.expect(")")
+    return t.Decimal(precision, scale)
+
+
+def read_sized_decimal(precision: int) -> Callable[[Reader, Lexeme], t.Type]:
+    """The reader of a Decimal that takes its scale only."""
+    def read(reader: Reader, head: Lexeme) -> t.Type:
+        reader.expect("(")
+        scale = _read_number(reader, 0, precision)
+        reader.expect(")")
+        return t.Decimal(precision, scale)
+
+    return read
+
+
+def _read_parameter(reader: Reader) -> str:
+    sign = "-" if reader.accept("-") else ""
+    found = reader.peek()
+    if found.kind not in ("number", "string") or (sign and found.kind == "string"):
+        raise InvalidType(f"expected a number or a text in quotes, found {found}", found.start)
+    return sign + reader.take().text
+
+
+def _read_value(reader: Reader, before: int) -> tuple[str, int]:
+    name = reader.peek()
+    if name.kind != "string":
+        raise InvalidType(f"expected a name in single quotes, found {name}", name.start, "such as 'new' = 1")
+    reader.take()
+    if not reader.accept("="):
+        return name.value, before + 1
+    sign = -1 if reader.accept("-") else 1
+    return name.value, sign * _read_number(reader, 0, 32768)
+
+
+def _bits(values: list[tuple[str, int]], head: Lexeme) -> int:
+    numbers = [number for _, number in values]
+    small = min(numbers) >= -128 and max(numbers) <= 127
+    bits = {"enum8": 8, "enum16": 16}.get(head.text.lower(), 8 if small else 16)
+    if bits == 8 and not small:
+        raise InvalidType("a number of an Enum8 is from -128 to 127", head.start, "write Enum16")
+    if min(numbers) < -32768 or max(numbers) > 32767:
+        raise InvalidType("a number of an Enum16 is from -32768 to 32767", head.start)
+    return bits
+
+
+def _refuse_twice(values: list[tuple[str, int]], head: Lexeme) -> None:
+    for part, what in ((0, "name"), (1, "number")):
+        seen = [value[part] for value in values]
+        twice = next((each for each in seen if seen.count(each) > 1), None)
+        if twice is not None:
+            raise InvalidType(f"the {what} {twice!r} stands twice in the Enum", head.start)
+
+
+def _whole(found: Lexeme) -> int | None:
+    is_whole = found.kind == "number" and found.text.isascii() and found.text.isdigit() and len(found.text) < 10
+    return int(found.text) if is_whole else None
+
+
+_PLAIN: Mapping[str, t.Type] = {
+    **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
+    "Float32": t.Float(32),
+    "Float64": t.Float(64),
+    "Bool": t.Bool(),
+    "String": t.String(),
+    "UUID": t.UUID(),
+    "Date": t.Date(),
+    "Date32": t.Date(wide=True),
+    "JSON": t.Json(),
+    "IPv4": t.IPv4(),
+    "IPv6": t.IPv6(),
+}
+_ANY_CASE = ("Bool", "Date", "Date32", "DateTime", "DateTime64", "Decimal", "Decimal32", "Decimal64", "Decimal128")
+_SPELLINGS = {name.lower(): name for name in (*_ANY_CASE, "Enum", "JSON")} | {"enum8": "Enum8", "enum16": "Enum16"}
+
+
+@lru_cache(maxsize=4096)
+def parse_type(text: str) -> t.Type:
+    """The type a text names. Raises InvalidSyntax (mostly its subclass InvalidType)."""
+    reader = Reader(lex(text))
+    found = read_type(reader)
+    reader.finish()
+    return found
+
+
+def read_type(reader: Reader) -> t.Type:
+    """The type that comes next in a reader; what follows it stays unread. Projects have few types and
+    many columns: a type with arguments is read once."""
+    words = reader.call()
+    known = _known(words) if len(words) > 1 else None
+    if known is None:
+        return _read(reader)
+    reader.skip(len(words))
+    return known
+
+
+@lru_cache(maxsize=4096)
+def _known(words: Words) -> t.Type | None:
+    """The type of a name and its arguments; None where it is wrong, which is told with its place."""
+    reader = from_words(words)
+    try:
+        found = _read(reader)
+        reader.finish()
+    except InvalidSyntax:
+        return None
+    return found
+
+
+def _read(reader: Reader) -> t.Type:
+    head = reader.peek()
+    if head.kind != "word":
+        raise InvalidType(f"expected a type, found {head}", head.start, quote_hint(head))
+    reader.take()
+    name = _SPELLINGS.get(head.text.lower(), head.text)
+    if name in _PLAIN:
+        return _read_plain(reader, _PLAIN[name])
+    if name in _READERS:
+        return _READERS[name](reader, head)
+    raise _unknown(head)
+
+
+def _unknown(head: Lexeme) -> InvalidType:
+    hint = REFUSED.get(head.text.lower())
+    if hint is not None or head.text in UNSUPPORTED:
+        return InvalidType(f"the type `{head.text}` is not supported", head.start, hint)
+    names = (*_PLAIN, *_READERS)
+    return InvalidType(f"unknown type `{head.text}`", head.start, did_you_mean(head.text, names))
+
+
+def _read_plain(reader: Reader, plain: t.Type) -> t.Type:
+    if not reader.accept("("):
+        return plain
+    if not reader.peek().says(")"):
+        raise InvalidType(f"`{plain}` takes no arguments", reader.peek().start, f"write `{plain}`")
+    reader.take()
+    return plain
+
+
+def _read_one(reader: Reader, check: Callable[[t.Type, Lexeme], None]) -> t.Type:
+    """`(T)`, T being allowed there."""
+    reader.expect("(")
+    inner = reader.peek()
+    found = read_type(reader)
+    check(found, inner)
+    reader.expect(")")
+    return found
+
+
+def _read_array(reader: Reader, head: Lexeme) -> t.Type:
+    return t.Array(_read_one(reader, _check_nothing))
+
+
+def _check_nothing(of: t.Type, where: Lexeme) -> None:
+    """Every type may stand here."""
+
+
+def _read_nullable(reader: Reader, head: Lexeme) -> t.Type:
+    return t.Nullable(_read_one(reader, check_nullable))
+
+
+def _read_low_cardinality(reader: Reader, head: Lexeme) -> t.Type:
+    return t.LowCardinality(_read_one(reader, check_low_cardinality))
+
+
+def _read_map(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    where = reader.peek()
+    key = read_type(reader)
+    check_key(key, where)
+    reader.expect(",")
+    value = read_type(reader)
+    reader.expect(")")
+    return t.Map(key, value)
+
+
+def _read_tuple(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    fields = [_read_field(reader)]
+    while reader.accept(","):
+        fields.append(_read_field(reader))
+    reader.expect(")")
+    names = [name for name, _ in fields if name is not None]
+    if names and len(names) < len(fields):
+        raise InvalidType("either all elements of a Tuple have a name or none has", head.start)
+    if len(set(names)) < len(names):
+        raise InvalidType("two elements of a Tuple have the same name", head.start)
+    return t.Tuple(tuple(fields))
+
+
+def _read_field(reader: Reader) -> tuple[str | None, t.Type]:
+    first, second = reader.peek(), reader.peek(1)
+    named = first.kind == "quoted" or (first.kind == "word" and second.kind == "word")
+    if not named:
+        return None, read_type(reader)
+    reader.take()
+    if not first.value:
+        raise InvalidType("the name of an element is empty", first.start)
+    return first.value, read_type(reader)
+
+
+def _read_aggregate(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    function = _read_function(reader)
+    parameters = read_parameters(reader)
+    arguments: list[t.Type] = []
+    while reader.accept(","):
+        arguments.append(read_type(reader))
+    reader.expect(")")
+    return t.AggregateFunction(function.text, tuple(arguments), parameters)
+
+
+def _read_simple_aggregate(reader: Reader, head: Lexeme) -> t.Type:
+    reader.expect("(")
+    function = _read_function(reader)
+    name = simple_function(function)
+    reader.expect(",")
+    of = read_type(reader)
+    reader.expect(")")
+    return t.SimpleAggregateFunction(name, of)
+
+
+def _read_function(reader: Reader) -> Lexeme:
+    if reader.peek().kind != "word":
+        raise InvalidType(f"expected the name of a function, found {reader.peek()}", reader.peek().start)
+    return reader.take()
+
+
+_READERS: Mapping[str, Callable[[Reader, Lexeme], t.Type]] = {
+    "Array": _read_array,
+    "Nullable": _read_nullable,
+    "LowCardinality": _read_low_cardinality,
+    "Map": _read_map,
+    "Tuple": _read_tuple,
+    "FixedString": read_fixed_string,
+    "DateTime": read_datetime,
+    "DateTime64": read_datetime64,
+    "Decimal": read_decimal,
+    "Decimal32": read_sized_decimal(9),
+    "Decimal64": read_sized_decimal(18),
+    "Decimal128": read_sized_decimal(38),
+    "Enum": read_enum,
+    "Enum8": read_enum,
+    "Enum16": read_enum,
+    "AggregateFunction": _read_aggregate,
+    "SimpleAggregateFunction": _read_simple_aggregate,
+}

@@ -1,0 +1,176 @@
+"""The keys and other expressions of an engine: their parts, and the columns they name.
+
+In: the text of a directive. Out: the parts between its commas, and problems. Called by engine.
+Invariant: a part is the text of one ClickHouse expression whose columns all exist.
+
+ENGINE_SAMPLING_KEY: what SAMPLE takes the rows by.
+
+In: the parts of the keys of a data source and its columns. Out: problems. Called by parse.engine and sql.sample.
+Invariant: as in ClickHouse it is one expression of the primary key, or of the sorting key where there is none, of an
+unsigned type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeGuard
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from penstock.errors import Problem, did_you_mean
+from penstock.model import types as t
+from penstock.model.datasource import Column, Text
+from penstock.model.types import AggregateFunction, nullable
+from penstock.parse.lexer import Lexeme, at_commas, lex, part, place
+
+_WITHOUT_NULL = frozenset({"coalesce", "ifnull", "assumenotnull", "isnull", "isnotnull"})
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """One expression of a key, and the names it reads with the offsets at which they stand."""
+
+    text: Text
+    names: tuple[tuple[str, int], ...]
+    tree: exp.Expr
+
+
+def key_parts(text: Text, problems: list[Problem]) -> tuple[KeyPart, ...]:
+    """The parts of `a, f(b)`, `(a, f(b))` or `tuple(a, f(b))`; `tuple()` and nothing have none."""
+    lexemes = _unwrapped(lex(text.text))
+    parts: list[KeyPart] = []
+    for inner in at_commas(lexemes):
+        found = part(text, inner[0].start, inner[-2].end if len(inner) > 1 else inner[0].start)
+        parsed = expression(found, problems)
+        if parsed is not None:
+            parts.append(parsed)
+    return tuple(parts)
+
+
+def expression(text: Text, problems: list[Problem]) -> KeyPart | None:
+    """One expression, or None and a problem."""
+    try:
+        tree = _tree(text.text)
+    except ParseError as error:
+        problems.append(_unparsed(text, error))
+    except (TokenError, RecursionError):
+        problems.append(Problem("invalid-key", f"`{text.text[:60]}` is not an expression", text.location))
+    else:
+        return KeyPart(_bare(text), tuple(_names(tree)), tree)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _tree(text: str) -> exp.Expr:
+    """Many data sources have the same key. Nobody changes the tree."""
+    return sqlglot.parse_one(text, read="clickhouse", into=exp.Condition)
+
+
+def check_columns(key: KeyPart, columns: Sequence[Column]) -> Iterator[Problem]:
+    """A problem for each name that is no column."""
+    names = [column.name for column in columns]
+    for name, offset in key.names:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            yield Problem("unknown-column", f"there is no column `{name}`", place(key.text, offset), hint)
+
+
+def check_sortable(key: KeyPart, columns: Sequence[Column]) -> Iterator[Problem]:
+    """A problem for each column whose values have no order that a sorting key can rely on."""
+    types = {column.name: column.type for column in columns}
+    for column in key.tree.find_all(exp.Column):
+        name, offset = _root(column)
+        of = types.get(name)
+        if isinstance(of, AggregateFunction):
+            message, hint = f"`{name}` is an AggregateFunction: it cannot be in the sorting key", None
+        elif of is not None and nullable(of) and not _never_null(column):
+            message = f"`{name}` is Nullable: it cannot be in the sorting key"
+            hint = f"write coalesce({name}, …), or make the column not Nullable with a DEFAULT"
+        else:
+            continue
+        yield Problem("invalid-key", message, place(key.text, offset), hint)
+
+
+def _unwrapped(lexemes: Sequence[Lexeme]) -> Sequence[Lexeme]:
+    """The lexemes inside of brackets that stand around all of them."""
+    *inner, end = lexemes
+    start = 1 if inner and inner[0].says("tuple") else 0
+    if len(inner) < start + 2 or not inner[start].says("(") or not inner[-1].says(")"):
+        return lexemes
+    depth = 0
+    for lexeme in inner[start:-1]:
+        depth += lexeme.says("(") - lexeme.says(")")
+        if depth == 0:
+            return lexemes
+    return (*inner[start + 1 : -1], end)
+
+
+def _unparsed(text: Text, error: ParseError) -> Problem:
+    first = error.errors[0] if error.errors else {}
+    line, column = first.get("line"), first.get("col")
+    where = text.location
+    if isinstance(line, int) and isinstance(column, int):
+        where = text.at(line, max(1, column - len(str(first.get("highlight") or " ")) + 1))
+    return Problem("invalid-key", f"`{text.text[:60]}` is not an expression", where)
+
+
+def _bare(text: Text) -> Text:
+    """A name in quotes as the name."""
+    found = lex(text.text)
+    if len(found) == 2 and found[0].kind == "quoted" and found[0].value.isidentifier():
+        return Text(found[0].value, text.location, text.indent)
+    return text
+
+
+def _names(tree: exp.Expr) -> Iterator[tuple[str, int]]:
+    return map(_root, tree.find_all(exp.Column))
+
+
+def _root(column: exp.Column) -> tuple[str, int]:
+    """The first name of `a.b.c`: a column, the rest being its elements."""
+    first = column.parts[0]
+    return first.name, int(first.meta.get("start", 0))
+
+
+def _never_null(column: exp.Column) -> bool:
+    """Whether a function around the column gives a value for NULL."""
+    around = column.parent
+    while around is not None:
+        name = around.name if isinstance(around, exp.Anonymous) else around.key
+        if name.lower() in _WITHOUT_NULL or isinstance(around, exp.Is):
+            return True
+        around = around.parent
+    return False
+
+
+def check_sampling(
+    sampling: Sequence[KeyPart], keys: Sequence[KeyPart], columns: Sequence[Column]
+) -> Iterator[Problem]:
+    """`keys` are the parts of the primary key, or of the sorting key. The type of an expression is seen where
+    SAMPLE is compiled."""
+    known = {column.name: column.type for column in columns}
+    if not sampling or any(name not in known for name, _ in sampling[0].names):
+        return
+    text = sampling[0].text
+    of = known.get(text.text)
+    if len(sampling) > 1 or (of is not None and not is_unsigned(of)):
+        message = "ENGINE_SAMPLING_KEY needs one expression of UInt8, UInt16, UInt32 or UInt64"
+        yield Problem("invalid-key", message, text.location, "such as cityHash64(…) of a column")
+    elif canonical(text.text) not in [canonical(each.text.text) for each in keys]:
+        message = f"`{text.text}` is not part of the primary key, nor of the sorting key where there is none"
+        hint = "add it to ENGINE_SORTING_KEY and ENGINE_PRIMARY_KEY"
+        yield Problem("invalid-key", message, text.location, hint)
+
+
+def is_unsigned(of: t.Type) -> TypeGuard[t.Int]:
+    """Whether SAMPLE can cut the range of the type."""
+    return isinstance(of, t.Int) and not of.signed and of.bits <= 64
+
+
+def canonical(sql: str) -> tuple[str, ...]:
+    """The words and signs of an expression."""
+    return tuple(lexeme.text for lexeme in lex(sql))

@@ -1,0 +1,120 @@
+"""A project's files to a `Project`, its `Settings` and every problem there is.
+
+In: a folder, or the files by relative path. Out: `Loaded`. Called by cli, serve and deploy.
+Invariant: nothing that a file holds raises; the same files give the same project from a folder and
+from an upload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import basename, splitext
+from typing import TypeAlias, Union
+
+from penstock.errors import Location, NotFound, Problem
+from penstock.model.datasource import DataSource
+from penstock.model.pipe import Dialect, Pipe
+from penstock.model.project import Project
+from penstock.model.settings import Settings
+from penstock.parse.cross_checks import check_project
+from penstock.parse.datasource import parse_datasource
+from penstock.parse.directives import NAME, invalid_name
+from penstock.parse.pipe import parse_pipe
+from penstock.parse.project_files import SUFFIXES, decode, is_part, normal_path, read_folder
+from penstock.parse.settings import SETTINGS_FILE, parse_settings
+
+Resource: TypeAlias = Union[DataSource, Pipe]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A project as read. `files` are the datafiles and the settings as text by relative path; where
+    `problems` holds an error, `project` has what could be read."""
+
+    project: Project
+    settings: Settings
+    files: Mapping[str, str]
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems that forbid a deployment."""
+        return tuple(problem for problem in self.problems if problem.level == "error")
+
+
+def load_folder(folder: Path, known: Loaded | None = None) -> Loaded:
+    """The project of a folder. Raises NotFound where there is no such folder. A file that `known` has
+    read from the same path with the same text is not read again: its resource is the same object."""
+    if not folder.is_dir():
+        raise NotFound(f"there is no folder {folder}", hint="name the project's folder with --project")
+    problems: list[Problem] = []
+    files: dict[str, str] = {}
+    for path, content in read_folder(folder, problems):
+        text = decode(content, path, problems)
+        if text is not None:
+            files[path] = text
+    return _load(files, problems, known)
+
+
+def load_files(files: Mapping[str, str]) -> Loaded:
+    """The project of files by relative path."""
+    wanted = {normal_path(path): text for path, text in files.items() if is_part(normal_path(path))}
+    return _load(wanted, [])
+
+
+def _load(files: Mapping[str, str], problems: list[Problem], known: Loaded | None = None) -> Loaded:
+    """`files` are parts of the project, and no others."""
+    settings = parse_settings(files.get(SETTINGS_FILE, ""), SETTINGS_FILE, problems)
+    resources: list[Resource] = []
+    read = _already_read(known, files, settings.dialect)
+    for path in sorted(files):
+        if path in read:
+            resources.append(read[path])
+        else:
+            resources.extend(_parse_file(path, files[path], settings.dialect, problems))
+    names = {splitext(basename(path))[0] for path in files if path.endswith(".datasource")}
+    problems.extend(check_project(resources, names))
+    first: dict[str, Resource] = {}
+    for resource in resources:
+        first.setdefault(resource.name, resource)
+    project = Project.of(
+        (each for each in first.values() if isinstance(each, DataSource)),
+        (each for each in first.values() if isinstance(each, Pipe)),
+    )
+    ordered = sorted(problems, key=lambda problem: (problem.location or Location("", 0, 0), problem.code))
+    return Loaded(project, settings, dict(sorted(files.items())), tuple(ordered))
+
+
+def _already_read(known: Loaded | None, files: Mapping[str, str], dialect: Dialect) -> Mapping[str, Resource]:
+    """The resources by path that need not be read again. A file with a problem is: it is told again."""
+    if known is None or known.settings.dialect != dialect:
+        return {}
+    again = {problem.location.file for problem in known.problems if problem.location is not None}
+    resources: tuple[Resource, ...] = (*known.project.datasources, *known.project.pipes)
+    by_path = {each.location.file: each for each in resources}
+    return {
+        path: by_path[path]
+        for path, text in files.items()
+        if path in by_path and path not in again and known.files.get(path) == text
+    }
+
+
+def _parse_file(path: str, text: str, dialect: Dialect, problems: list[Problem]) -> Iterator[Resource]:
+    name, suffix = splitext(basename(path))
+    if suffix == ".connection":
+        message = "connections are not supported: connectors are not in this version"
+        problems.append(Problem("unsupported-file", message, Location(path), "remove the file"))
+        return
+    if suffix not in SUFFIXES:
+        return
+    if not NAME.fullmatch(name):
+        what = "a data source" if suffix == ".datasource" else "a pipe"
+        problems.append(invalid_name(name, what, Location(path)))
+    if suffix == ".datasource":
+        yield parse_datasource(text, path, name, problems)
+        return
+    pipe = parse_pipe(text, path, name, dialect, problems)
+    if pipe is not None:
+        yield pipe

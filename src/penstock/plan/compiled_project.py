@@ -1,0 +1,253 @@
+"""A project with all of its SQL compiled.
+
+In: a project. Out: `Compiled`: views, what each pipe reads, DEFAULT expressions, and every problem.
+Called by `plan` and `dropped`. Invariant: one resource that does not compile does not hide the
+problems of another.
+
+The check of a pipe whose SQL depends on the call: each way of its templates is compiled.
+
+In: a project and a pipe. Out: what it reads in any way, and warnings. Called by compiled. Invariant: what is
+compiled is what some call would get; where a placeholder stands for a value nobody gave, only what does not
+depend on that value is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.errors import InvalidQuery, Location, Problem
+from penstock.graph import Graph
+from penstock.model.datasource import Column, DataSource
+from penstock.model.pipe import Pipe
+from penstock.model.project import Project
+from penstock.model.types import nullable
+from penstock.plan.diff.project_diff import kind_of
+from penstock.sql.column_types import UnknownState, spark_type, zero
+from penstock.sql.compile import cast_sql, compile_copy, compile_expression, compile_pipe, compile_view
+from penstock.sql.query import Query, Read, View
+from penstock.template.branch_variants import variants
+from penstock.template.declared_parameters import is_templated, parameters_of
+from penstock.template.errors import OF_PARAMETERS
+from penstock.template.frame import DEPLOY, Given, Trace
+from penstock.template.parser import is_template, read_template
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`views` by pipe; `reads` of every pipe that compiles; `defaults` (Spark SQL over logical
+    names, of the column's type) by data source and column; `failed` the pipes that do not compile."""
+
+    project: Project
+    views: Mapping[str, View] = field(default_factory=dict)
+    reads: Mapping[str, tuple[Read, ...]] = field(default_factory=dict)
+    defaults: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+
+    def feeders(self, target: str) -> tuple[View, ...]:
+        """The views into a data source, by pipe."""
+        pipes = (pipe.name for pipe, _ in self.project.feeders(target))
+        return tuple(self.views[pipe] for pipe in pipes if pipe in self.views)
+
+    def default(self, source: DataSource, column: Column) -> str | None:
+        """The DEFAULT of a column; the zero value where nothing else can fill it at ingestion."""
+        written = self.defaults.get((source.name, column.name))
+        if written is None and source.path_of(column) is None and not nullable(column.type):
+            return zero(column.type)
+        return written
+
+    @property
+    def graph(self) -> Graph:
+        """Data sources read the pipes that feed them; pipes read data sources."""
+        arrows: dict[str, set[str]] = {source.name: set() for source in self.project.datasources}
+        for pipe, reads in self.reads.items():
+            arrows[pipe] = {read.datasource for read in reads}
+        for pipe, view in self.views.items():
+            arrows.setdefault(view.target, set()).add(pipe)
+        return Graph.of(arrows)
+
+
+def unstored(sources: Iterable[DataSource]) -> tuple[Problem, ...]:
+    """The columns of types that no table can hold."""
+    problems = []
+    for source in sources:
+        for column in source.columns:
+            try:
+                spark_type(column.type)
+            except UnknownState as error:
+                message = f"column `{column.name}` of `{source.name}`: {error}"
+                problems.append(Problem("unsupported-type", message, column.location, error.hint))
+    return tuple(problems)
+
+
+def compile_project(project: Project, only: Collection[str] | None = None) -> Compiled:
+    """Compile the queries and DEFAULTs of the resources in `only` (None: of all); collect the problems
+    of all."""
+    views: dict[str, View] = {}
+    reads: dict[str, tuple[Read, ...]] = {}
+    problems: list[Problem] = []
+    failed: set[str] = set()
+    for pipe in project.pipes:
+        if only is not None and pipe.name not in only:
+            continue
+        try:
+            view = _view(project, pipe)
+            checked = check_pipe(project, pipe) if view is None else None
+            reads[pipe.name] = reads_of(view) if view else checked.reads if checked else ()
+        except InvalidQuery as error:
+            failed.add(pipe.name)
+            problems += _problems(error, pipe.location)
+        else:
+            views |= {pipe.name: view} if view else {}
+            problems += checked.problems if checked else ()
+    sources = [source for source in project.datasources if only is None or source.name in only]
+    defaults, wrong = _defaults(sources)
+    compiled = Compiled(project, views, reads, defaults, frozenset(failed), (*problems, *wrong))
+    return _without_cycle(compiled)
+
+
+def reads_of(view: View) -> tuple[Read, ...]:
+    """What a view reads, the trigger first."""
+    return (view.trigger, *(read for read in view.query.reads if read.placeholder != view.trigger.placeholder))
+
+
+def _view(project: Project, pipe: Pipe) -> View | None:
+    node = pipe.materialized
+    return compile_view(project, pipe, node) if node is not None else None
+
+
+def _defaults(sources: Iterable[DataSource]) -> tuple[dict[tuple[str, str], str], list[Problem]]:
+    defaults: dict[tuple[str, str], str] = {}
+    problems: list[Problem] = []
+    for source in sources:
+        for column in source.columns:
+            if column.default is None:
+                continue
+            try:
+                defaults[source.name, column.name] = _default(source, column)
+            except InvalidQuery as error:
+                problems += _problems(error, column.default.location)
+    return defaults, problems
+
+
+def _default(source: DataSource, column: Column) -> str:
+    """ClickHouse casts a DEFAULT to the column's type."""
+    assert column.default is not None, "asked for columns with a DEFAULT only"
+    compiled = compile_expression(column.default, source.columns)
+    exact = cast_sql(compiled.sql, compiled.type, column.type)
+    return exact if exact is not None else f"CAST({compiled.sql} AS {spark_type(column.type)})"
+
+
+def _problems(error: InvalidQuery, place: Location) -> tuple[Problem, ...]:
+    return error.problems or (Problem(error.code, error.message, place, error.hint),)
+
+
+def _without_cycle(compiled: Compiled) -> Compiled:
+    """A cycle of views as one more problem; nothing can be planned around it."""
+    cycle = compiled.graph.cycle()
+    if not cycle:
+        return compiled
+    views = (pipe for pipe in compiled.project.pipes if pipe.name in cycle and kind_of(pipe) == "materialized")
+    place = next((pipe.location for pipe in views), None)
+    problem = Problem("cycle", f"{' → '.join(cycle)}: a materialized view feeds what it reads", place)
+    return Compiled(compiled.project, failed=frozenset(compiled.views), problems=(*compiled.problems, problem))
+
+
+_CERTAIN = ("unknown-column", "unknown-table", "unknown-function", "invalid-sql", "invalid-default", "cyclic-pipes")
+_OF_VALUES = (*OF_PARAMETERS, "template-value", "template-type", "empty-query")
+"""What a call is told, and no fault of the project where other calls do well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a pipe reads, and what may be wrong with it."""
+
+    reads: tuple[Read, ...]
+    problems: tuple[Problem, ...]
+
+
+def check_pipe(project: Project, pipe: Pipe) -> Checked:
+    """Raises InvalidQuery with all that is wrong."""
+    trace = Trace()
+    if not is_templated(pipe):
+        return Checked(_query(project, pipe, Given("check", trace=trace)).reads, ())
+    checked = _Checking(project, pipe, trace).all()
+    _check_unasked(project, pipe)
+    return checked
+
+
+def _query(project: Project, pipe: Pipe, given: Given) -> Query:
+    """What the pipe gives; of a copy, the rows it writes."""
+    node = pipe.copied
+    return compile_pipe(project, pipe, given) if node is None else compile_copy(project, pipe, node, given).query
+
+
+def _check_unasked(project: Project, pipe: Pipe) -> None:
+    """A copy with a schedule runs without a call: its parameters need defaults. Raises InvalidQuery."""
+    node, copies = pipe.copied, pipe.copies
+    if node is None or copies is None or copies.schedule is None:
+        return
+    try:
+        compile_copy(project, pipe, node, DEPLOY)
+    except InvalidQuery as error:
+        problems = [problem for problem in error.problems if problem.code != "template-secret"]
+        if problems:
+            raise InvalidQuery(error.message, problems) from error
+
+
+class _Checking:
+    """One pipe, way by way."""
+
+    def __init__(self, project: Project, pipe: Pipe, trace: Trace):
+        self._project = project
+        self._pipe = pipe
+        self._trace = trace
+        self._reads: list[Read] = []
+        self._found: dict[Problem, None] = {}
+        self._passed = 0
+
+    def all(self) -> Checked:
+        templates = [read_template(node.sql.text) for node in self._pipe.nodes if is_template(node.sql.text)]
+        first = self._compile(Given("check", trace=self._trace))
+        parameters = parameters_of(self._project, self._pipe)
+        for given in variants(templates, self._trace, parameters):
+            self._note(each for each in self._compile(given) if each.code not in _OF_VALUES)
+        self._note(each for each in first if each.code != "empty-query" or not self._passed)
+        certain = {(each.code, each.location) for each in self._found if each.level == "error"}
+        problems = tuple(
+            each for each in self._found if each.level == "error" or (each.code, each.location) not in certain
+        )
+        if any(problem.level == "error" for problem in problems):
+            raise InvalidQuery(f"the pipe `{self._pipe.name}` cannot be compiled", problems)
+        return Checked(tuple(_merged(self._reads)), problems)
+
+    def _compile(self, given: Given) -> tuple[Problem, ...]:
+        self._trace.invented = bool(given.parameters)  # values that are made up as well
+        try:
+            self._reads += _query(self._project, self._pipe, given).reads
+        except InvalidQuery as error:
+            found = error.problems or (Problem(error.code, error.message, self._pipe.location, error.hint),)
+            return tuple(map(self._weighed, found))
+        self._passed += 1
+        return ()
+
+    def _weighed(self, problem: Problem) -> Problem:
+        """A warning where it may be the fault of a placeholder."""
+        if not self._trace.invented or problem.code in _CERTAIN or problem.code.startswith("template-"):
+            return problem
+        hint = "it was checked with a placeholder; a default or an example for each parameter makes it certain"
+        return replace(problem, level="warning", hint=problem.hint or hint)
+
+    def _note(self, problems: Iterable[Problem]) -> None:
+        self._found.update(dict.fromkeys(problems))
+
+
+def _merged(reads: Iterable[Read]) -> Iterator[Read]:
+    """Each placeholder once, with the columns of all ways."""
+    found: dict[str, Read] = {}
+    for read in reads:
+        before = found.setdefault(read.placeholder, read)
+        more = tuple(column for column in read.columns if column not in before.columns)
+        found[read.placeholder] = replace(before, columns=(*before.columns, *more))
+    return iter(found.values())

@@ -1,0 +1,184 @@
+"""What a change can reach: the resources that have to be compiled and planned; all others stay as they
+are without being looked at.
+
+In: two projects, the changes between them, the strategies asked for. Out: `Scope`. Called by `plan`
+and `offline`. Invariant: what is left out is the same in both versions, and so is everything that it
+derives from, but for columns that its SQL does not name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.graph import Graph
+from penstock.model.datasource import DataSource, Text
+from penstock.model.pipe import Copied, Materialized, Pipe
+from penstock.model.project import Project
+from penstock.plan.diff.changes import Change, ResourceRenamed, columns_of
+from penstock.plan.diff.forward_query import keeps_values, read_forward
+from penstock.sql.query import ForwardColumn
+from penstock.template.errors import Fault, Stop
+from penstock.template.frame import DEPLOY
+from penstock.template.parser import is_template
+from penstock.template.rendering import render
+
+_WORD = re.compile(r"\w+")
+_EVERY_COLUMN = re.compile(r"\*|\bCOLUMNS\b|\bAPPLY\b|\bFINAL\b", re.IGNORECASE)
+_FLEETING = re.compile(r"\b(now|now64|today|yesterday|rand\w*|generate\w+|current_\w+|curdate)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`reached` are resources of the next version to be planned; `named`: by pipe, the resources that
+    its SQL may read (those whose names occur in it)."""
+
+    reached: frozenset[str]
+    named: Mapping[str, frozenset[str]]
+
+    def has(self, name: str) -> bool:
+        return name in self.reached
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The words of a pipe's SQL; `every`: it may read columns that it does not name."""
+
+    words: frozenset[str]
+    every: bool
+
+
+def scope(before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]) -> Scope:
+    """What the changes reach."""
+    texts = {pipe.name: _text(pipe) for pipe in after.pipes}
+    names = frozenset(after.names)
+    known = names | frozenset(before.names)
+    named = {name: (text.words & known) - {name} for name, text in texts.items()}
+    graph = _graph(after, named)
+    narrow = _narrow(before, after, changes, strategies)
+    changed = {change.resource for change in changes}
+    waiting = sorted(changed | set(_gone(before, after, changes)) | (set(strategies) if changed else set()))
+    reached = set(waiting)
+    for name in waiting:  # grows while it is walked
+        for reader in _readers(graph, name, narrow, texts):
+            if reader not in reached:
+                reached.add(reader)
+                waiting.append(reader)
+    return Scope(frozenset(_with_feeders(after, reached & names)), named)
+
+
+def everything(project: Project) -> Scope:
+    """A scope that leaves nothing out."""
+    names = frozenset(project.names)
+    return Scope(names, {pipe.name: (_text(pipe).words & names) - {pipe.name} for pipe in project.pipes})
+
+
+def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
+    """The resources, and all that they may derive from or, of a view, feed."""
+    known = frozenset(project.names)
+    waiting = [name for name in sorted(names) if name in known]
+    found = set(waiting)
+    for name in waiting:  # grows while it is walked
+        pipe = project.pipe(name)
+        read = {feeder.name for feeder, _ in project.feeders(name)}
+        if pipe is not None:
+            read |= _text(pipe).words & known
+            read |= {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Materialized)} & known
+        waiting += sorted(read - found)
+        found |= read
+    return frozenset(found)
+
+
+def _text(pipe: Pipe) -> _Text:
+    """Of a copy, also its target: what is written to it depends on all of its columns."""
+    sql = "\n".join(text for node in pipe.nodes for text in _written(node.sql))
+    words, every = frozenset(_WORD.findall(sql)), _EVERY_COLUMN.search(sql) is not None
+    target = {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Copied)}
+    return _Text(words | target, every or bool(target))
+
+
+def _written(text: Text) -> Iterator[str]:
+    """SQL, and of a template also what it becomes without a call: a name may be made in it."""
+    yield text.text
+    if is_template(text.text):
+        try:
+            yield render(text, DEPLOY).text
+        except (Fault, Stop):
+            return  # it is told where it is compiled
+
+
+def _graph(project: Project, named: Mapping[str, frozenset[str]]) -> Graph:
+    arrows: dict[str, set[str]] = {name: set(reads) for name, reads in named.items()}
+    for pipe in project.pipes:
+        node = pipe.materialized
+        if node is not None and isinstance(node.kind, Materialized):
+            arrows.setdefault(node.kind.datasource, set()).add(pipe.name)
+    return Graph.of(arrows)
+
+
+def _gone(before: Project, after: Project, changes: Iterable[Change]) -> Iterable[str]:
+    """Former names, and the targets that a removed pipe fed."""
+    for change in changes:
+        if isinstance(change, ResourceRenamed):
+            yield change.old
+        pipe = before.pipe(change.resource)
+        node = pipe.materialized if pipe is not None and after.pipe(pipe.name) is None else None
+        if node is not None and isinstance(node.kind, Materialized):
+            yield node.kind.datasource
+
+
+def _narrow(
+    before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]
+) -> Mapping[str, frozenset[str]]:
+    """Data sources that keep their table and of which only some columns change: those columns."""
+    found: dict[str, set[str]] = {}
+    for change in changes:
+        found.setdefault(change.resource, set()).update(columns_of(change))
+    sources = {name: (before.datasource(name), after.datasource(name)) for name in found}
+    for name, (old, new) in sources.items():
+        found[name] |= _computed(old, new)
+    return {
+        name: frozenset(columns)
+        for name, columns in found.items()
+        if name not in strategies and _keeps_its_table(*sources[name])
+        if not after.feeders(name) and not before.feeders(name)
+    }
+
+
+def _computed(before: DataSource | None, after: DataSource | None) -> set[str]:
+    """The columns to which a forward query of this step gives other values, whatever their type."""
+    forward = read_forward(before, after) if before is not None and after is not None else None
+    if forward is None or before is None or after is None:
+        return set()
+    if forward.problems:
+        return set(after.column_names)
+    return {said.name for said in forward.columns if not _keeps(said, before, after)}
+
+
+def _keeps(said: ForwardColumn, before: DataSource, after: DataSource) -> bool:
+    origin, column = before.column(said.name), after.column(said.name)
+    return origin is not None and column is not None and keeps_values(said, origin, column.type)
+
+
+def _keeps_its_table(before: DataSource | None, after: DataSource | None) -> bool:
+    if before is None or after is None:
+        return False
+    return after.forward_query is None or not _FLEETING.search(after.forward_query.text)
+
+
+def _readers(
+    graph: Graph, name: str, narrow: Mapping[str, frozenset[str]], texts: Mapping[str, _Text]
+) -> Iterable[str]:
+    columns = narrow.get(name)
+    for reader in graph.readers(name):
+        text = texts.get(reader)
+        if columns is None or text is None or text.every or text.words & columns:
+            yield reader
+
+
+def _with_feeders(project: Project, reached: Iterable[str]) -> Iterable[str]:
+    """What feeds a planned target is compiled with it."""
+    for name in reached:
+        yield name
+        yield from (pipe.name for pipe, _ in project.feeders(name))

@@ -1,0 +1,288 @@
+"""What differs between two versions of a project: a closed union of frozen changes.
+
+In: nothing. Out: `Change` and its kinds. Called by `diff` (which finds them) and `explain` (which
+shows them). Invariant: a change says what the user wrote differently; what follows from it for
+tables and flows is decided elsewhere.
+
+Changes and numbers in words, for reasons and problems.
+
+In: changes, sizes. Out: short English. Called by `strategy`, `datasource` and `explain`. Invariant:
+the same change reads the same wherever it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, Union
+
+from typing_extensions import assert_never
+
+from penstock.model.types import Type
+
+Kind: TypeAlias = Literal["datasource", "materialized", "endpoint", "copy", "pipe"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceAdded:
+    """A resource that live does not have."""
+
+    resource: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRemoved:
+    """A resource of live that the project no longer has."""
+
+    resource: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRenamed:
+    """A data source with RENAMED_FROM."""
+
+    resource: str
+    kind: Kind
+    old: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAdded:
+    """A column that live does not have."""
+
+    resource: str
+    column: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDropped:
+    """A column of live that the project no longer has."""
+
+    resource: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRenamed:
+    """By RENAMED_FROM, or by a forward query that is a bare column."""
+
+    resource: str
+    column: str
+    old: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTypeChanged:
+    """Another type for the same column."""
+
+    resource: str
+    column: str
+    before: Type
+    after: Type
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefaultChanged:
+    """Another DEFAULT expression; None is no DEFAULT."""
+
+    resource: str
+    column: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPathChanged:
+    """Filled from another place of the ingested row; None is from nowhere."""
+
+    resource: str
+    column: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsReordered:
+    """The same columns in another order."""
+
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class SortingKeyChanged:
+    """ENGINE_SORTING_KEY."""
+
+    resource: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionKeyChanged:
+    """ENGINE_PARTITION_KEY."""
+
+    resource: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TtlChanged:
+    """ENGINE_TTL; None is none."""
+
+    resource: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChanged:
+    """ENGINE, or an option that belongs to it (ENGINE_VER, ENGINE_SIGN …)."""
+
+    resource: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged:
+    """ENGINE_SETTINGS, ENGINE_PRIMARY_KEY or ENGINE_SAMPLING_KEY."""
+
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewChanged:
+    """The query of a materialized view, or the data source it writes."""
+
+    resource: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointChanged:
+    """The query of a pipe that no table depends on."""
+
+    resource: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataChanged:
+    """Descriptions, tokens, tags and the like; `what` names them."""
+
+    resource: str
+    kind: Kind
+    what: tuple[str, ...]
+
+
+Change: TypeAlias = Union[
+    ResourceAdded, ResourceRemoved, ResourceRenamed,
+    ColumnAdded, ColumnDropped, ColumnRenamed, ColumnTypeChanged, ColumnDefaultChanged, ColumnPathChanged,
+    ColumnsReordered, SortingKeyChanged, PartitionKeyChanged, TtlChanged, EngineChanged, SettingsChanged,
+    ViewChanged, EndpointChanged, MetadataChanged,
+]  # fmt: skip
+
+
+def change_text(change: Change) -> str:
+    """What a change is, without the name of its resource."""
+    match change:
+        case ResourceAdded() | ResourceRemoved() | ResourceRenamed() | MetadataChanged():
+            return _told_resource(change)
+        case ViewChanged() | EndpointChanged():
+            return "query changed"
+        case SortingKeyChanged() | PartitionKeyChanged() | TtlChanged() | EngineChanged() | SettingsChanged():
+            return _told_engine(change)
+        case _:
+            return _told_column(change)
+
+
+def _told_resource(change: ResourceAdded | ResourceRemoved | ResourceRenamed | MetadataChanged) -> str:
+    match change:
+        case ResourceAdded():
+            return "new"
+        case ResourceRemoved():
+            return "removed"
+        case ResourceRenamed(_, _, old):
+            return f"renamed from `{old}`"
+        case MetadataChanged(_, _, what):
+            return f"{', '.join(what)} changed"
+        case _:
+            assert_never(change)
+
+
+def _told_engine(
+    change: SortingKeyChanged | PartitionKeyChanged | TtlChanged | EngineChanged | SettingsChanged,
+) -> str:
+    match change:
+        case SortingKeyChanged(_, _, after):
+            return f"sorting key is now {', '.join(after) or 'none'}"
+        case PartitionKeyChanged(_, _, after):
+            return f"partition key is now {', '.join(after) or 'none'}"
+        case TtlChanged(_, _, after):
+            return f"TTL is now {after or 'none'}"
+        case EngineChanged(_, before, after):
+            return f"engine {before} → {after}"
+        case SettingsChanged():
+            return "engine settings changed"
+        case _:
+            assert_never(change)
+
+
+def _told_column(
+    change: ColumnAdded | ColumnDropped | ColumnRenamed | ColumnTypeChanged | ColumnDefaultChanged
+    | ColumnPathChanged | ColumnsReordered,
+) -> str:  # fmt: skip
+    match change:
+        case ColumnAdded(_, column, of):
+            return f"`{column}` {of} added"
+        case ColumnDropped(_, column):
+            return f"`{column}` dropped"
+        case ColumnRenamed(_, column, old):
+            return f"`{old}` renamed to `{column}`"
+        case ColumnTypeChanged(_, column, before, after):
+            return f"`{column}` {before} → {after}"
+        case ColumnDefaultChanged(_, column, _, default):
+            return f"DEFAULT of `{column}` is now {default or 'none'}"
+        case ColumnPathChanged(_, column, _, path):
+            return f"`{column}` is filled from {path or 'no JSON path'}"
+        case ColumnsReordered():
+            return "columns reordered"
+        case _:
+            assert_never(change)
+
+
+def kind_of_change(change: Change) -> str:
+    """The stable name of a change in JSON: the name of its class with underscores."""
+    name = type(change).__name__
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+def columns_of(change: Change) -> tuple[str, ...]:
+    """The columns that a change is about; a renamed one under both names."""
+    match change:
+        case ColumnRenamed(_, column, old):
+            return (old, column)
+        case (
+            ColumnAdded(_, column) | ColumnDropped(_, column) | ColumnTypeChanged(_, column)
+            | ColumnDefaultChanged(_, column) | ColumnPathChanged(_, column)
+        ):  # fmt: skip
+            return (column,)
+        case _:
+            return ()
+
+
+def listed(words: Iterable[str]) -> str:
+    """a, b and c."""
+    *first, last = list(dict.fromkeys(words)) or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def counted(rows: int | None) -> str:
+    """A number of rows; 'all' where it is not known."""
+    if rows is None:
+        return "all its rows"
+    return "1 row" if rows == 1 else f"{rows:,} rows"

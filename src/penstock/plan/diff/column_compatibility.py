@@ -1,0 +1,87 @@
+"""Whether two versions of a column can be kept in one physical column.
+
+In: the column of live and of the next version. Out: yes or no, and whether Iceberg promotes the
+stored type. Called by `fit`. Invariant: two versions share a physical column only if a raw row that
+both accept gives both the same stored value; else each writes its own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from penstock.model.datasource import Column, DataSource
+from penstock.model.types import (
+    AggregateFunction,
+    Date,
+    Decimal,
+    Enum,
+    Float,
+    Int,
+    LowCardinality,
+    Nullable,
+    SimpleAggregateFunction,
+    Type,
+    bare,
+    nullable,
+)  # fmt: skip
+from penstock.sql.column_types import spark_type
+
+_DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
+
+
+def share(before: Column, after: Column) -> bool:
+    """Whether the values that both versions write are the same, given the same JSON path and DEFAULT
+    and types of which the second holds the first."""
+    if nullable(before.type) and not nullable(after.type):
+        return False
+    # An explicit null is the DEFAULT for a column without NULL, and NULL for one with.
+    if nullable(before.type) != nullable(after.type) and before.default is not None:
+        return False
+    have, want = spark_type(before.type), spark_type(after.type)
+    return (have == want or promotes(have, want)) and _holds(bare(before.type), bare(after.type))
+
+
+def takes_rows(source: DataSource) -> bool:
+    """Whether any ingested row can be accepted: a state cannot be ingested, and it cannot be absent."""
+    needed = (column for column in source.columns if column.default is None and source.path_of(column) is not None)
+    return not any(isinstance(bare(column.type), AggregateFunction) for column in needed)
+
+
+def _holds(before: Type, after: Type) -> bool:
+    """Whether `after` has every value of `before`, read from the same text."""
+    match before, after:
+        case Int(), Int():
+            return after.low <= before.low and before.high <= after.high
+        case Float(), Float():
+            return before.bits <= after.bits
+        case Decimal(precision, scale), Decimal(wider, same):
+            return scale == same and precision <= wider
+        case Date(), Date():
+            return before.wide <= after.wide
+        case Enum(_, values), Enum(_, more):
+            return set(values) <= set(more)
+        case AggregateFunction(), AggregateFunction():
+            return before.function == after.function and before.parameters == after.parameters
+        case _:
+            return before == after
+
+
+def promotes(have: str, want: str) -> bool:
+    """Whether Iceberg reads a stored column of one Spark type as the other, without touching data."""
+    if (have, want) in (("INT", "BIGINT"), ("FLOAT", "DOUBLE")):
+        return True
+    narrow, wide = _DECIMAL.fullmatch(have), _DECIMAL.fullmatch(want)
+    return bool(narrow and wide and narrow[2] == wide[2] and int(narrow[1]) < int(wide[1]))
+
+
+def without_null(of: Type) -> Type:
+    """The type with its Nullable taken away."""
+    match of:
+        case Nullable(inner):
+            return inner
+        case LowCardinality(inner):
+            return LowCardinality(without_null(inner))
+        case SimpleAggregateFunction(function, inner):
+            return SimpleAggregateFunction(function, without_null(inner))
+        case _:
+            return of

@@ -1,0 +1,63 @@
+"""Which column of the new version continues which one of the old version.
+
+In: two versions of a data source, and the step's forward query. Out: `Match`. Called by `diff` and
+`fit`. Invariant: a drop and an add are never guessed to be a rename; the user says so by
+RENAMED_FROM or by a forward query that is the bare column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.model.datasource import Column, DataSource
+from penstock.model.project import Project
+from penstock.plan.diff.forward_query import Forward
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`pairs`: each column of the new version and the one it continues; `dropped`: the rest of the
+    old ones."""
+
+    pairs: tuple[tuple[Column, Column | None], ...]
+    dropped: tuple[Column, ...]
+
+
+def match_columns(old: DataSource, new: DataSource, forward: Forward | None) -> Match:
+    """The columns of two versions, paired."""
+    taken: set[str] = set()
+    pairs = []
+    for column in new.columns:
+        origin = _origin(column, old, new, forward)
+        if origin is not None and origin.name in taken:
+            origin = None
+        if origin is not None:
+            taken.add(origin.name)
+        pairs.append((column, origin))
+    return Match(tuple(pairs), tuple(column for column in old.columns if column.name not in taken))
+
+
+def _origin(column: Column, old: DataSource, new: DataSource, forward: Forward | None) -> Column | None:
+    same = old.column(column.name)
+    if same is not None:
+        return same
+    for former in (column.renamed_from, forward.renames(column.name) if forward else None):
+        if former is not None and new.column(former) is None and old.column(former) is not None:
+            return old.column(former)
+    return None
+
+
+def former_names(old: Project, new: Project) -> Mapping[str, str]:
+    """The name in `old` of each data source of `new` that continues one: its own, or by
+    RENAMED_FROM the former one, if that is free."""
+    former: dict[str, str] = {}
+    for source in new.datasources:
+        if old.datasource(source.name) is not None:
+            former[source.name] = source.name
+    for source in new.datasources:
+        name = source.renamed_from
+        free = name is not None and new.datasource(name) is None and name not in former.values()
+        if source.name not in former and name is not None and free and old.datasource(name) is not None:
+            former[source.name] = name
+    return former

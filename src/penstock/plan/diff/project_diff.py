@@ -1,0 +1,172 @@
+"""The changes from one version of a project to the next, by content.
+
+In: two projects. Out: `Change` values, by resource. Called by `plan`. Invariant: equal content gives
+no change, whatever the form of the SQL, the file names and the order of the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.model.datasource import DataSource
+from penstock.model.engine import Engine
+from penstock.model.pipe import Pipe
+from penstock.model.project import Project
+from penstock.plan.diff.changes import (
+    Change,
+    ColumnAdded,
+    ColumnDefaultChanged,
+    ColumnDropped,
+    ColumnPathChanged,
+    ColumnRenamed,
+    ColumnsReordered,
+    ColumnTypeChanged,
+    EndpointChanged,
+    EngineChanged,
+    Kind,
+    MetadataChanged,
+    PartitionKeyChanged,
+    ResourceAdded,
+    ResourceRemoved,
+    ResourceRenamed,
+    SettingsChanged,
+    SortingKeyChanged,
+    TtlChanged,
+    ViewChanged,
+)  # fmt: skip
+from penstock.plan.diff.column_matching import Match, former_names, match_columns
+from penstock.plan.diff.forward_query import read_forward
+from penstock.plan.diff.query_equality import normal, same_query, same_sql
+from penstock.plan.diff.row_visibility import same_ttl
+
+
+def diff(before: Project, after: Project) -> tuple[Change, ...]:
+    """Every change, data sources first, each kind by name."""
+    former = former_names(before, after)
+    gone = [source for source in before.datasources if source.name not in former.values()]
+    found: list[Change] = [ResourceRemoved(source.name, "datasource") for source in gone]
+    for source in after.datasources:
+        old = before.datasource(former[source.name]) if source.name in former else None
+        if old == source:
+            continue
+        found += _datasource(old, source) if old else [ResourceAdded(source.name, "datasource")]
+    found += [ResourceRemoved(pipe.name, kind_of(pipe)) for pipe in before.pipes if after.pipe(pipe.name) is None]
+    for pipe in after.pipes:
+        known = before.pipe(pipe.name)
+        if known == pipe:
+            continue
+        found += _pipe(before, after, pipe) if known else [ResourceAdded(pipe.name, kind_of(pipe))]
+    return tuple(found)
+
+
+def kind_of(pipe: Pipe) -> Kind:
+    """What a pipe is for."""
+    if pipe.materialized is not None:
+        return "materialized"
+    if pipe.copied is not None:
+        return "copy"
+    return "endpoint" if pipe.endpoint is not None else "pipe"
+
+
+def _datasource(old: DataSource, new: DataSource) -> Iterator[Change]:
+    if old.name != new.name:
+        yield ResourceRenamed(new.name, "datasource", old.name)
+    match = match_columns(old, new, read_forward(old, new))
+    yield from _columns(old, new, match)
+    yield from _engine(old, new)
+    what = _metadata(old, new)
+    if what:
+        yield MetadataChanged(new.name, "datasource", what)
+
+
+def _columns(old: DataSource, new: DataSource, match: Match) -> Iterator[Change]:
+    for column, origin in match.pairs:
+        if origin is None:
+            yield ColumnAdded(new.name, column.name, column.type)
+            continue
+        if column.name != origin.name:
+            yield ColumnRenamed(new.name, column.name, origin.name)
+        if column.type != origin.type:
+            yield ColumnTypeChanged(new.name, column.name, origin.type, column.type)
+        if not same_sql(origin.default, column.default):
+            texts = [each.default.text if each.default else None for each in (origin, column)]
+            yield ColumnDefaultChanged(new.name, column.name, texts[0], texts[1])
+        if old.path_of(origin) != new.path_of(column):
+            yield ColumnPathChanged(new.name, column.name, old.path_of(origin), new.path_of(column))
+    yield from (ColumnDropped(new.name, column.name) for column in match.dropped)
+    kept = [origin.name for _, origin in match.pairs if origin is not None]
+    if kept != [column.name for column in old.columns if column.name in kept]:
+        yield ColumnsReordered(new.name)
+
+
+def _engine(before: DataSource, after: DataSource) -> Iterator[Change]:
+    name, old, new = after.name, before.engine, after.engine
+    if _rule(old) != _rule(new):
+        yield EngineChanged(name, " ".join(_rule(old)), " ".join(_rule(new)))
+    if _all_normal(old.sorting_key) != _all_normal(new.sorting_key):
+        yield SortingKeyChanged(name, old.sorting_key, new.sorting_key)
+    if _all_normal(old.partition_key) != _all_normal(new.partition_key):
+        yield PartitionKeyChanged(name, old.partition_key, new.partition_key)
+    if not same_ttl(before, after):
+        yield TtlChanged(name, old.ttl, new.ttl)
+    if _settings(old) != _settings(new):
+        yield SettingsChanged(name)
+
+
+def _rule(engine: Engine) -> tuple[str, ...]:
+    """The engine and what decides which rows it merges."""
+    options = {
+        "ENGINE_VER": engine.ver,
+        "ENGINE_IS_DELETED": engine.is_deleted,
+        "ENGINE_SIGN": engine.sign,
+        "ENGINE_VERSION": engine.version,
+        "ENGINE_COLUMNS": ", ".join(engine.summed),
+    }
+    return (engine.name, *(f"{name} {value}" for name, value in options.items() if value))
+
+
+def _settings(engine: Engine) -> tuple[object, ...]:
+    return tuple(sorted(engine.settings)), _all_normal(engine.primary_key), normal(engine.sampling_key or "")
+
+
+def _all_normal(expressions: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(normal, expressions))
+
+
+def _metadata(old: DataSource, new: DataSource) -> tuple[str, ...]:
+    parts = {
+        "description": (old.description, new.description),
+        "tags": (old.tags, new.tags),
+        "tokens": (old.tokens, new.tokens),
+        "shared with": (old.shared_with, new.shared_with),
+        "indexes": (old.indexes, new.indexes),
+        "backfill": (old.keeps_history, new.keeps_history),
+        "forward query": (_forward(old), _forward(new)),
+        "codecs": tuple({column.name: column.codec for column in each.columns if column.codec} for each in (old, new)),
+    }
+    return tuple(what for what, (before, after) in parts.items() if before != after)
+
+
+def _forward(source: DataSource) -> str | None:
+    return normal(source.forward_query.text) if source.forward_query else None
+
+
+def _pipe(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
+    old = before.pipe(new.name)
+    assert old is not None, "asked for pipes of both versions"
+    if same_query(before, after, new.name):
+        pass
+    elif new.materialized is not None:
+        yield ViewChanged(new.name, new.materialized.name)
+    else:
+        yield EndpointChanged(new.name, kind_of(new))
+    parts = {
+        "description": (old.description, new.description),
+        "tags": (old.tags, new.tags),
+        "tokens": (old.tokens, new.tokens),
+        "node descriptions": tuple([node.description for node in pipe.nodes] for pipe in (old, new)),
+        "schedule": tuple(pipe.copies.schedule if pipe.copies is not None else None for pipe in (old, new)),
+    }
+    what = tuple(name for name, (before, after) in parts.items() if before != after)
+    if what:
+        yield MetadataChanged(new.name, kind_of(new), what)

@@ -1,0 +1,96 @@
+"""SQL in one normal form, so that formatting and comments are no change.
+
+In: SQL as written. Out: text that is equal for equal syntax trees. Called by the modules of plan
+that compare versions. Invariant: only what the parser drops (spaces, comments, quoting of plain
+names, case of keywords) is ignored; SQL that does not parse is compared as text.
+
+Whether a pipe gives the same, however it is written: by what its SQL compiles to.
+
+In: two projects and the name of a pipe of both. Out: bool. Called by `diff` and `causes`. Invariant:
+equal compiled SQL over equal names gives equal rows; SQL that does not compile is compared as text.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from penstock.errors import InvalidQuery
+from penstock.model.datasource import Text
+from penstock.model.pipe import Copied, Dialect, Kind, Node, Pipe, Standard
+from penstock.model.project import Project
+from penstock.sql.compile import compile_copy, compile_pipe, compile_view
+from penstock.sql.query import Query
+from penstock.template.declared_parameters import is_templated
+from penstock.template.parser import is_template
+
+
+@functools.lru_cache(maxsize=4096)
+def normal(sql: str, dialect: Dialect = "clickhouse") -> str:
+    """The normal form of a query, of an expression or of a select list; a template is its own."""
+    if is_template(sql):
+        return sql.strip()
+    for form in (sql, f"SELECT {sql}"):
+        try:
+            trees = sqlglot.parse(form, dialect=dialect)
+        except SqlglotError:
+            continue
+        return ";".join(_text(tree, dialect) for tree in trees if tree is not None)
+    return " ".join(sql.split())
+
+
+def _text(tree: exp.Expr, dialect: Dialect) -> str:
+    for name in tree.find_all(exp.Identifier):
+        name.set("quoted", True)
+    return str(tree.sql(dialect=dialect, comments=False))
+
+
+def same_sql(before: Text | None, after: Text | None, dialect: Dialect = "clickhouse") -> bool:
+    """Whether two pieces of SQL are the same but for their form; None is none."""
+    if before is None or after is None:
+        return before is after
+    return normal(before.text, dialect) == normal(after.text, dialect)
+
+
+def same_query(before: Project, after: Project, name: str) -> bool:
+    """Whether two versions of a pipe do the same but for the form of their SQL, the names of their
+    nodes and their descriptions."""
+    old, new = before.pipe(name), after.pipe(name)
+    if old is None or new is None:
+        return False
+    if old.dialect == new.dialect and _content(old) == _content(new):
+        return True
+    if _kinds(old) != _kinds(new) or _differs_by_call(old) or _differs_by_call(new):
+        return False
+    try:
+        return _compiled(before, old) == _compiled(after, new)
+    except InvalidQuery:
+        return False
+
+
+def _differs_by_call(pipe: Pipe) -> bool:
+    """Whether what a pipe does depends on the call, so that one compilation does not tell it."""
+    return pipe.materialized is None and is_templated(pipe)
+
+
+def _content(pipe: Pipe) -> tuple[object, ...]:
+    return tuple((node.name, normal(node.sql.text, pipe.dialect), _kind(node)) for node in pipe.nodes)
+
+
+def _kinds(pipe: Pipe) -> tuple[object, ...]:
+    return tuple(_kind(node) for node in pipe.nodes if not isinstance(node.kind, Standard))
+
+
+def _kind(node: Node) -> Kind:
+    """When a copy runs makes no difference to what it does."""
+    return replace(node.kind, schedule=None) if isinstance(node.kind, Copied) else node.kind
+
+
+def _compiled(project: Project, pipe: Pipe) -> Query:
+    if pipe.materialized is not None:
+        return compile_view(project, pipe, pipe.materialized).query
+    return compile_pipe(project, pipe) if pipe.copied is None else compile_copy(project, pipe, pipe.copied).query

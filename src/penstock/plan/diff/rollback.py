@@ -1,0 +1,78 @@
+"""What a rollback would keep of the rows that arrive while the next version is live.
+
+In: a data source as live and as the next version have it. Out: `Rollback`. Called by `plan`. Invariant:
+both versions are fed until one is retired, each from the raw rows by its own schema; so a rollback loses
+something only where the version before does not take what the next one takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.model.datasource import Column, DataSource
+from penstock.model.types import Bool, Decimal, Float, Int, String, Type, bare, nullable
+from penstock.plan.diff.column_compatibility import takes_rows, without_null
+from penstock.plan.diff.column_matching import match_columns
+from penstock.plan.diff.forward_query import read_forward
+from penstock.sql.conversions.implicit import cast_sql
+
+FLOAT64 = 64
+NEW = "there is nothing to go back to: its rows stay with this version until it is discarded"
+REMOVED = "it is fed no more while this version is live: posts to it are refused, not lost"
+KEPT = "the version before takes every row that this one takes"
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """`lossless`: the version before will have every row that this one accepted. `reason` says why, or
+    what it will not have."""
+
+    lossless: bool
+    reason: str
+
+
+def rollback(old: DataSource | None, new: DataSource) -> Rollback:
+    """Of a data source that the next version has."""
+    if old is None:
+        return Rollback(True, NEW)
+    if not takes_rows(old):
+        return Rollback(True, "its views feed both versions")
+    lost = list(_lost(old, new))
+    if not lost:
+        return Rollback(True, KEPT)
+    rows = "; ".join(lost)
+    return Rollback(False, f"rows that only this version takes go to the quarantine of the version before: {rows}")
+
+
+def _lost(old: DataSource, new: DataSource) -> Iterator[str]:
+    """What makes the version before refuse a row that the next one takes."""
+    pairs = {before.name: now for now, before in match_columns(old, new, read_forward(old, new)).pairs if before}
+    for before in old.columns:
+        path, now = old.path_of(before), pairs.get(before.name)
+        if path is None:
+            continue
+        if now is None or new.path_of(now) != path:
+            if not _may_lack(before):
+                yield f"`{before.name}` is not read any more, and it needs a value"
+        elif _may_lack(now) and not _may_lack(before):
+            yield f"rows without `{now.name}`"
+        elif not _fits(without_null(now.type), without_null(before.type)):
+            yield f"values of `{now.name}` that are {without_null(now.type)} and not {without_null(before.type)}"
+
+
+def _may_lack(column: Column) -> bool:
+    return nullable(column.type) or column.default is not None
+
+
+def _fits(now: Type, before: Type) -> bool:
+    """Whether every JSON value that one type takes, the other takes too (rules: flow/values)."""
+    match bare(now), bare(before):
+        case _, String():
+            return True  # whatever is no text is kept as its JSON
+        case (Int() | Bool()), Decimal():
+            return False  # true and false are taken as whole numbers and not as decimals
+        case Int() | Decimal() | Float(), Float(bits):
+            return bits == FLOAT64 or bare(now) == bare(before)
+        case _:
+            return cast_sql("x", now, before) is not None

@@ -1,0 +1,102 @@
+"""ENGINE_TTL and the Null engine: which rows of a data source are still to be seen.
+
+In: a data source. Out: `Expiry`: Spark SQL that is true for rows that have not expired. Called by
+`datasource` and `diff`. Invariant: both act when rows are read, on the version that has them only; no
+row is deleted for the sake of one version, so what a shorter TTL hides is there again after a rollback.
+
+The engine's merge rule for a binding: which of the rows with equal sorting keys FINAL shows, and how.
+
+In: a data source. Out: `Merging`, for its binding. Called by `datasource`. Invariant: the rule acts
+when rows are read with FINAL, by the version's own key; rows stay as they were written until compaction
+merges them (decision 0015), and a query without FINAL sees all there are, as in ClickHouse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.errors import InvalidQuery, Problem
+from penstock.model.datasource import DataSource, Text
+from penstock.model.merge_rule import Merge
+from penstock.model.types import Date, DateTime, DateTime64, bare
+from penstock.parse.ttl import TtlRule, ttl_rules
+from penstock.plan.diff.query_equality import normal
+from penstock.sql.compile import compile_expression
+from penstock.sql.engines.merge_rules import merge_rule
+
+NULL = "Null"
+"""The engine that keeps no rows: they only go through to the views."""
+NOTHING_KEPT = "false"
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """`keeps` is over logical names; `problems` say why there is none."""
+
+    keeps: str | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def expiry(source: DataSource) -> Expiry:
+    """What is to be seen of a data source: of engine Null nothing, else what its TTL keeps."""
+    written = source.engine.ttl
+    if source.engine.name == NULL:
+        return Expiry(NOTHING_KEPT)
+    if written is None:
+        return Expiry()
+    place = source.engine.location("ENGINE_TTL") or source.location
+    problems: list[Problem] = []
+    try:
+        keeps = [_keeps(source, rule, problems) for rule in ttl_rules(Text(written, place), source.columns, problems)]
+    except InvalidQuery as error:
+        return Expiry(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))
+    if problems:
+        return Expiry(problems=tuple(problems))
+    return Expiry(" AND ".join(keeps))
+
+
+def _keeps(source: DataSource, rule: TtlRule, problems: list[Problem]) -> str:
+    """True for rows that one rule keeps. A condition that is NULL deletes nothing."""
+    end = compile_expression(rule.until, source.columns)
+    if not isinstance(bare(end.type), (Date, DateTime, DateTime64)):
+        message = f"ENGINE_TTL of `{source.name}` is a {end.type}, not a time"
+        hint = "such as `timestamp + INTERVAL 30 DAY`"
+        problems.append(Problem("unsupported-ttl", message, rule.until.location, hint))
+    moment = f"CAST({end.sql} AS TIMESTAMP)" if isinstance(bare(end.type), Date) else end.sql
+    young = f"coalesce({moment} > current_timestamp(), true)"
+    if rule.where is None:
+        return young
+    compile_expression(rule.where, source.columns)  # so that what is wrong in it has its own place
+    meant = compile_expression(replace(rule.where, text=f"if({rule.where.text}, 1, 0)"), source.columns)
+    return f"({young} OR {meant.sql} = 0)"
+
+
+def same_rows(old: DataSource, new: DataSource) -> bool:
+    """Whether the same rows are to be seen of two versions."""
+    return (old.engine.name == NULL) == (new.engine.name == NULL) and same_ttl(old, new)
+
+
+def same_ttl(old: DataSource, new: DataSource) -> bool:
+    """Whether two TTLs keep the same rows, however they are spelt."""
+    if normal(old.engine.ttl or "") == normal(new.engine.ttl or ""):
+        return True
+    before, after = expiry(old), expiry(new)
+    return before.keeps is not None and before.keeps == after.keeps
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """`problems` say why there is no rule where there should be one. Where FINAL alone cannot be had there
+    are none: a query that asks for it is refused."""
+
+    rule: Merge | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def merging(source: DataSource) -> Merging:
+    """The rule of a data source's engine; none for one that merges nothing."""
+    place = source.engine.location("ENGINE_SORTING_KEY") or source.location
+    try:
+        return Merging(merge_rule(source).rule)
+    except InvalidQuery as error:
+        return Merging(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))

@@ -1,0 +1,123 @@
+"""Which columns have, for the rows there are, the values that live has for them.
+
+In: a running data source and what becomes of it. Out: a `Binding` under the next version's names that
+shows live's table: a column whose history is another one has a physical name that nothing has. Called
+by `build`. Invariant: a view that is the same over such bindings gives the same rows of history, so
+what it gave live is what it would give from the beginning; where that is not certain, it is not said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from penstock.model.datasource import Column
+from penstock.model.manifest import Binding, BoundColumn, Source, View
+from penstock.model.types import Type, nullable
+from penstock.plan.diff.column_matching import Match
+from penstock.plan.diff.forward_query import keeps_values
+from penstock.plan.equivalence.redundant_bounds import unbounded, widened
+from penstock.plan.equivalence.view_equivalence import FAMILIES, Feeding, pair, telling
+from penstock.plan.spark_text import output_names
+from penstock.plan.tables.column_placement import Transition, before_cut
+from penstock.plan.tables.running_datasource import Running, settled
+from penstock.sql.analysis.lineage import lineage, used_columns
+from penstock.sql.analysis.prune import prune
+from penstock.sql.column_types import spark_type
+
+
+def as_live(run: Running, new: Binding, match: Match, kept: Iterable[str]) -> Binding:
+    """The binding of live under the names of the new one; only columns in `kept` show live's values."""
+    origins = {column.name: origin.name for column, origin in match.pairs if origin is not None}
+    known = set(kept)
+    columns = []
+    for column in new.columns:
+        live = run.binding.column(origins.get(column.name, "")) if column.name in known else None
+        other = BoundColumn(column.name, column.type, f"{column.name} of {new.table}")
+        columns.append(replace(live, name=column.name, type=column.type) if live is not None else other)
+    return Binding(new.name, run.table.id, tuple(columns), run.binding.accepts)
+
+
+def stored(run: Running, columns: Sequence[BoundColumn], match: Match) -> frozenset[str]:
+    """Of columns bound in the table of live (or in a clone of it)."""
+    bound = {column.name: column for column in columns}
+    return frozenset(
+        column.name
+        for column, origin in match.pairs
+        if origin is not None and column.name in bound and _shows(bound[column.name], run.binding.column(origin.name))
+    )
+
+
+def _shows(bound: BoundColumn, live: BoundColumn | None) -> bool:
+    if live is None or _family(bound.type) != _family(live.type):
+        return False
+    now = settled(live)
+    if bound.physical == now.physical:
+        return bound.before == now.before
+    return bound.before is not None and bound.before.expression == before_cut(now)
+
+
+def _family(of: Type) -> str:
+    """Values are the same in a wider type of one family; whether it matters is the view's business."""
+    return FAMILIES.get(spark_type(of), spark_type(of))
+
+
+def copied(way: Transition, match: Match) -> frozenset[str]:
+    """Of columns copied by the forward query."""
+    return frozenset(
+        column.name for column, origin in match.pairs if origin is not None and _copies(way, column, origin)
+    )
+
+
+def _copies(way: Transition, column: Column, origin: Column) -> bool:
+    if spark_type(column.type) != spark_type(origin.type) or nullable(origin.type) != nullable(column.type):
+        return False
+    said = way.forward.column(column.name) if way.forward else None
+    return said is not None and keeps_values(said, origin, column.type)
+
+
+def computed(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> frozenset[str]:
+    """Of physical columns that views compute anew: those which the views of live compute in the same
+    way for the same rows. `after` are the new views over bindings such as these."""
+    if not again(live, after, ()).unchanged:
+        return frozenset()  # other rows: then no column is alike
+    alike = _alike(live, after, tuple(fields))
+    # Alike part by part is not yet alike together: DISTINCT decides by all of them.
+    return frozenset(alike) if again(live, after, alike).unchanged else frozenset()
+
+
+def _alike(live: Sequence[View], after: Sequence[View], fields: tuple[str, ...]) -> tuple[str, ...]:
+    """By halves: mostly all are alike, or all but a few."""
+    if not fields or again(live, after, fields).unchanged:
+        return fields
+    half = len(fields) // 2
+    return _alike(live, after, fields[:half]) + _alike(live, after, fields[half:]) if half else ()
+
+
+def again(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> Feeding:
+    """The views of live and the new ones, paired by what they give in some physical columns."""
+    told, columns = telling(live, after), widened(live, after)
+    return pair(live, after, lambda view: told(unbounded(projected(view, fields), columns)))
+
+
+def projected(view: View, fields: Sequence[str]) -> View:
+    """The view cut down to some of its physical columns and to what these depend on."""
+    outputs = dict(zip(view.fields, output_names(view.sql), strict=False))
+    present = [field for field in fields if field in outputs]
+    sql = prune(view.sql, [outputs[field] for field in present])
+    return narrowed(replace(view, sql=sql, fields=tuple(present)))
+
+
+def narrowed(view: View) -> View:
+    """The view with no more columns of its sources than its SQL depends on; with all of a source of
+    which that is not known."""
+    used, whole = used_columns(view.sql), lineage(view.sql).whole
+
+    def cut(source: Source) -> Source:
+        if source.placeholder in whole or source.binding.merge is not None:
+            return source
+        names = used.get(source.placeholder, frozenset())
+        columns = tuple(column for column in source.binding.columns if column.name in names)
+        return replace(source, binding=replace(source.binding, columns=columns))
+
+    return replace(view, trigger=cut(view.trigger), others=tuple(map(cut, view.others)))

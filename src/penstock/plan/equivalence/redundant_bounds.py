@@ -1,0 +1,87 @@
+"""Bounds that have no effect on the values there are: those of a type around a column that was of that type.
+
+In: views of two versions, of which the next one has a Date or DateTime stored as its wider kind. Out: the views
+without the bounds. Called by `history`. Invariant: a bound is left out only around a function of such columns alone;
+over the rows of history these hold what the narrower type holds, for which the function needs no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.manifest import Source, View
+from penstock.model.types import Type, bare
+from penstock.plan.spark_text import tree_of
+
+Columns = frozenset[tuple[str, str]]
+"""Tables with physical columns."""
+_FIRST = ("CAST('1970-01-01' AS DATE)", "CAST('1970-01-01 00:00:00' AS TIMESTAMP)")
+
+
+def widened(live: Iterable[View], after: Iterable[View]) -> Columns:
+    """The columns that live has as Date or DateTime and the next version as Date32 or DateTime64."""
+    narrow, wide = _kinds(live, _is_narrow), _kinds(after, _is_wide)
+    return narrow & wide
+
+
+def _kinds(views: Iterable[View], is_kind: Callable[[Type], bool]) -> Columns:
+    return frozenset(
+        (source.binding.table, column.physical)
+        for view in views
+        for source in (view.trigger, *view.others)
+        for column in source.binding.columns
+        if is_kind(bare(column.type))
+    )
+
+
+def _is_narrow(of: Type) -> bool:
+    return isinstance(of, t.DateTime) or of == t.Date()
+
+
+def _is_wide(of: Type) -> bool:
+    return isinstance(of, t.DateTime64) or of == t.Date(wide=True)
+
+
+def unbounded(view: View, columns: Columns) -> View:
+    """The view without bounds around functions of these columns alone; in one form, to be compared."""
+    tree = tree_of(view.sql) if columns else None
+    if tree is None:
+        return view
+    sources = dict(_sources(tree, view))
+    for node in list(tree.find_all(exp.Greatest, exp.DateFromUnixDate)):
+        inner = _bounded(node)
+        if inner is not None and all(_is_of(each, sources, columns) for each in inner.find_all(exp.Column)):
+            node.replace(inner.copy())
+    return replace(view, sql=tree.sql(dialect="spark"))
+
+
+def _sources(tree: exp.Expr, view: View) -> Iterator[tuple[str, Source]]:
+    """The names that sources have in the SQL; none for a name that stands for two things."""
+    placeholders = {source.placeholder: source for source in (view.trigger, *view.others)}
+    tables = [(each.alias_or_name, placeholders.get(each.name)) for each in tree.find_all(exp.Table)]
+    names = [name for name, _ in tables] + [each.alias for each in tree.find_all(exp.Subquery)]
+    for name, source in tables:
+        if source is not None and names.count(name) == 1:
+            yield name, source
+
+
+def _bounded(node: exp.Expr) -> exp.Expr | None:
+    """What `greatest(x, 1970-01-01)` and the last 16 bits of a day are a bound around."""
+    if isinstance(node, exp.Greatest):
+        lows = [each.sql(dialect="spark") for each in node.expressions]
+        return node.this if len(lows) == 1 and lows[0] in _FIRST else None
+    bits = node.this if isinstance(node, exp.DateFromUnixDate) else None
+    if isinstance(bits, exp.BitwiseAnd) and bits.expression.name == "65535" and isinstance(bits.this, exp.UnixDate):
+        found = bits.this.this
+        return found if isinstance(found, exp.Expr) else None
+    return None
+
+
+def _is_of(column: exp.Column, sources: dict[str, Source], columns: Columns) -> bool:
+    source = sources.get(column.table)
+    bound = source.binding.column(column.name) if source is not None else None
+    return source is not None and bound is not None and (source.binding.table, bound.physical) in columns

@@ -1,0 +1,253 @@
+"""Whether a view of the next version does what one of live does, so that live's flow goes on.
+
+In: views of two manifests. Out: `Feeding`: which live views are kept, which are new, which end.
+Called by `datasource`. Invariant: two views are the same only if they read the same physical columns
+of the same tables in the same way; names of columns and data sources do not matter, for SQL is
+compared with the physical names in the place of the logical ones.
+
+The SQL of a view in terms of physical tables and columns, to compare it with another version's.
+
+In: `View`. Out: words that are equal for views that do the same under other names. Called by `same`.
+Invariant: names are only replaced one to one (a source by its table, a column of a source and a
+column of the target by its physical one), so views with equal words give equal rows.
+
+Whether a view gives the same when a column that it reads is stored wider, with the same values.
+
+In: the SQL of a view and the name of a column. Out: bool. Called by `same`. Invariant: true only where
+each use of the column, and of whatever is passed on from it under a name, depends on its value alone:
+compared, grouped by, counted, summed, passed on. A hash, a text, arithmetic may differ by type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from penstock.model.manifest import BoundColumn, Source, View
+from penstock.plan.spark_text import output_names, tree_of
+from penstock.plan.tables.running_datasource import unsettled
+from penstock.sql.column_types import spark_type
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """The views of an existing table: `kept` pairs those of the next version with the equal ones of
+    live; `new` have no equal in live; `ended` are those of live that have none in the next version."""
+
+    kept: tuple[tuple[View, View], ...] = ()
+    new: tuple[View, ...] = ()
+    ended: tuple[View, ...] = ()
+
+    @property
+    def unchanged(self) -> bool:
+        return not self.new and not self.ended
+
+    @property
+    def shared(self) -> tuple[View, ...]:
+        """Live's flows that go on: by their id they keep their place. Each reads through the binding
+        of the next version, which may see other rows than live's."""
+        return tuple(replace(view, id=live.id, starts=live.starts) for view, live in self.kept)
+
+    @property
+    def replaced(self) -> tuple[tuple[View, View | None], ...]:
+        """Each new view with the one of live that it takes the place of."""
+        live = {(view.pipe, view.node): view for view in self.ended}
+        return tuple((view, live.get((view.pipe, view.node))) for view in self.new)
+
+    @property
+    def pairs(self) -> tuple[tuple[View, View | None], ...]:
+        """Every view of the next version with the one of live that it is, or takes the place of."""
+        return (*self.kept, *self.replaced)
+
+    @property
+    def removed(self) -> tuple[View, ...]:
+        """Views of live that nothing takes the place of."""
+        names = {(view.pipe, view.node) for view in self.new}
+        return tuple(view for view in self.ended if (view.pipe, view.node) not in names)
+
+
+def compare(live: Sequence[View], after: Sequence[View]) -> Feeding:
+    """Pair the views into one table by what they do."""
+    return pair(live, after, telling(live, after))
+
+
+def pair(live: Sequence[View], after: Sequence[View], told: Callable[[View], object]) -> Feeding:
+    """Pair views of which `told` says the same, each once."""
+    waiting = list(live)
+    known = [told(view) for view in waiting]
+    kept, new = [], []
+    for view in after:
+        mine = told(view)
+        if mine in known:
+            at = known.index(mine)
+            kept.append((view, waiting.pop(at)))
+            known.pop(at)
+        else:
+            new.append(view)
+    return Feeding(tuple(kept), tuple(new), tuple(waiting))
+
+
+def telling(live: Sequence[View], after: Sequence[View]) -> Callable[[View], object]:
+    """How views are to be told apart: by `content`, or, where columns are stored wider in one version,
+    by `content_by_value`."""
+    stored: dict[tuple[str, str], str] = {}
+    for view in (*live, *after):
+        for source in (view.trigger, *view.others):
+            for each in source.binding.columns:
+                known = stored.setdefault((source.binding.table, each.physical), spark_type(each.type))
+                if known != spark_type(each.type):
+                    return content_by_value
+    return content
+
+
+def content(view: View) -> tuple[object, ...]:
+    """What a view does, without the names it uses and without where it starts. Which rows its
+    sources accept is not part of it: that is the landing versions' matter. Types count as Spark has
+    them: the SQL is compiled, so nothing else of them has an effect."""
+    return _content(view, lambda each: spark_type(each.type))
+
+
+def content_by_value(view: View) -> tuple[object, ...]:
+    """The same; types count as far as the SQL depends on them."""
+    return _content(view, lambda each: kind_of(view.sql, each.name, spark_type(each.type)))
+
+
+def _content(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
+    reads = frozenset(_read(source, type_of) for source in (view.trigger, *view.others))
+    return view.table, view.fields, physical_sql(view), reads
+
+
+def _read(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
+    columns = frozenset((type_of(each), each.physical, unsettled(each.before)) for each in source.binding.columns)
+    return role(source), source.binding.table, columns, source.binding.merge
+
+
+def physical_sql(view: View) -> tuple[str, ...]:
+    """The words of a view's SQL."""
+    tokens = sqlglot.tokenize(view.sql, dialect="spark")
+    sources = {source.placeholder: source for source in (view.trigger, *view.others)}
+    targets = dict(zip(output_names(view.sql), view.fields, strict=False))
+    text = _Text(tokens, sources, _aliases(tokens, sources), targets)
+    return tuple(text.word(at) for at in range(len(tokens)))
+
+
+def _aliases(tokens: Sequence[Token], sources: Mapping[str, Source]) -> Mapping[str, tuple[Source, ...]]:
+    """What each name after a placeholder stands for; more than one where subqueries repeat it."""
+    found: dict[str, tuple[Source, ...]] = {}
+    for at, token in enumerate(tokens):
+        if token.text in sources:
+            following = [each.text for each in tokens[at + 1 : at + 3] if each.token_type == TokenType.IDENTIFIER]
+            for name in following[:1]:
+                found[name] = (*found.get(name, ()), sources[token.text])
+    return found
+
+
+def _meaning(source: Source) -> str:
+    return f"{role(source)} {source.binding.table}"
+
+
+def role(source: Source) -> str:
+    """`__new_` for the trigger, `__all_` for a table that is read as it is."""
+    return source.placeholder.removesuffix(f"{source.binding.name}__")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    tokens: Sequence[Token]
+    sources: Mapping[str, Source]
+    aliases: Mapping[str, tuple[Source, ...]]
+    targets: Mapping[str, str]
+
+    def word(self, at: int) -> str:
+        token = self.tokens[at]
+        if token.text in self.sources:
+            return _meaning(self.sources[token.text])
+        if token.token_type == TokenType.STRING:
+            return repr(token.text)
+        return self._name(at) if token.token_type == TokenType.IDENTIFIER else token.text
+
+    def _name(self, at: int) -> str:
+        text, owner = self.tokens[at].text, self._owner(at)
+        if owner is not None:
+            return self._column(text, owner)
+        if self._is(at - 1, TokenType.DOT) and self._is(at - 3, TokenType.DOT):
+            return text  # a field of a struct
+        if text in self.aliases and (self._is(at + 1, TokenType.DOT) or self._names_source(at)):
+            return self._alias(text)
+        return f"target {self.targets[text]}" if text in self.targets else text
+
+    def _owner(self, at: int) -> str | None:
+        """What stands before the point before a name, if that is not itself a part of something."""
+        if not self._is(at - 1, TokenType.DOT) or not self._is(at - 2, TokenType.IDENTIFIER):
+            return None
+        return None if self._is(at - 3, TokenType.DOT) else self.tokens[at - 2].text
+
+    def _column(self, name: str, owner: str) -> str:
+        """A column of a source by its physical name; one of a subquery as it is called there."""
+        columns = [source.binding.column(name) for source in self.aliases.get(owner, ())]
+        physical = {column.physical for column in columns if column is not None}
+        if len(physical) == 1 and None not in columns:
+            return f"column {physical.pop()}"
+        return f"target {self.targets[name]}" if owner not in self.aliases and name in self.targets else name
+
+    def _alias(self, name: str) -> str:
+        """A source's name by what it reads, unless two could be meant."""
+        sources = self.aliases[name]
+        alone = len(sources) == 1 and sum(sources[0] in each for each in self.aliases.values()) == 1
+        return f"source {_meaning(sources[0])}" if alone else name
+
+    def _names_source(self, at: int) -> bool:
+        return any(self._is_placeholder(before) for before in (at - 1, at - 2))
+
+    def _is_placeholder(self, at: int) -> bool:
+        return at >= 0 and self.tokens[at].text in self.sources
+
+    def _is(self, at: int, kind: TokenType) -> bool:
+        return 0 <= at < len(self.tokens) and self.tokens[at].token_type == kind
+
+
+FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
+"""Stored types of which one holds the values of the other exactly."""
+_BY_VALUE = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is, exp.Count, exp.Sum, exp.Avg, exp.Group)
+_PASSED_ON = (exp.Min, exp.Max, exp.Paren)
+
+
+def kind_of(sql: str, name: str, stored: str) -> str:
+    """What the stored type of a column is to a view: its family, where the width has no effect."""
+    family = FAMILIES.get(stored)
+    return family if family is not None and is_type_blind(sql, name) else stored
+
+
+def is_type_blind(sql: str, name: str) -> bool:
+    """Whether the width of a column has no effect. Columns are told by name alone: one that another
+    source has too counts as this one."""
+    tree = tree_of(sql)
+    if tree is None:
+        return False
+    uses: dict[str, list[exp.Column]] = {}
+    for column in tree.find_all(exp.Column):
+        uses.setdefault(column.name, []).append(column)
+    waiting = [name]
+    for each in waiting:  # grows while it is walked
+        for use in uses.get(each, []):
+            onward = _onward(use)
+            if onward is None:
+                return False
+            waiting += [onward] if onward and onward not in waiting else []
+    return True
+
+
+def _onward(use: exp.Column) -> str | None:
+    """The name under which a use is passed on, '' where it is not; None where its type may matter."""
+    node = use.parent
+    while isinstance(node, _PASSED_ON):
+        node = node.parent
+    if isinstance(node, exp.Alias):
+        return str(node.alias)
+    if isinstance(node, exp.Select):
+        return use.name
+    return "" if isinstance(node, _BY_VALUE) else None

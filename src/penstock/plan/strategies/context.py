@@ -1,0 +1,135 @@
+"""What the plan of one data source may look at, and what it answers.
+
+In: values of `plan`. Out: `Context`, `Outcome`. Called by the modules that plan one resource.
+Invariant: an outcome holds all that its data source adds to the manifest and to the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from penstock.errors import Problem
+from penstock.model.datasource import DataSource
+from penstock.model.manifest import Binding, Flow, Meet, Table, View
+from penstock.model.project import Project
+from penstock.plan.compiled_project import Compiled, reads_of
+from penstock.plan.diff.changes import Change
+from penstock.plan.plan import MOVING, NOTHING, Hidden, Live, PlanOptions, ResourcePlan, Size
+from penstock.plan.spark_text import names
+from penstock.plan.steps import CheckRows, Clone, Step
+from penstock.plan.tables.running_datasource import Running, running
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One planned data source. `holds` is how much its table has, at most; None if not known.
+    `history` shows the columns whose values for the rows there are are live's, as live's (None: it is
+    new); `clone` is the table that its own begins as a clone of; `checks` is all that a forward query
+    may do to the rows there are; `meets` are those of a table that another deployment made;
+    `hides` is what a new TTL hides of live's rows; it `forgets` if rows that went through are not in
+    it, for a view to be made anew from."""
+
+    resource: ResourcePlan
+    tables: tuple[Table, ...]
+    binding: Binding
+    quarantined: Binding
+    flows: tuple[Flow, ...]
+    steps: tuple[Step, ...]
+    holds: Size | None
+    problems: tuple[Problem, ...] = ()
+    history: Binding | None = None
+    clone: Clone | None = None
+    checks: CheckRows | None = None
+    meets: tuple[Meet, ...] = ()
+    hides: Hidden | None = None
+    forgets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The two versions, and the outcomes of the data sources planned so far, by name: `done` grows in
+    the order in which data flows. `former` has the live name of each data source that live has,
+    `changes` are by resource, `clones` name the table that each clone begins as."""
+
+    live: Live
+    project: Project
+    options: PlanOptions
+    compiled: Compiled
+    former: Mapping[str, str]
+    changes: Mapping[str, tuple[Change, ...]]
+    done: dict[str, Outcome]
+    clones: dict[str, str]
+
+    def add(self, name: str, outcome: Outcome) -> None:
+        """One more data source is planned."""
+        self.done[name] = outcome
+        if outcome.clone is not None:
+            self.clones[outcome.clone.table.id] = outcome.clone.of
+
+    def running(self, name: str) -> Running | None:
+        """The data source of the next version as it runs now."""
+        former = self.former.get(name)
+        return running(self.live, former) if former is not None else None
+
+    def changes_of(self, name: str) -> tuple[Change, ...]:
+        return self.changes.get(name, ())
+
+    def new_table(self, source: DataSource) -> str:
+        """The name of a new physical table for a data source."""
+        return f"{source.name}__{self.options.suffix}"
+
+    def binding(self, name: str) -> Binding:
+        return self.done[name].binding
+
+    def history(self, name: str) -> Binding:
+        """The binding, with what is as it was in live shown as live's."""
+        return self.done[name].history or self.done[name].binding
+
+    def goes_on(self, view: View, live: View) -> bool:
+        """Whether a place in the source of a live view is one in that of the new view: they read the
+        same table, or a clone of it with its snapshots."""
+        table = view.trigger.binding.table
+        return self.clones.get(table, table) == live.trigger.binding.table
+
+    def moved(self, name: str) -> tuple[str, ...]:
+        """The sources of a data source's views whose rows or columns become others."""
+        reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of(view)}
+        return tuple(read for read in sorted(reads) if self.done[read].resource.strategy in MOVING)
+
+    def forgetful(self, name: str) -> tuple[str, ...]:
+        """The sources of a data source's views that do not keep the rows that went through them."""
+        triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
+        return tuple(sorted(each for each in triggers if self.done[each].forgets))
+
+    def shortened(self, name: str) -> tuple[str, ...]:
+        """The sources of a data source's views of which live's table lacks expired rows: they went through."""
+        triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
+        live = {each: self.live.manifest.binding(each) for each in triggers}
+        return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))
+
+    def price(self, views: Iterable[View]) -> Size | None:
+        """What computing views from the beginning reads: the columns that they use of their sources'
+        rows."""
+        total = NOTHING
+        for view in views:
+            bound = view.trigger.binding
+            size = self.done[bound.name].holds
+            if size is None:
+                return None
+            total += replace(size, bytes=self._bytes(bound, size))
+        return total
+
+    def _bytes(self, bound: Binding, size: Size) -> int:
+        table = self.clones.get(bound.table, bound.table)
+        widths = self.live.widths.get(table)
+        if widths is None:
+            return size.bytes
+        used = {column.physical for column in bound.columns}
+        open_ones = [each.before for each in bound.columns if each.before and not each.before.is_settled]
+        used |= {name for before in open_ones for name in names(before.expression)}
+        return sum(widths.get(name, 0) for name in used)
+
+    def is_unclear(self, name: str) -> bool:
+        """Whether a pipe that feeds the data source does not compile: then its flows say nothing."""
+        return any(pipe.name in self.compiled.failed for pipe, _ in self.project.feeders(name))

@@ -1,0 +1,69 @@
+"""A forward query that would do, for the message that says one is needed.
+
+In: a data source on its way to the next version. Out: text of a FORWARD_QUERY. Called by
+`datasource`. Invariant: what is shown compiles; where nothing does, the form alone is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.errors import InvalidQuery
+from penstock.model.datasource import Column, Text
+from penstock.model.types import AggregateFunction, Array, Map, Tuple, bare, nullable
+from penstock.plan.diff.column_matching import match_columns
+from penstock.plan.tables.column_placement import Transition
+from penstock.sql.compile import compile_forward
+
+
+def forward_hint(way: Transition) -> str:
+    """`FORWARD_QUERY > SELECT …` with a conversion of each column that needs one."""
+    for query in _candidates(way):
+        if _compiles(way, query):
+            return f"FORWARD_QUERY > {query}"
+    return "FORWARD_QUERY > SELECT * REPLACE (<expression> AS <column>)"
+
+
+def _candidates(way: Transition) -> Iterator[str]:
+    """From the one that keeps most rows to the plainest."""
+    match = match_columns(way.run.source, way.new, way.forward)
+    changed = [(column, origin) for column, origin in match.pairs if origin is not None and column.type != origin.type]
+    added = [column for column, origin in match.pairs if origin is None]
+    renamed = [(column, origin) for column, origin in match.pairs if origin is not None and column.name != origin.name]
+    gone = [column.name for column in match.dropped] + [origin.name for _, origin in renamed]
+    for convert in (_by_default, _by_cast):
+        kept = [(column, origin) for column, origin in changed if column.name == origin.name]
+        replaced = [f"{convert(column, origin)} AS {column.name}" for column, origin in kept]
+        star = "*" + (f" EXCEPT ({', '.join(gone)})" if gone else "")
+        star += f" REPLACE ({', '.join(replaced)})" if replaced else ""
+        others = [f"{convert(column, origin)} AS {column.name}" for column, origin in renamed]
+        others += [f"{_value(column)} AS {column.name}" for column in added]
+        yield "SELECT " + ", ".join([star, *others])
+
+
+def _by_default(column: Column, origin: Column) -> str:
+    """The value, or the type's default where it does not fit."""
+    if column.type == origin.type:
+        return origin.name
+    if bare(column.type) == bare(origin.type):
+        return f"ifNull({origin.name}, {_value(column)})"
+    if isinstance(bare(column.type), (AggregateFunction, Array, Map, Tuple)):
+        return _by_cast(column, origin)
+    function = "accurateCastOrNull" if nullable(column.type) else "accurateCastOrDefault"
+    return f"{function}({origin.name}, '{bare(column.type)}')"
+
+
+def _by_cast(column: Column, origin: Column) -> str:
+    return f"CAST({origin.name}, '{column.type}')" if column.type != origin.type else origin.name
+
+
+def _value(column: Column) -> str:
+    return column.default.text if column.default else f"defaultValueOfTypeName('{column.type}')"
+
+
+def _compiles(way: Transition, query: str) -> bool:
+    try:
+        compile_forward(Text(query, way.new.location), way.run.source.columns, way.new.columns)
+    except InvalidQuery:
+        return False
+    return True

@@ -1,0 +1,74 @@
+"""What the next version no longer has: data sources, pipes, and columns that are still read.
+
+In: `Context`. Out: `ResourcePlan`s and problems. Called by `plan`. Invariant: what is removed stays
+in place for the version before until that is retired; here nothing is undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.errors import Problem
+from penstock.model.datasource import DataSource
+from penstock.plan.compiled_project import compile_project
+from penstock.plan.diff.changes import counted, listed
+from penstock.plan.diff.column_matching import match_columns
+from penstock.plan.diff.forward_query import read_forward
+from penstock.plan.diff.project_diff import kind_of
+from penstock.plan.diff.rollback import REMOVED, Rollback
+from penstock.plan.plan import ResourcePlan
+from penstock.plan.strategies.context import Context
+from penstock.plan.strategies.datasource_plan import destructive
+from penstock.plan.tables.running_datasource import running
+
+REASON = "removed: dropped when the version before is retired"
+
+
+def removed(context: Context) -> Iterator[ResourcePlan]:
+    """The resources of live that the next version does not have."""
+    for source in _removed_datasources(context):
+        yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=Rollback(True, REMOVED))
+    for pipe in context.live.project.pipes:
+        if context.project.pipe(pipe.name) is None:
+            yield ResourcePlan(pipe.name, kind_of(pipe), "drop", "removed")
+
+
+def removal_problems(context: Context) -> Iterator[Problem]:
+    """Data that would go, and columns that go while something reads them."""
+    yield from _still_read(context)
+    if context.options.allow_destructive:
+        return
+    for source in _removed_datasources(context):
+        run = running(context.live, source.name)
+        rows = counted(run.size.rows if run and run.size else None)
+        yield destructive(f"`{source.name}` is removed: {rows} would be dropped", source.location)
+
+
+def _removed_datasources(context: Context) -> tuple[DataSource, ...]:
+    kept = set(context.former.values())
+    return tuple(source for source in context.live.project.datasources if source.name not in kept)
+
+
+def _still_read(context: Context) -> Iterator[Problem]:
+    """Dropped columns that a pipe read, and that does not compile any more. The pipe's own problem
+    has the place in its SQL; this one has the place of the column and every reader."""
+    dropped = [
+        (source, column.name)
+        for source in context.project.datasources
+        if (old := context.live.project.datasource(context.former.get(source.name, ""))) is not None
+        for column in match_columns(old, source, read_forward(old, source)).dropped
+    ]
+    if not dropped or not context.compiled.failed:
+        return
+    before = compile_project(context.live.project, context.compiled.failed).reads
+    for source, column in dropped:
+        former = context.former[source.name]
+        readers = [
+            f"`{pipe}`"
+            for pipe in sorted(context.compiled.failed)
+            if any(read.datasource == former and column in read.columns for read in before.get(pipe, ()))
+        ]
+        if readers:
+            read = f"{listed(readers)} {'read' if readers[1:] else 'reads'} it"
+            message = f"column `{column}` of `{source.name}` is dropped, but {read}"
+            yield Problem("column-is-read", message, source.location, "keep the column, or change what reads it")

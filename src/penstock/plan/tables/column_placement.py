@@ -1,0 +1,235 @@
+"""The next version of a data source in the table that live uses: which physical column each column
+reads, and what it is for rows from before.
+
+In: the running data source, its next version and its forward query. Out: `Fit`. Called by
+`datasource`. Invariant: no physical column that live reads is written differently, and no row is
+moved; a column that cannot be had so is `Blocked`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from penstock.model.datasource import Column, DataSource
+from penstock.model.manifest import SEQ, Before, BoundColumn, Field
+from penstock.model.types import nullable
+from penstock.plan.compiled_project import Compiled
+from penstock.plan.diff.column_compatibility import promotes, share, takes_rows, without_null
+from penstock.plan.diff.column_matching import Match, match_columns
+from penstock.plan.diff.forward_query import Forward, is_constant, is_null, is_repeatable, keeps_values
+from penstock.plan.diff.query_equality import same_sql
+from penstock.plan.spark_text import names, quoted, substitute
+from penstock.plan.tables.running_datasource import Running, settled
+from penstock.sql.column_types import spark_type, zero
+from penstock.sql.compile import cast_sql
+from penstock.sql.query import ForwardColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A column that the table of live cannot give. `lossy`: its type no longer holds all values and
+    nothing says what becomes of them; else: a forward query computes it."""
+
+    column: Column
+    before: Column | None
+    reason: str
+    lossy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bridged:
+    """A column whose values for the rows there are come from an expression of the forward query."""
+
+    column: Column
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The bound columns, in the order of the schema, physical columns to add and to widen; `bridged`
+    are those among them that a forward query computes."""
+
+    columns: tuple[BoundColumn, ...]
+    added: tuple[Field, ...]
+    widened: tuple[Field, ...]
+    blocked: tuple[Blocked, ...]
+    bridged: tuple[Bridged, ...]
+    match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A data source on its way from live to the next version."""
+
+    run: Running
+    new: DataSource
+    compiled: Compiled
+    forward: Forward | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A column in the table of live; `own`: in a physical column that is new there; `computed`: why,
+    where a forward query computes it."""
+
+    column: Column
+    bound: BoundColumn
+    own: bool = False
+    computed: str | None = None
+
+
+def fit(way: Transition) -> Fit:
+    """Place every column of the new version."""
+    match = match_columns(way.run.source, way.new, way.forward)
+    taken = {name.casefold() for name in way.run.taken}
+    placed: dict[str, _Placed] = {}
+    blocked: list[Blocked] = []
+    # Columns that continue one come first: the defaults of the others may read them.
+    for column, origin in sorted(match.pairs, key=lambda pair: pair[1] is None):
+        result = _continued(way, column, origin, placed) if origin else _added(way, column, placed)
+        if isinstance(result, Blocked):
+            blocked.append(result)
+        else:
+            placed[column.name] = _named(result, taken)
+    return _fit(way, match, placed, tuple(blocked))
+
+
+def _fit(way: Transition, match: Match, placed: Mapping[str, _Placed], blocked: tuple[Blocked, ...]) -> Fit:
+    in_order = [placed[column.name] for column in way.new.columns if column.name in placed]
+    have = {field.name: field for field in way.run.table.fields}
+    added = tuple(Field(each.bound.physical, each.bound.type) for each in in_order if each.own)
+    widened = tuple(
+        Field(each.bound.physical, each.bound.type)
+        for each in in_order
+        if not each.own and promotes(spark_type(have[each.bound.physical].type), spark_type(each.bound.type))
+    )
+    bridged = tuple(Bridged(each.column, each.computed) for each in in_order if each.computed is not None)
+    return Fit(tuple(each.bound for each in in_order), added, widened, blocked, bridged, match)
+
+
+def _named(placed: _Placed, taken: set[str]) -> _Placed:
+    """A new physical column gets the logical name if nothing ever had it, else the next free one."""
+    if not placed.own:
+        return placed
+    name, number = placed.column.name, 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{placed.column.name}__{number}"
+    taken.add(name.casefold())
+    return replace(placed, bound=replace(placed.bound, physical=name))
+
+
+def _continued(way: Transition, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
+    """A column that live has."""
+    live = way.run.binding.column(origin.name)
+    assert live is not None, "a binding has every column of its data source"
+    bound = replace(settled(live), name=column.name, type=column.type)
+    same_rule = _same_rule(way, column, origin)
+    said = way.forward.column(column.name) if way.forward else None
+    computed = said is not None and not keeps_values(said, origin, column.type)
+    if same_rule and column.type == origin.type and not computed:
+        return _Placed(column, bound)
+    if said is not None and computed:
+        return _bridge(way, said, Blocked(column, origin, _retyped(column, origin), lossy=False))
+    value = _converted(way, column, origin, placed)
+    if value is None:
+        return Blocked(column, origin, _retyped(column, origin), lossy=True)
+    if same_rule and share(origin, column):
+        return _Placed(column, bound)
+    return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _same_rule(way: Transition, column: Column, origin: Column) -> bool:
+    """Whether both versions fill the column in the same way from an ingested row, if there are any."""
+    old, new = way.run.source, way.new
+    if not takes_rows(old) and not takes_rows(new):
+        return True
+    return same_sql(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
+
+
+def _converted(way: Transition, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> str | None:
+    """The live value as one of the new type; None where values may be lost."""
+    live = way.run.binding.column(origin.name)
+    assert live is not None, "a binding has every column of its data source"
+    old = before_cut(settled(live))
+    value = cast_sql(old, origin.type, column.type)
+    if value is not None or not nullable(origin.type) or column.default is None:
+        return value
+    inner = cast_sql(old, without_null(origin.type), column.type)
+    default = _default_before(way, column, placed, frozenset({column.name}))
+    return f"coalesce({inner}, {default})" if inner is not None else None
+
+
+def _added(way: Transition, column: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
+    """A column that live does not have."""
+    bound = BoundColumn(column.name, column.type, column.name)
+    said = way.forward.column(column.name) if way.forward else None
+    if said is not None:
+        return _said(way, column, said)
+    if column.default is None and nullable(column.type):
+        return _Placed(column, bound, own=True)
+    value = _default_before(way, column, placed, frozenset({column.name}))
+    return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _said(way: Transition, column: Column, said: ForwardColumn) -> _Placed | Blocked:
+    """A new column of which a forward query says what it is for the rows there are."""
+    bound = BoundColumn(column.name, column.type, column.name)
+    if is_null(said) and nullable(column.type):
+        return _Placed(column, bound, own=True)
+    if is_constant(said):
+        return _Placed(column, replace(bound, before=Before(said.sql)), own=True)
+    copied = way.run.source.column(said.renames) if said.renames else None
+    live = way.run.binding.column(said.renames) if said.renames else None
+    value = cast_sql(before_cut(settled(live)), copied.type, column.type) if copied and live else None
+    if value is None:
+        return _bridge(way, said, Blocked(column, None, f"`{column.name}` computed{_from(said.uses)}", lossy=False))
+    return _Placed(column, replace(bound, before=Before(value)), own=True)
+
+
+def _bridge(way: Transition, said: ForwardColumn, otherwise: Blocked) -> _Placed | Blocked:
+    """A column that is computed whenever rows from before are read, if it is the same each time."""
+    if not is_repeatable(said):
+        return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
+    values = {column.name: before_cut(settled(column)) for column in way.run.binding.columns}
+    before = Before(substitute(said.sql, values))
+    bound = BoundColumn(otherwise.column.name, otherwise.column.type, otherwise.column.name, before)
+    return _Placed(otherwise.column, bound, own=True, computed=otherwise.reason)
+
+
+def _retyped(column: Column, origin: Column) -> str:
+    if column.type == origin.type:
+        return f"`{column.name}` computed anew"
+    return f"`{column.name}` {origin.type} → {column.type}"
+
+
+def _from(uses: Iterable[str]) -> str:
+    listed = ", ".join(f"`{name}`" for name in uses)
+    return f" from {listed}" if listed else ""
+
+
+def _default_before(way: Transition, column: Column, placed: Mapping[str, _Placed], above: frozenset[str]) -> str:
+    """What the DEFAULT of a column is for rows from before, else its zero value."""
+    default = way.compiled.defaults.get((way.new.name, column.name))
+    if default is None:
+        return "NULL" if nullable(column.type) else zero(column.type)
+    values = {}
+    for name in sorted(names(default) - above):
+        read = way.new.column(name)
+        if name in placed:
+            values[name] = before_cut(placed[name].bound)
+        elif read is not None:
+            values[name] = f"({_default_before(way, read, placed, above | {name})})"
+    return substitute(default, values)
+
+
+def before_cut(column: BoundColumn) -> str:
+    """What a bound column is for the rows there are now: Spark SQL over physical columns."""
+    physical, before = quoted(column.physical), column.before
+    if before is None or before.is_settled:
+        return physical
+    if before.cut is None:
+        return f"({before.expression})"
+    rows = f"{SEQ} <= {before.cut}" + (f" AND {SEQ} > {before.settled}" if before.settled >= 0 else "")
+    return f"(CASE WHEN {rows} THEN {before.expression} ELSE {physical} END)"

@@ -1,0 +1,104 @@
+"""Flows and bindings of a data source: what lands in its table, what feeds it, what is rejected.
+
+In: a data source, its physical table and columns, compiled views. Out: `Landing`, `View`, `Binding`
+and `Table` values of a manifest. Called by `datasource`. Invariant: equal input gives equal flows,
+so what two deployments have in common they share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from penstock.model.datasource import DataSource
+from penstock.model.manifest import (
+    Accepts,
+    Binding,
+    BoundColumn,
+    Field,
+    Landing,
+    LandingColumn,
+    Source,
+    Starts,
+    Table,
+    View,
+)  # fmt: skip
+from penstock.model.types import Array, DateTime64, String
+from penstock.plan.compiled_project import Compiled, reads_of
+from penstock.plan.diff.row_visibility import NOTHING_KEPT
+from penstock.plan.spark_text import quoted, replace_calls, substitute
+from penstock.sql import query
+from penstock.sql.query import Read
+
+QUARANTINE = (
+    Field("version", String()),
+    Field("inserted_at", DateTime64(6)),
+    Field("raw", String()),
+    Field("problems", Array(String())),
+)
+
+RECEIVED = {"current_timestamp": "`_received_at`", "current_date": "CAST(`_received_at` AS DATE)"}
+"""While rows are landed, the time is that at which their batch was received: landing the batch again,
+into another table or after a crash, gives the same rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a data source is kept: a physical table and its columns under their logical names."""
+
+    source: DataSource
+    table: str
+    columns: tuple[BoundColumn, ...]
+
+    @property
+    def physical(self) -> Mapping[str, str]:
+        return {column.name: column.physical for column in self.columns}
+
+
+def landing(place: Place, stream: str, compiled: Compiled, starts: Starts) -> Landing:
+    """The flow of raw batches into a table. Its version says which rows it takes, and how."""
+    physical = place.physical
+    stored = {name: quoted(to) for name, to in physical.items()}
+    columns = []
+    for column in place.source.columns:
+        default = compiled.default(place.source, column)
+        written = replace_calls(substitute(default, stored), RECEIVED) if default is not None else None
+        path = place.source.path_of(column)
+        columns.append(LandingColumn(column.name, physical[column.name], column.type, path, written))
+    return Landing(stream, place.table, _version(place.table, columns), tuple(columns), starts)
+
+
+def _version(table: str, columns: list[LandingColumn]) -> str:
+    """The table is part of it: two tables of one stream quarantine into one table, and a binding
+    shows what its own table rejected."""
+    content = {each.name: (each.physical, str(each.type), each.path, each.default) for each in columns}
+    return hashlib.sha256(json.dumps([table, content], sort_keys=True).encode()).hexdigest()[:12]
+
+
+def view_flow(compiled: query.View, place: Place, binding_of: Callable[[str], Binding], starts: Starts) -> View:
+    """The flow of a materialized view into a table."""
+    trigger, *others = (_source(read, binding_of(read.datasource)) for read in reads_of(compiled))
+    fields = tuple(column.physical for column in place.columns)
+    id = f"{compiled.pipe}.{compiled.node}"
+    sql = compiled.query.sql
+    return View(id, compiled.pipe, compiled.node, place.table, sql, trigger, fields, tuple(others), starts)
+
+
+def _source(read: Read, binding: Binding) -> Source:
+    columns = tuple(column for column in binding.columns if read.final or column.name in read.columns)
+    keeps = binding.keeps if binding.keeps == NOTHING_KEPT else None  # a TTL reads columns that the view may not
+    merge = binding.merge if read.final else None  # it reads columns that the view may not
+    return Source(read.placeholder, Binding(binding.name, binding.table, columns, binding.accepts, keeps, merge))
+
+
+def quarantine_table(stream: str) -> Table:
+    """Where the rows go that a landing of the stream does not take."""
+    return Table(f"{stream}__quarantine", QUARANTINE)
+
+
+def quarantine_binding(name: str, stream: str, accepts: tuple[Accepts, ...]) -> Binding:
+    """`<name>_quarantine`."""
+    columns = tuple(BoundColumn(field.name, field.type, field.name) for field in QUARANTINE if field.name != "version")
+    return Binding(f"{name}_quarantine", f"{stream}__quarantine", columns, accepts)

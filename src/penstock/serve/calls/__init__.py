@@ -1,0 +1,1 @@
+"""The handlers of the HTTP calls, and the OpenAPI document of them."""

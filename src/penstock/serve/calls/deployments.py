@@ -1,0 +1,208 @@
+"""Deployments over HTTP: plan, watch, promote, roll back, discard, retire.
+
+In: a project as files, or a deployment's reference. Out: deployments as JSON. Called by `app`.
+Invariant: these handlers decide nothing; what is legal is `deploy`'s to say.
+
+`GET /v1/deployments/ID/events`: what a deployment does, as server-sent events.
+
+In: a deployment's reference. Out: a stream of `state`, `progress` and `lag` events, until it comes
+to rest. Called by `app`. Invariant: a watcher costs a thread only while it waits for the next event.
+
+Deployments as JSON.
+
+In: `Deployment` values. Out: JSON objects. Called by `deployments`. Invariant: the plan is shown as
+the planner told it, whatever state the deployment is in.
+
+A project that comes as a multipart body, one part a file.
+
+In: the request of `POST /v1/deploy`. Out: text by relative path. Called by `deployments`. Invariant:
+every part is a file of the answer or a problem of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING
+
+import anyio
+import orjson
+from anyio import CapacityLimiter
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
+from penstock.model.deployment import Deployment
+from penstock.parse.project_files import decode, normal_path
+from penstock.serve.http.pipeline_host import Host, in_lane
+from penstock.serve.http.request_body import read_body
+from penstock.serve.http.request_parameters import flag
+
+if TYPE_CHECKING:
+    from penstock.deploy.lifecycle.progress import DeploymentEvent
+
+async def deploy(host: Host, request: Request) -> Response:
+    """`POST /v1/deploy`: answers as soon as the plan is made."""
+    pipeline, parameters = host.pipeline, dict(request.query_params)
+    options = DeployOptions(
+        check=flag(parameters, "check"),
+        promote=flag(parameters, "auto_promote", "true"),
+        allow_destructive=flag(parameters, "allow_destructive_operations"),
+        name=parameters.get("name") or None,
+    )
+    files = await uploaded_files(request)
+    made = await in_lane(host.lanes.control, lambda: pipeline.deploy(files, options))
+    return _answer(record(made), 200 if options.check else 201)
+
+
+async def listed(host: Host, request: Request) -> Response:
+    """`GET /v1/deployments`, newest first."""
+    found = await in_lane(host.lanes.control, host.pipeline.deployments)
+    return _answer({"deployments": [summary(each) for each in found]})
+
+
+async def shown(host: Host, request: Request) -> Response:
+    """`GET /v1/deployments/ID`."""
+    return await _one(host, request, host.pipeline.deployment)
+
+
+async def set_live(host: Host, request: Request) -> Response:
+    """`POST /v1/deployments/ID/set-live`."""
+    return await _one(host, request, host.pipeline.promote)
+
+
+async def retire(host: Host, request: Request) -> Response:
+    """`POST /v1/deployments/ID/retire`."""
+    return await _one(host, request, host.pipeline.retire)
+
+
+async def pause(host: Host, request: Request) -> Response:
+    """`POST /v1/deployments/ID/pause`."""
+    return await _one(host, request, host.pipeline.pause)
+
+
+async def resume(host: Host, request: Request) -> Response:
+    """`POST /v1/deployments/ID/resume`."""
+    return await _one(host, request, host.pipeline.resume)
+
+
+async def discard(host: Host, request: Request) -> Response:
+    """`DELETE /v1/deployments/ID`."""
+    return await _one(host, request, host.pipeline.discard)
+
+
+async def rollback(host: Host, request: Request) -> Response:
+    """`POST /v1/deployments/rollback`."""
+    return _answer(record(await in_lane(host.lanes.control, host.pipeline.rollback)))
+
+
+async def _one(host: Host, request: Request, call: Callable[[str], Deployment]) -> Response:
+    """The reference is an id, a name, or live, staging, previous."""
+    ref: str = request.path_params["ref"]
+    return _answer(record(await in_lane(host.lanes.control, lambda: call(ref))))
+
+
+def _answer(document: object, status: int = 200) -> Response:
+    return Response(orjson.dumps(document), status_code=status, media_type="application/json")
+
+
+async def watch(host: Host, request: Request) -> Response:
+    """Raises NotFound before the stream begins."""
+    pipeline, ref = host.pipeline, request.path_params["ref"]
+    found = await in_lane(host.lanes.control, lambda: pipeline.deployment(ref))
+    events = await in_lane(host.lanes.control, lambda: pipeline.events(found.id))
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_stream(host, events), headers=headers, media_type="text/event-stream")
+
+
+async def _stream(host: Host, events: Iterator[DeploymentEvent]) -> AsyncIterator[bytes]:
+    lane = CapacityLimiter(1)
+    while not host.stopping:
+        # A watcher that goes away leaves its thread, which ends with the event it waits for.
+        event = await anyio.to_thread.run_sync(next, events, None, abandon_on_cancel=True, limiter=lane)
+        if event is None:
+            return
+        data = orjson.dumps({"at": event.at, **event.data})
+        yield b"event: " + event.kind.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def summary(deployment: Deployment) -> dict[str, object]:
+    """A line of the list of deployments."""
+    return {
+        "id": deployment.id,
+        "name": deployment.name,
+        "state": deployment.state,
+        "paused": deployment.paused,
+        "base": deployment.base,
+        "created_at": deployment.created_at.isoformat(),
+        "updated_at": deployment.updated_at.isoformat(),
+        "rows_moved": deployment.plan.get("rows_moved"),
+        "bytes_moved": deployment.plan.get("bytes_moved"),
+        "error": deployment.error,
+    }
+
+
+def record(deployment: Deployment) -> dict[str, object]:
+    """A deployment with its plan and problems."""
+    problems = deployment.plan.get("problems", [])
+    return {**summary(deployment), "plan": deployment.plan, "problems": problems, "files": sorted(deployment.files)}
+
+
+MOST_FILES = 10_000
+LONGEST_PATH = 1000
+
+
+async def uploaded_files(request: Request) -> dict[str, str]:
+    """Raises InvalidRequest for a body that is not such a form, InvalidProject for a wrong file."""
+    kind = request.headers.get("content-type", "")
+    if not kind.lower().startswith("multipart/form-data"):
+        raise InvalidRequest("the project is sent as multipart/form-data, one part a file")
+    body = await read_body(request)
+    try:
+        form = await MultiPartParser(request.headers, _once(body), max_files=MOST_FILES, max_fields=MOST_FILES).parse()
+    except (MultiPartException, ValueError) as error:
+        raise InvalidRequest(f"the body is not multipart/form-data: {error}") from error
+    return await _texts(form)
+
+
+async def _once(body: bytes) -> AsyncGenerator[bytes, None]:
+    yield body
+
+
+async def _texts(form: FormData) -> dict[str, str]:
+    files: dict[str, str] = {}
+    problems: list[Problem] = []
+    for name, part in form.multi_items():
+        if not isinstance(part, UploadFile) or not part.filename:
+            message = f"the part `{name}` has no file name"
+            problems.append(Problem("nameless-file", message, hint="filename=RELATIVE/PATH"))
+            continue
+        path = normal_path(part.filename)
+        wrong = _misplaced(part.filename, path, files)
+        if wrong:
+            problems += wrong
+            continue
+        text = decode(await part.read(), path, problems)
+        if text is not None:
+            files[path] = text
+    await form.close()
+    if problems:
+        raise InvalidProject("the upload has problems", problems)
+    return files
+
+
+def _misplaced(sent: str, path: str, files: dict[str, str]) -> list[Problem]:
+    if len(sent) > LONGEST_PATH:
+        shown = f"{path[:60]}…"
+        return [Problem("path-too-long", f"`{shown}` has more than {LONGEST_PATH} characters", Location(shown))]
+    if not sent.isprintable() or path in (".", ""):
+        shown = ascii(sent)[1:-1]
+        return [Problem("invalid-path", f"`{shown}` cannot be the name of a file", Location(shown))]
+    if path.startswith("/") or ".." in PurePosixPath(path).parts or PureWindowsPath(path).drive:
+        return [Problem("path-outside", f"`{path}` is not below the project's folder", Location(path))]
+    if path in files:
+        return [Problem("file-twice", f"`{path}` is sent twice", Location(path))]
+    return []

@@ -1,0 +1,124 @@
+"""`POST /v0/events`: rows in.
+
+In: NDJSON or JSON, packed or not. Out: how many rows fit and how many are quarantined. Called by
+`app`. Invariant: 202 says that the rows are durable, 200 (with wait) that they are queryable; an
+Idempotency-Key is one ingestion for ever: the body that came first with it is kept, later ones are not
+looked at but for the counts of the answer.
+
+Rows of a call's body as lines, one JSON value a line.
+
+In: an unpacked body and its format. Out: NDJSON. Called by `ingest`. Invariant: the text of a value
+is kept as it was sent, but for the line breaks between its tokens: no digit is lost on the way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock.errors import InvalidRequest, Problem, did_you_mean
+from penstock.serve.http.pipeline_host import Host, in_lane
+from penstock.serve.http.request_body import read_body, unpack
+from penstock.serve.http.request_parameters import flag, required
+
+WAIT_SECONDS = 60.0
+LONGEST_KEY = 256
+
+
+async def post_events(host: Host, request: Request) -> Response:
+    """Keep the rows of the body."""
+    pipeline, parameters = host.pipeline, dict(request.query_params)
+    name, waits = required(parameters, "name"), flag(parameters, "wait")
+    key, form = _key(request), parameters.get("format", "ndjson")
+    encoding = request.headers.get("content-encoding", "")
+    body = await read_body(request)
+    receipt = await in_lane(
+        host.lanes.appends, lambda: pipeline.append(name, as_lines(unpack(body, encoding), form), key)
+    )
+    host.metrics.appended.labels(name).inc(receipt.successful_rows)
+    host.metrics.quarantined.labels(name).inc(receipt.quarantined_rows)
+    if waits:
+        receipt = await in_lane(host.lanes.waits, lambda: pipeline.wait(receipt, WAIT_SECONDS))
+    told = {"successful_rows": receipt.successful_rows, "quarantined_rows": receipt.quarantined_rows}
+    return Response(orjson.dumps(told), status_code=200 if waits else 202, media_type="application/json")
+
+
+def _key(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not 0 < len(key) <= LONGEST_KEY:
+        raise InvalidRequest(f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
+    return key
+
+
+BLANK = " \t\r\n"
+_decoder = json.JSONDecoder()
+
+
+def as_lines(body: bytes, form: str) -> bytes:
+    """The body as NDJSON. Raises InvalidRequest for an unknown format and for what is no JSON."""
+    reader = READERS.get(form.lower())
+    if reader is None:
+        message = f"there is no format `{form}`"
+        raise InvalidRequest(message, [Problem("unknown-format", message, hint=did_you_mean(form, READERS))])
+    return reader(body)
+
+
+def _ndjson(body: bytes) -> bytes:
+    return body
+
+
+def _json(body: bytes) -> bytes:
+    """One value, several, or arrays of them: each row on a line of its own."""
+    try:
+        text = body.decode("utf-8-sig")
+        rows = list(_rows(text))
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"the body is not UTF-8: byte {error.start} is wrong") from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InvalidRequest(f"the body is not JSON: {error.msg} at {place}") from error
+    except RecursionError as error:
+        raise InvalidRequest("the body is nested too deeply") from error
+    # Inside a JSON string a line break is always escaped, so a bare one only stands between tokens.
+    return "\n".join(row.replace("\r", " ").replace("\n", " ") for row in rows).encode()
+
+
+def _rows(text: str) -> Iterator[str]:
+    at = _skip(text, 0)
+    while at < len(text):
+        if text[at] == "[":
+            at = yield from _elements(text, at)
+        else:
+            _, end = _decoder.raw_decode(text, at)
+            yield text[at:end]
+            at = end
+        at = _skip(text, at)
+
+
+def _elements(text: str, start: int) -> Generator[str, None, int]:
+    """The elements of the array that opens at `start`; returns where it ends."""
+    at = _skip(text, start + 1)
+    if text[at : at + 1] == "]":
+        return at + 1
+    while True:
+        _, end = _decoder.raw_decode(text, at)
+        yield text[at:end]
+        at = _skip(text, end)
+        if text[at : at + 1] == "]":
+            return at + 1
+        if text[at : at + 1] != ",":
+            raise json.JSONDecodeError("expected `,` or `]`", text, at)
+        at = _skip(text, at + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in BLANK:
+        at += 1
+    return at
+
+
+READERS: Mapping[str, Callable[[bytes], bytes]] = {"ndjson": _ndjson, "json": _json}

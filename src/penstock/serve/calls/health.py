@@ -1,0 +1,41 @@
+"""How the server is: health, status, metrics.
+
+In: nothing. Out: JSON, or Prometheus' text. Called by `app`. Invariant: /health needs no token and
+answers from the first moment, also while Spark starts.
+"""
+
+from __future__ import annotations
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock import __version__
+from penstock.serve.http.pipeline_host import Host, in_lane
+
+
+async def health(host: Host, request: Request) -> Response:
+    """`GET /health`: 200 when the pipeline runs, else 503 and what it does."""
+    told = {
+        "status": "ok" if host.ready else "unavailable",
+        "phase": host.phase,
+        "seconds": round(host.seconds, 1),
+        "version": __version__,
+    }
+    return _answer(told, 200 if host.ready else 503)
+
+
+async def status(host: Host, request: Request) -> Response:
+    """`GET /v0/status`."""
+    found = await in_lane(host.lanes.control, host.pipeline.status)
+    return _answer({"version": __version__, "seconds": round(host.seconds, 1), **found})
+
+
+async def metrics(host: Host, request: Request) -> Response:
+    """`GET /metrics`."""
+    text = host.metrics.text(await in_lane(host.lanes.control, host.pipeline.status))
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _answer(document: object, status: int = 200) -> Response:
+    return Response(orjson.dumps(document), status_code=status, media_type="application/json")

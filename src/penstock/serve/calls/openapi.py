@@ -1,0 +1,170 @@
+"""The interface as an OpenAPI document, made from the table of calls.
+
+In: the calls of `app`, and the endpoints of live. Out: JSON. Called by `app`. Invariant: every call of the
+table is in the document, with the parameters, bodies and answers that `shapes` has for it.
+
+A parameter of a template as OpenAPI describes one.
+
+In: `Declared`. Out: JSON. Called by openapi. Invariant: a schema never refuses what the template takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock import __version__
+from penstock.errors import NotFound
+from penstock.model.pipe import Pipe
+from penstock.parse.project_loader import load_files
+from penstock.serve.calls.openapi_schemas import ENDPOINT, ERROR, SHAPES, CallSchema, Json, answer_of, parameter
+from penstock.serve.http.access import may_read
+from penstock.serve.http.answer_formats import EXTENSIONS
+from penstock.serve.http.pipeline_host import Host, in_lane
+from penstock.serve.http.request_parameters import deployment
+from penstock.template.declared_parameters import Declared, parameters_of
+from penstock.template.parameter_types import FLOATS, INTS
+
+HEAD: Json = {"openapi": "3.1.0", "info": {"title": "Penstock", "version": __version__}}
+
+
+class DescribedCall(Protocol):
+    """What the document needs of a call; `app.Call` is one."""
+
+    @property
+    def methods(self) -> tuple[str, ...]: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def scope(self) -> str | None: ...
+
+
+async def shown(host: Host, request: Request) -> Response:
+    """`GET /openapi.json`."""
+    return _answer(document(request.app.state.calls))
+
+
+async def endpoints(host: Host, request: Request) -> Response:
+    """`GET /v0/pipes/openapi.json`: the endpoints of a deployment that the token may read."""
+    pipeline, ref, shows = host.pipeline, deployment(request.query_params), may_read(request)
+    try:
+        found = await in_lane(host.lanes.control, lambda: pipeline.deployment(ref))
+    except NotFound:
+        if ref != "live":
+            raise
+        return _answer(document_of_endpoints(()))
+    project = (await in_lane(host.lanes.control, lambda: load_files(found.files))).project
+    pipes = [each for each in project.pipes if each.endpoint is not None and shows(each.name)]
+    return _answer(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
+
+
+def document(calls: Sequence[DescribedCall]) -> Json:
+    """Of all calls."""
+    paths: dict[str, Json] = {}
+    for call in calls:
+        for method in call.methods:
+            operation = _operation(call.path, SHAPES[method, call.path], call.scope)
+            paths.setdefault(call.path, {})[method.lower()] = operation
+    return {**HEAD, "paths": paths, "components": _components()}
+
+
+def document_of_endpoints(endpoints: Iterable[tuple[Pipe, Sequence[Declared]]]) -> Json:
+    """Of endpoints, with the parameters of their templates."""
+    paths: dict[str, Json] = {}
+    for pipe, declared in endpoints:
+        own = [describe_parameter(each) for each in declared]
+        for extension in EXTENSIONS:
+            path = f"/v0/pipes/{pipe.name}.{extension}"
+            operation = _operation(path, ENDPOINT, "read")
+            general = [each for each in ENDPOINT.parameters if each["name"] not in {one["name"] for one in own}]
+            about = {"summary": pipe.description or pipe.name, "parameters": [*own, *general]}
+            paths[path] = {"get": {**operation, **about}}
+    return {**HEAD, "paths": paths, "components": _components()}
+
+
+def _operation(path: str, shape: CallSchema, scope: str | None) -> Json:
+    names = re.findall(r"{(\w+)}", path)
+    operation: Json = {
+        "summary": shape.about,
+        "parameters": [*(parameter(name, "path", needed="yes") for name in names), *shape.parameters],
+        "responses": {
+            **{status: answer_of(status, kinds) for status, kinds in shape.answers.items()},
+            "default": {"$ref": "#/components/responses/Error"},
+        },
+        "security": [] if scope is None else [{"bearer": []}, {"token": []}],
+    }
+    if scope is not None:
+        operation["description"] = f"Needs a token with the scope `{scope}`."
+    if shape.body is not None:
+        operation["requestBody"] = {"content": shape.body, "required": True}
+    return operation
+
+
+def _components() -> Json:
+    return {
+        "securitySchemes": {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "token": {"type": "apiKey", "in": "query", "name": "token"},
+        },
+        "schemas": {"Error": ERROR},
+        "responses": {
+            "Error": {
+                "description": "What went wrong, and where",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            }
+        },
+    }
+
+
+def _answer(document: Json) -> Response:
+    return Response(orjson.dumps(document), media_type="application/json")
+
+
+def describe_parameter(parameter: Declared) -> Json:
+    """With its type, default, values and what its author says."""
+    found: Json = {
+        "name": parameter.name,
+        "in": "query",
+        "required": parameter.is_required,
+        "schema": _schema(parameter),
+    }
+    if parameter.description:
+        found["description"] = parameter.description
+    if parameter.example is not None:
+        found["example"] = parameter.example
+    if parameter.type.startswith("Array("):
+        found |= {"style": "form", "explode": False}
+    return found
+
+
+def _schema(parameter: Declared) -> Json:
+    of = parameter.type
+    is_array = of.startswith("Array(")
+    schema = _of(of.removeprefix("Array(").rstrip(")"))
+    if parameter.enum:
+        schema["enum"] = list(parameter.enum)
+    if is_array:
+        schema = {"type": "array", "items": schema}
+    schema["x-clickhouse-type"] = of
+    if parameter.format:
+        schema["format"] = parameter.format
+    if parameter.default is not None:
+        split = is_array and isinstance(parameter.default, str)
+        schema["default"] = str(parameter.default).split(",") if split else parameter.default
+    return schema
+
+
+def _of(name: str) -> Json:
+    """What a text in an address may hold; times have forms that `date-time` does not know."""
+    if name in (*INTS, "Int", "Integer"):
+        return {"type": "integer"}
+    if name in FLOATS:
+        return {"type": "number"}
+    if name in ("Boolean", "bool"):
+        return {"type": "boolean"}
+    return {"type": "string", "format": "date"} if name == "Date" else {"type": "string"}

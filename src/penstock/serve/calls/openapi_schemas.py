@@ -1,0 +1,154 @@
+"""What each call takes and gives, for the OpenAPI document.
+
+In: nothing. Out: `SHAPES`, by method and path. Called by `openapi`. Invariant: a test compares the keys with
+the table of calls, and another one sends what is described here to the application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Json: TypeAlias = "dict[str, object]"
+
+TEXT: Json = {"type": "string"}
+FLAG: Json = {"type": "string", "enum": ["true", "false", "1", "0", "yes", "no", "on", "off"]}
+OBJECT: Json = {"type": "object"}
+JSON = "application/json"
+
+
+def an_object(**properties: Json) -> Json:
+    """Of these properties, all of them there."""
+    return with_optional(properties, {})
+
+
+def with_optional(needed: dict[str, Json], optional: dict[str, Json]) -> Json:
+    """An object of these properties, the first ones always there."""
+    return {"type": "object", "required": list(needed), "properties": {**needed, **optional}}
+
+
+def a_list(of: Json) -> Json:
+    return {"type": "array", "items": of}
+
+
+PROBLEM = an_object(
+    code=TEXT,
+    level={"enum": ["error", "warning"]},
+    message=TEXT,
+    file={"type": ["string", "null"]},
+    line={"type": ["integer", "null"]},
+    column={"type": ["integer", "null"]},
+    hint={"type": ["string", "null"]},
+)
+ERROR = an_object(error=TEXT, code=TEXT, documentation=TEXT, problems=a_list(PROBLEM))
+EVENT = an_object(event={"enum": ["state", "progress", "lag"]}, data=TEXT)
+"""One server-sent event; its data is a JSON object."""
+COUNT: Json = {"type": "integer", "minimum": 0}
+ROWS = with_optional(
+    {
+        "meta": a_list(an_object(name=TEXT, type=TEXT)),
+        "data": a_list(OBJECT),
+        "rows": COUNT,
+        "rows_before_limit_at_least": COUNT,
+        "statistics": OBJECT,
+    },
+    {"totals": OBJECT},
+)
+RESULT: Mapping[str, Json] = {JSON: ROWS, "text/csv": TEXT, "application/x-ndjson": TEXT}
+TOKEN = an_object(name=TEXT, scopes=a_list(TEXT))
+DEPLOYMENT = an_object(id=COUNT, name=TEXT, state=TEXT, plan=OBJECT, problems=a_list(OBJECT), files=a_list(TEXT))
+JOB = an_object(id=COUNT, kind=TEXT, pipe=TEXT, datasource=TEXT, status=TEXT, parameters=OBJECT)
+FORM = "application/x-www-form-urlencoded"
+
+
+def parameter(name: str, place: str = "query", schema: Json = TEXT, needed: str = "no") -> Json:
+    """One parameter. Those of a path are always needed."""
+    return {"name": name, "in": place, "schema": schema, "required": needed == "yes"}
+
+
+def answer_of(status: str, kinds: Mapping[str, Json]) -> Json:
+    return {"description": DONE.get(status, "Done"), "content": {kind: {"schema": of} for kind, of in kinds.items()}}
+
+
+DONE = {"201": "Made", "202": "Kept, and queryable soon", "503": "Not ready yet"}
+
+
+@dataclass(frozen=True, slots=True)
+class CallSchema:
+    """A call: a line about it, its parameters but those of the path, its body and answers by content type."""
+
+    about: str
+    parameters: tuple[Json, ...] = ()
+    body: Json | None = None
+    answers: Mapping[str, Mapping[str, Json]] = field(default_factory=lambda: {"200": {JSON: OBJECT}})
+
+
+WHICH = (parameter("deployment"),)
+HEALTH = an_object(status=TEXT, phase=TEXT, seconds={"type": "number"}, version=TEXT)
+KEPT = an_object(successful_rows=COUNT, quarantined_rows=COUNT)
+EVENTS = (
+    parameter("name", needed="yes"),
+    parameter("wait", schema=FLAG),
+    parameter("format", schema={"type": "string", "enum": ["ndjson", "json"]}),
+    parameter("Idempotency-Key", "header", {"type": "string", "minLength": 1, "maxLength": 256}),
+)
+DEPLOY = (
+    parameter("check", schema=FLAG),
+    parameter("auto_promote", schema=FLAG),
+    parameter("allow_destructive_operations", schema=FLAG),
+    parameter("name"),
+)
+PROJECT: Json = {"multipart/form-data": {"schema": an_object(files=a_list({"type": "string", "format": "binary"}))}}
+PARAMETERS: Json = {JSON: {"schema": OBJECT}, FORM: {"schema": OBJECT}}
+QUERY: Json = {"text/plain": {"schema": TEXT}, **PARAMETERS}
+ENDPOINT = CallSchema("Ask an endpoint: NAME.json, NAME.ndjson or NAME.csv", WHICH, answers={"200": RESULT})
+ONE: Mapping[str, Mapping[str, Json]] = {"200": {JSON: DEPLOYMENT}}
+SHAPES: Mapping[tuple[str, str], CallSchema] = {
+    ("GET", "/health"): CallSchema(
+        "Whether the server is ready", answers={"200": {JSON: HEALTH}, "503": {JSON: HEALTH}}
+    ),
+    ("GET", "/openapi.json"): CallSchema("This document"),
+    ("GET", "/metrics"): CallSchema("What the server counts, for Prometheus", answers={"200": {"text/plain": TEXT}}),
+    ("GET", "/v0/status"): CallSchema("What runs, how far it is and what fails"),
+    ("POST", "/v0/events"): CallSchema(
+        "Append rows", EVENTS, {"application/x-ndjson": {"schema": TEXT}}, {"202": {JSON: KEPT}, "200": {JSON: KEPT}}
+    ),
+    ("GET", "/v0/datasources"): CallSchema(
+        "List the data sources", WHICH, None, {"200": {JSON: an_object(datasources=a_list(OBJECT))}}
+    ),
+    ("GET", "/v0/datasources/{name}"): CallSchema("Show a data source", WHICH),
+    ("GET", "/v0/pipes"): CallSchema(
+        "List the endpoints", WHICH, None, {"200": {JSON: an_object(pipes=a_list(OBJECT))}}
+    ),
+    ("GET", "/v0/pipes/openapi.json"): CallSchema("The endpoints as an OpenAPI document", WHICH),
+    ("GET", "/v0/pipes/{file}"): ENDPOINT,
+    ("POST", "/v0/pipes/{file}"): CallSchema(ENDPOINT.about, WHICH, PARAMETERS, ENDPOINT.answers),
+    ("POST", "/v0/pipes/{name}/copy"): CallSchema("Run a copy", (), PARAMETERS, {"202": {JSON: an_object(job=JOB)}}),
+    ("GET", "/v0/jobs"): CallSchema("List the newest jobs", answers={"200": {JSON: an_object(jobs=a_list(JOB))}}),
+    ("GET", "/v0/jobs/{id}"): CallSchema("Show a job", answers={"200": {JSON: JOB}}),
+    ("POST", "/v0/jobs/{id}/cancel"): CallSchema("Cancel a job", answers={"200": {JSON: JOB}}),
+    ("GET", "/v0/sql"): CallSchema("Run a query", (parameter("q", needed="yes"), *WHICH), None, {"200": RESULT}),
+    ("POST", "/v0/sql"): CallSchema("Run a query", WHICH, QUERY, {"200": RESULT}),
+    ("GET", "/v0/tokens"): CallSchema("List the tokens", answers={"200": {JSON: an_object(tokens=a_list(TOKEN))}}),
+    ("POST", "/v0/tokens"): CallSchema(
+        "Make a token",
+        (parameter("name", needed="yes"), parameter("scopes", needed="yes")),
+        answers={"201": {JSON: an_object(name=TEXT, scopes=a_list(TEXT), token=TEXT)}},
+    ),
+    ("DELETE", "/v0/tokens/{name}"): CallSchema("Remove a token"),
+    ("POST", "/v1/deploy"): CallSchema(
+        "Deploy a project: one part a file", DEPLOY, PROJECT, {"201": {JSON: DEPLOYMENT}, "200": {JSON: DEPLOYMENT}}
+    ),
+    ("GET", "/v1/deployments"): CallSchema("List the deployments"),
+    ("POST", "/v1/deployments/rollback"): CallSchema("Make the previous deployment live again", answers=ONE),
+    ("GET", "/v1/deployments/{ref}"): CallSchema("Show a deployment", answers=ONE),
+    ("DELETE", "/v1/deployments/{ref}"): CallSchema("Discard a deployment", answers=ONE),
+    ("GET", "/v1/deployments/{ref}/events"): CallSchema(
+        "What a deployment does", answers={"200": {"text/event-stream": EVENT}}
+    ),
+    ("POST", "/v1/deployments/{ref}/set-live"): CallSchema("Make a deployment live", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/retire"): CallSchema("Give up a deployment that was live", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/pause"): CallSchema("Pause the filling of a deployment", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/resume"): CallSchema("Go on filling a deployment", answers=ONE),
+}

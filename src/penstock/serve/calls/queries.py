@@ -1,0 +1,70 @@
+"""Answers: endpoints and SQL.
+
+In: a name or a query, and the deployment that is asked. Out: the answer in the wished format.
+Called by `app`. Invariant: a query is read-only; the deployment is live unless the call says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock.errors import Location, NotFound, PenstockError, TooLarge, did_you_mean
+from penstock.model.datasource import Text
+from penstock.serve.http.access import may_read
+from penstock.serve.http.answer_formats import EXTENSIONS, Answer, render
+from penstock.serve.http.pipeline_host import Host, in_lane
+from penstock.serve.http.request_parameters import OURS, deployment, required, template_parameters, texts
+from penstock.sql.compile import split_format
+from penstock.sql.compiler.translator import LONGEST
+
+
+async def pipe(host: Host, request: Request) -> Response:
+    """`GET/POST /v0/pipes/NAME.json` (csv, ndjson)."""
+    pipeline = host.pipeline
+    name, _, extension = request.path_params["file"].rpartition(".")
+    if extension not in EXTENSIONS:
+        known = [f"{name or extension}.{each}" for each in EXTENSIONS]
+        raise NotFound(f"there is no `{request.path_params['file']}`", hint=did_you_mean(known[0], known))
+    parameters = await template_parameters(request)
+    given = {key: value for key, value in parameters.items() if key not in OURS}
+    ref = deployment(texts(parameters))
+    answer = await _timed(host, "endpoint", lambda: pipeline.endpoint(name, given, ref))
+    return render(answer, EXTENSIONS[extension])
+
+
+async def sql(host: Host, request: Request) -> Response:
+    """`GET/POST /v0/sql?q=…`; a POST may hold the query as its body."""
+    pipeline = host.pipeline
+    sent = await template_parameters(request, raw="q")
+    parameters = texts(sent)
+    given = {key: value for key, value in sent.items() if key not in {*OURS, "q"}}
+    query, form = split_format(Text(_query(parameters), Location("query")))
+    ref, may = deployment(parameters), may_read(request)
+    answer = await _timed(host, "sql", lambda: pipeline.sql(query.text, ref, may, given))
+    return render(answer, form or "JSON")
+
+
+def _query(parameters: Mapping[str, str]) -> str:
+    text = required(parameters, "q")
+    if len(text) > LONGEST:
+        raise TooLarge(f"the query has more than {LONGEST:,} characters", hint="make a pipe of a part of it")
+    return text
+
+
+async def _timed(host: Host, kind: str, call: Callable[[], Answer]) -> Answer:
+    began = time.monotonic()
+    code = "internal"
+    try:
+        answer = await in_lane(host.lanes.queries, call)
+        code = "ok"
+        return answer
+    except PenstockError as error:
+        code = error.code
+        raise
+    finally:
+        host.metrics.queries.labels(kind, code).inc()
+        host.metrics.seconds.labels(kind).observe(time.monotonic() - began)

@@ -1,0 +1,1 @@
+"""What all calls share: access, bodies, parameters, answer formats and error responses."""

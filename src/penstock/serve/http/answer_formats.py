@@ -1,0 +1,118 @@
+"""Answers of queries in the formats that people ask for.
+
+In: a `Result`. Out: an HTTP response. Called by `queries`. Invariant: every format shows the same
+values, by ClickHouse's conventions (`values.shower`).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import orjson
+from starlette.responses import Response
+
+from penstock.errors import InvalidRequest, Problem, did_you_mean
+from penstock.model.types import Type
+from penstock.serve.http.json_values import shower
+
+
+class Answer(Protocol):
+    """What a query gives; `lake.query.Result` is one."""
+
+    @property
+    def columns(self) -> tuple[tuple[str, Type], ...]: ...
+    @property
+    def rows(self) -> Sequence[Sequence[object]]: ...
+    @property
+    def elapsed(self) -> float: ...
+    @property
+    def rows_read(self) -> int: ...
+    @property
+    def bytes_read(self) -> int: ...
+    @property
+    def totals(self) -> Sequence[object] | None: ...
+
+
+def render(answer: Answer, form: str) -> Response:
+    """The answer in a format by its name. Raises InvalidRequest for one that there is not."""
+    write = FORMATS.get(form)
+    if write is None:
+        message = f"there is no format `{form}`"
+        raise InvalidRequest(message, [Problem("unknown-format", message, hint=did_you_mean(form, FORMATS))])
+    return write(answer)
+
+
+def _json(answer: Answer) -> Response:
+    data = list(_objects(answer, answer.rows))
+    document = {
+        "meta": [{"name": name, "type": str(of)} for name, of in answer.columns],
+        "data": data,
+        **({"totals": next(_objects(answer, [answer.totals]))} if answer.totals is not None else {}),
+        "rows": len(data),
+        "rows_before_limit_at_least": len(data),
+        "statistics": {
+            "elapsed": answer.elapsed,
+            "rows_read": answer.rows_read,
+            "bytes_read": answer.bytes_read,
+        },
+    }
+    return Response(orjson.dumps(document), media_type="application/json")
+
+
+def _ndjson(answer: Answer) -> Response:
+    lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _objects(answer, answer.rows))
+    return Response(lines, media_type="application/x-ndjson")
+
+
+def _csv(answer: Answer) -> Response:
+    names = _csv_line([name for name, _ in answer.columns])
+    text = names + "".join(map(_csv_line, _lines(answer, answer.rows)))
+    if answer.totals is not None:
+        text += "\n" + "".join(map(_csv_line, _lines(answer, [answer.totals])))
+    return Response(text, media_type="text/csv")
+
+
+def _csv_line(values: Sequence[object]) -> str:
+    """Text in quotes, numbers bare, a null as ClickHouse's \\N, the rest as its JSON in quotes."""
+    return ",".join(map(_csv_cell, values)) + "\n"
+
+
+def _csv_cell(value: object) -> str:
+    match value:
+        case None:
+            return "\\N"
+        case str():
+            return _quoted(value)
+        case dict() | list():
+            return _quoted(orjson.dumps(value).decode())
+        case _:
+            return orjson.dumps(value).decode()
+
+
+def _quoted(text: str) -> str:
+    line = io.StringIO()
+    csv.writer(line, quoting=csv.QUOTE_ALL, lineterminator="").writerow([text])
+    return line.getvalue()
+
+
+def _lines(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[list[object]]:
+    shows = [shower(of) for _, of in answer.columns]
+    for row in rows:
+        yield [show(value) for show, value in zip(shows, row, strict=True)]
+
+
+def _objects(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[dict[str, object]]:
+    names = [name for name, _ in answer.columns]
+    for line in _lines(answer, rows):
+        yield dict(zip(names, line, strict=True))
+
+
+FORMATS: Mapping[str, Callable[[Answer], Response]] = {
+    "JSON": _json,
+    "JSONEachRow": _ndjson,
+    "CSVWithNames": _csv,
+}
+EXTENSIONS: Mapping[str, str] = {"json": "JSON", "ndjson": "JSONEachRow", "csv": "CSVWithNames"}

@@ -1,0 +1,79 @@
+"""The pipeline as the HTTP side holds it: while it opens, runs and stops.
+
+In: an opened `Pipeline`. Out: its blocking methods, run in threads of limited number. Called by
+every handler. Invariant: appends, queries and control calls have threads of their own, so a flood
+of one kind never keeps the others waiting.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+from anyio import CapacityLimiter
+
+from penstock.errors import Overloaded, Unavailable
+from penstock.serve.http.metrics import Metrics
+
+if TYPE_CHECKING:  # it brings in Spark's Python, which /health and the tests of the HTTP side do without
+    from penstock.deploy.pipeline import Pipeline
+
+MOST_WAITING = 256
+T = TypeVar("T")
+
+
+class Lanes:
+    """How many calls of each kind run at once; the next MOST_WAITING wait, more are turned away."""
+
+    def __init__(self) -> None:
+        self.appends = CapacityLimiter(16)
+        self.queries = CapacityLimiter(8)
+        self.waits = CapacityLimiter(64)
+        self.control = CapacityLimiter(16)
+
+
+class Host:
+    """Holds the pipeline. `phase` says what the server does until it is ready."""
+
+    def __init__(self) -> None:
+        self.lanes = Lanes()
+        self.metrics = Metrics()
+        self.phase = "starting Spark"
+        self.stopping = False
+        self._since = time.monotonic()
+        self._pipeline: Pipeline | None = None
+
+    def opened(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        if not self.stopping:
+            self.phase = "running"
+
+    def stop(self) -> None:
+        """Take no more calls."""
+        self.stopping = True
+        self.phase = "stopping"
+
+    @property
+    def ready(self) -> bool:
+        return self._pipeline is not None and self._pipeline.ready and not self.stopping
+
+    @property
+    def seconds(self) -> float:
+        """Since the process started."""
+        return time.monotonic() - self._since
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """Raises Unavailable while the server starts or stops."""
+        if self._pipeline is None or self.stopping:
+            raise Unavailable(f"the server is not ready: {self.phase}", hint="GET /health says when it is")
+        return self._pipeline
+
+
+async def in_lane(lane: CapacityLimiter, call: Callable[[], T]) -> T:
+    """Run a blocking call in a thread of the lane. Raises Overloaded if too many wait already."""
+    if lane.statistics().tasks_waiting >= MOST_WAITING:
+        raise Overloaded("too many calls wait already", hint="try again in a second")
+    return await anyio.to_thread.run_sync(call, limiter=lane)

@@ -1,0 +1,108 @@
+"""Parameters of a call: from the address, a form or a JSON object.
+
+In: a request. Out: checked values. Called by the handlers. Invariant: a wrong parameter is a 400
+that names it and says what it may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
+
+import orjson
+from starlette.requests import Request
+
+from penstock.errors import InvalidRequest, Problem
+from penstock.serve.http.request_body import read_body
+from penstock.template.frame import Listed, Parameter
+
+YES, NO = ("true", "1", "yes", "on", ""), ("false", "0", "no", "off")
+DEPLOYMENT = ("deployment", "__tb__deployment")
+OURS = frozenset({*DEPLOYMENT, "token"})
+MOST_BYTES = 2**20
+
+
+def wrong(name: str, message: str, hint: str | None = None) -> InvalidRequest:
+    """The refusal of a parameter."""
+    return InvalidRequest(message, [Problem("invalid-parameter", f"parameter `{name}`: {message}", hint=hint)])
+
+
+def required(parameters: Mapping[str, str], name: str) -> str:
+    """Raises InvalidRequest if it is missing or empty."""
+    value = parameters.get(name, "")
+    if not value:
+        raise wrong(name, f"the parameter `{name}` is missing")
+    return value
+
+
+def flag(parameters: Mapping[str, str], name: str, default: str = "false") -> bool:
+    """A yes or no. Raises InvalidRequest."""
+    value = parameters.get(name, default).lower()
+    if value in YES:
+        return True
+    if value in NO:
+        return False
+    raise wrong(name, f"`{value}` is neither true nor false")
+
+
+def deployment(parameters: Mapping[str, str]) -> str:
+    """Which deployment is asked: live unless said otherwise."""
+    return next((parameters[name] for name in DEPLOYMENT if parameters.get(name)), "live")
+
+
+async def all_parameters(request: Request, raw: str | None = None) -> dict[str, str]:
+    """As texts. Raises InvalidRequest."""
+    return texts(await template_parameters(request, raw))
+
+
+def texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
+    """A list as the JSON that it was sent as."""
+    return {name: value if isinstance(value, str) else value.json for name, value in parameters.items()}
+
+
+async def template_parameters(request: Request, raw: str | None = None) -> dict[str, Parameter]:
+    """Those of the address and of the body; the body's win. A body that is neither form nor JSON
+    is the parameter `raw`, where one is given. Raises InvalidRequest."""
+    parameters: dict[str, Parameter] = dict(request.query_params)
+    if request.method != "POST":
+        return parameters
+    body = await read_body(request, MOST_BYTES)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not body:
+        return parameters
+    if kind == "application/json":
+        return parameters | _json(body)
+    text = _text(body)
+    if kind == "application/x-www-form-urlencoded":
+        return parameters | dict(parse_qsl(text, keep_blank_values=True))
+    if raw is None:
+        raise InvalidRequest("the body is neither a form nor JSON", hint="set Content-Type: application/json")
+    return parameters | {raw: text}
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"the body is not UTF-8: byte {error.start} is wrong") from error
+
+
+def _json(body: bytes) -> dict[str, Parameter]:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise InvalidRequest(f"the body is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise InvalidRequest("the body is JSON but not an object of parameters")
+    return {name: _value(value) for name, value in found.items() if value is not None}
+
+
+def _value(value: object) -> Parameter:
+    """A value of a JSON object: a list keeps its elements apart, whatever commas they have."""
+    if isinstance(value, list):
+        return Listed(orjson.dumps(value).decode(), tuple(map(_text_of, value)))
+    return _text_of(value)
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,0 +1,1 @@
+"""The server's program: its process, logs, admin token and restarts."""

@@ -1,0 +1,127 @@
+"""The server's program: `python -m penstock.serve.server.main --project DIR --port N`.
+
+In: a project folder. Out: exit code 0 after SIGTERM or SIGINT, 1 if it could not run. Called by
+`penstock up`. Invariant: nothing is opened before the project's folder is owned; what ends or delays
+the start is told on standard error, one JSON document a line, in the shape of every error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+
+from penstock.deploy.ownership.folder_lock import Process, Record, own
+from penstock.deploy.ownership.lease_keeper import described, sign, take
+from penstock.deploy.runtime_config import state_url
+from penstock.errors import Conflict, InvalidProject, PenstockError, Problem
+from penstock.model.settings import Settings, secrets_of
+from penstock.parse.project_loader import load_folder
+from penstock.parse.settings import SETTINGS_FILE
+from penstock.redaction import conceal
+from penstock.serve.server.log_files import log_to
+from penstock.serve.server.process import ServerProcess
+from penstock.state.database import open_database
+from penstock.state.lease import Holding, Lease
+
+HOME, PID = ".penstock", "server.pid"
+log = logging.getLogger("penstock.serve")
+
+
+def main() -> int:
+    options = _options()
+    waiting = None if options.no_wait else _say_waiting
+    try:
+        _run(options.project.resolve(), options.port, waiting)
+    except PenstockError as error:
+        log.error("the server ends: %s", error.message)
+        _say(error)
+        return 1
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m penstock.serve.server.main")
+    parser.add_argument("--project", type=Path, default=Path(), help="the project's folder")
+    parser.add_argument("--port", type=int, help="the port, instead of the settings' one")
+    parser.add_argument("--no-wait", action="store_true", help="end if another server owns the project")
+    return parser.parse_args()
+
+
+def _run(project: Path, port: int | None, waiting: Callable[[Record | None], None] | None) -> None:
+    settings = _settings(project)
+    conceal(secrets_of(settings))
+    home = project / HOME
+    home.mkdir(parents=True, exist_ok=True)
+    database = open_database(state_url(settings, home))
+    lease = Lease(database)
+    owner = own(home, waiting, lambda: sign(lease))
+    pid = home / PID
+    try:
+        log_to(home)
+        _run_in_utc()
+        me = described(home, Process.of(os.getpid()), f"port {settings.server.port if port is None else port}")
+        take(lease, me, None if waiting is None else _say_held)
+        listener = _listen(settings.server.host, settings.server.port if port is None else port)
+        pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
+        ServerProcess(settings, home, owner, listener, database).run()
+    finally:
+        pid.unlink(missing_ok=True)
+        owner.release()
+
+
+def _settings(project: Path) -> Settings:
+    """Raises InvalidProject for a wrong penstock.toml, NotFound without a folder. Wrong datafiles do
+    not keep a server from starting: what is live is in the state store."""
+    loaded = load_folder(project)
+    wrong = [each for each in loaded.errors if each.location is not None and each.location.file == SETTINGS_FILE]
+    if wrong:
+        raise InvalidProject(f"{SETTINGS_FILE} has problems", wrong)
+    return loaded.settings
+
+
+def _run_in_utc() -> None:
+    """Spark's Python gives moments in the process's zone; the rest of Penstock takes them as UTC."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Raises Conflict: better before Spark starts than after."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(256)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise Conflict(f"cannot listen on {host}:{port}: {error}", hint="choose another port with --port") from error
+    return listener
+
+
+def _say_waiting(owner: Record | None) -> None:
+    who = f"server {owner.server.id} at {owner.url}" if owner else "another server"
+    message = f"{who} owns this project; waiting until it ends"
+    _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
+
+
+def _say_held(seen: Holding) -> None:
+    who = f"a server on {seen.owner.get('host')}"
+    message = f"{who} owns this warehouse; waiting until it ends or shows no sign of life"
+    _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
+
+
+def _say(error: PenstockError) -> None:
+    sys.stderr.write(orjson.dumps(error.as_json()).decode() + "\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""The life of a server: answer /health at once, open the pipeline, serve, close it in order.
+
+In: settings, an owned folder and a listening socket. Out: nothing; `run` returns when told to stop.
+Called by `main`. Invariant: the pipeline is closed after the last call and before the folder is
+given up.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from penstock.deploy.ownership.folder_lock import Owner
+from penstock.deploy.ownership.lease_keeper import LeaseKeeper
+from penstock.deploy.pipeline import Pipeline
+from penstock.errors import Failed, PenstockError
+from penstock.model.settings import Settings
+from penstock.serve.app import create_app
+from penstock.serve.http.pipeline_host import Host
+from penstock.serve.server.admin_token import ensure_admin
+from penstock.serve.server.restart import restart, when_ended
+from penstock.state.database import Database
+from penstock.state.lease import Lease
+
+GRACE_SECONDS = 3
+LOST = 3
+"""The exit code of a server whose warehouse another one has taken over."""
+OPENING_SECONDS = 30.0
+log = logging.getLogger("penstock.serve")
+
+
+class Web(uvicorn.Server):
+    """Uvicorn, which tells the host at once that it was asked to stop."""
+
+    def __init__(self, host: Host):
+        self._host = host
+        super().__init__(
+            uvicorn.Config(
+                create_app(host),
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                ws="none",
+                timeout_graceful_shutdown=GRACE_SECONDS,
+            )
+        )
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._host.stop()
+        super().handle_exit(sig, frame)
+
+
+class ServerProcess:
+    """One server. `database` is the state store, whose lease it holds."""
+
+    def __init__(
+        self, settings: Settings, home: Path, owner: Owner, listener: socket.socket, database: Database
+    ):
+        self._settings = settings
+        self._home = home
+        self._owner = owner
+        self._listener = listener
+        self._database = database
+        self._host = Host()
+        self._web = Web(self._host)
+        self._pipeline: Pipeline | None = None
+        self._failure: PenstockError | None = None
+
+    def run(self) -> None:
+        """Serve until a signal. Raises what kept the pipeline from opening."""
+        address, port = self._listener.getsockname()
+        url = f"http://{address}:{port}"
+        self._owner.record(None, url)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # Uvicorn raises the signal again when it has stopped: closing must not end there.
+            signal.signal(number, self._web.handle_exit)
+        tenure = LeaseKeeper(Lease(self._database), _lost)
+        opening = threading.Thread(target=self._open, args=(url,), name="open", daemon=True)
+        opening.start()
+        self._web.run(sockets=[self._listener])
+        opening.join(OPENING_SECONDS)
+        if self._pipeline is not None:
+            self._pipeline.close()
+        tenure.end()
+        self._database.close()
+        if self._failure is not None:
+            raise self._failure
+        log.info("the server has stopped")
+
+    def _open(self, url: str) -> None:
+        try:
+            self._pipeline = Pipeline(self._settings, self._home, self._database)
+            self._owner.record(self._pipeline.jvm, url)
+            when_ended(self._pipeline.jvm, self._spark_ended)
+            ensure_admin(self._home, self._pipeline.tokens)
+            self._host.opened(self._pipeline)
+            log.info("the server is ready at %s after %.1f s", url, self._host.seconds)
+        except PenstockError as error:
+            self._fail(error)
+        except Exception as fault:  # whatever it is, it ends the server and is told
+            log.exception("the pipeline does not open")
+            reason = str(fault).partition("\n")[0]
+            hint = "server.log and spark.log in .penstock have the details"
+            self._fail(Failed(f"the pipeline does not open: {reason}", hint=hint))
+
+    def _spark_ended(self) -> None:
+        """Nothing runs without it: what was under way is noted, and the process begins anew."""
+        if self._pipeline is not None and self._pipeline.ready and not self._web.should_exit:
+            log.critical("Spark's process has ended (out of memory?); the server begins anew")
+            with suppress(PenstockError):  # a count that is lost only means one more try beside live
+                self._pipeline.spark_ended()
+            restart(self._listener.getsockname()[1])
+
+    def _fail(self, error: PenstockError) -> None:
+        self._failure = error
+        self._host.stop()
+        self._web.should_exit = True
+
+
+def _lost() -> None:
+    """Nothing in this process may go on, whatever it is in the middle of."""
+    log.critical("another server has taken over this warehouse; this one ends")
+    logging.shutdown()
+    os._exit(LOST)

@@ -1,0 +1,45 @@
+"""Begin anew in the same process when Spark's JVM has ended under the server.
+
+In: the JVM's process id. Out: a fresh server with the same process id, arguments and port. Called by
+`process`. Invariant: nothing is closed first: a server can be killed at any moment, and this is one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import psutil
+
+REBIRTHS = "PENSTOCK_REBIRTHS"
+LONGEST_REST = 60.0
+QUIET = 300.0
+"""A life of so many seconds makes up for the deaths before it."""
+_born = time.monotonic()
+log = logging.getLogger("penstock.serve")
+
+
+def when_ended(process: int, then: Callable[[], None]) -> None:
+    """Call `then` in a thread of its own when the process has ended."""
+
+    def wait() -> None:
+        with suppress(psutil.NoSuchProcess):
+            psutil.Process(process).wait()
+        then()
+
+    threading.Thread(target=wait, name="watch spark", daemon=True).start()
+
+
+def restart(port: int) -> None:
+    """Replace this process by a new server on the same port; after many deaths in a row, with a rest
+    before it. Does not return."""
+    deaths = int(os.environ.get(REBIRTHS, "0")) if time.monotonic() - _born < QUIET else 0
+    time.sleep(min(2.0**deaths - 1, LONGEST_REST))
+    os.environ[REBIRTHS] = str(deaths + 1)
+    logging.shutdown()
+    os.execv(sys.executable, [sys.executable, "-m", "penstock.serve.server.main", *sys.argv[1:], "--port", str(port)])

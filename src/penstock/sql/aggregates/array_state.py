@@ -1,0 +1,160 @@
+"""Spark SQL over rows that are in an array: what a state of many values is read by.
+
+In: SQL of arrays. Out: SQL. Called by the tables of aggregates and by wrappers. Invariant: the body of a
+lambda refers to its own parameters only; whatever else it needs comes in through the array it walks.
+
+How an aggregate is built whose state is simply all its rows.
+
+In: a formula over an array of rows. Out: a row of the table. Called by the tables of aggregates and by wrappers.
+Invariant: states merge by putting their arrays together, in the order in which Spark brings them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from penstock.model.types import Type
+from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types, anything, value_inputs
+from penstock.sql.expr import bind_once
+from penstock.sql.expr.spark_types import value_type
+
+NAN = "double('NaN')"
+
+
+def bound(sql: str, body: Callable[[str], str], name: str = "` v`") -> str:
+    """`body` of a name that stands for `sql`, which is written once."""
+    return bind_once.bound(sql, name, body(name))
+
+
+def packed(call: Input) -> str:
+    """One value, or a struct of several; NULL where any of them is."""
+    if len(call.args) == 1:
+        return call.args[0]
+    return f"if({call.all_given}, struct({', '.join(call.args)}), NULL)"
+
+
+def packed_type(inputs: Sequence[str]) -> str:
+    """The Spark type of `packed`, of arguments of these Spark types."""
+    if len(inputs) == 1:
+        return inputs[0]
+    return "STRUCT<" + ", ".join(f"`col{place}`: {spark}" for place, spark in enumerate(inputs, 1)) + ">"
+
+
+def array_of(types: Types) -> str:
+    """An array of packed arguments as they are stored."""
+    return f"ARRAY<{packed_type(value_inputs(types))}>"
+
+
+def rows_of(arrays: Sequence[str]) -> str:
+    """Arrays of arguments as one array of packed arguments, without those that hold a NULL."""
+    if len(arrays) == 1:
+        return f"filter({arrays[0]}, ` x` -> ` x` IS NOT NULL)"
+    named = ", ".join(f"{sql} AS `{place}`" for place, sql in enumerate(arrays, 1))
+    fields = ", ".join(f"element_at(` s`.`{place}`, ` i` + 1) AS col{place}" for place in range(1, len(arrays) + 1))
+    given = " AND ".join(f"` x`.col{place} IS NOT NULL" for place in range(1, len(arrays) + 1))
+    wrong = " OR ".join(f"size(` s`.`1`) <> size(` s`.`{place}`)" for place in range(2, len(arrays) + 1))
+    rows = f"filter(transform(` s`.`1`, (` e`, ` i`) -> struct({fields})), ` x` -> {given})"
+    error = "raise_error('the arrays of an aggregate function have different sizes')"
+    return bound(f"struct({named})", lambda s: f"if({wrong}, {error}, {rows})", "` s`")
+
+
+def folded(rows: str, zero: str, step: str) -> str:
+    """The rows added one after the other: `step` of ` a` (what there is) and ` x` (a row)."""
+    return f"aggregate({rows}, {zero}, (` a`, ` x`) -> {step})"
+
+
+def folded_or_null(rows: str, zero: str, step: str) -> str:
+    """The same, but NULL over no rows."""
+    return bound(rows, lambda v: f"if(size({v}) = 0, NULL, {folded(v, zero, step)})")
+
+
+def runs(rows: str, key: str = "` x`") -> str:
+    """Sorted rows as runs of one key: structs of the first row, its place and the number of rows. `key` is the
+    key of ` x`."""
+    before = key.replace("` x`", "get(` s`, ` i` - 1)")
+    starts = f"filter(transform(` s`, (` x`, ` i`) -> if(` i` = 0 OR NOT ({key} <=> {before}), ` i`, NULL)),"
+    starts += " ` i` -> ` i` IS NOT NULL)"
+    last = "coalesce(try_element_at(` p`.starts, ` j` + 2), size(` p`.s))"
+    run = f"struct(get(` p`.s, ` i`) AS row, ` i` AS place, {last} - ` i` AS count)"
+    both = bound(rows, lambda s: f"struct({s} AS s, {starts} AS starts)", "` s`")
+    return bound(both, lambda p: f"transform({p}.starts, (` i`, ` j`) -> {run})", "` p`")
+
+
+def grouped(rows: str, read: Callable[[str], str]) -> str:
+    """Structs (k, v) as an array of structs (k, v), one a key in its order: `v` is what `read` makes of
+    the array of the key's values, in the order they came in."""
+    placed = f"array_sort(transform({rows}, (` x`, ` i`) -> struct(` x`.k AS k, ` i` AS i, ` x`.v AS v)))"
+    values = "transform(slice(` g`.s, ` r`.place + 1, ` r`.count), ` x` -> ` x`.v)"
+    ran = bound(placed, lambda s: f"struct({s} AS s, {runs(s, '` x`.k')} AS runs)", "` w`")
+    return bound(ran, lambda g: f"transform({g}.runs, ` r` -> struct(` r`.row.k AS k, {read(values)} AS v))", "` g`")
+
+
+def float_ratio(over: str, under: str) -> str:
+    """A division of doubles as ClickHouse's: by zero it is infinite, or no number."""
+    sign = f"CASE WHEN {over} > 0D AND NOT isnan({over}) THEN double('Infinity') "
+    sign += f"WHEN {over} < 0D THEN double('-Infinity') ELSE {NAN} END"
+    return f"coalesce(try_divide({over}, {under}), {sign})"
+
+
+def listed_state(call: Input) -> str:
+    """All packed arguments."""
+    return f"CAST(collect_list({packed(call)}){call.over} AS {array_of(call.types)})"
+
+
+def merged_lists(state: State) -> str:
+    """The arrays of all states as one."""
+    return f"flatten(collect_list({state.sql}){state.over})"
+
+
+def empty_list(types: Types) -> str:
+    """No rows, as an array."""
+    return f"CAST(array() AS {array_of(types)})"
+
+
+def all_rows(state: State) -> str:
+    """A state that is an array, which may be NULL over no rows."""
+    return f"coalesce({state.sql}, {empty_list(state.types)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What else is to be said of a function; see `Aggregate`."""
+
+    needs: Callable[[Types, tuple[Parameter, ...]], str | None] = anything
+    parameters: tuple[int, int] = (0, 0)
+    error: str = ""
+    ordered: bool = False
+    exact: bool = True
+
+
+def listed(
+    name: str,
+    arity: tuple[int, int],
+    result: Callable[[Types], Type],
+    read: Callable[[State], str],
+    traits: Traits = Traits(),
+) -> Aggregate:
+    """`read` is the SQL of the result; the state it is given is an array, never NULL."""
+
+    def finish(state: State) -> str:
+        return read(State(all_rows(state), state.types, state.parameters))
+
+    return Aggregate(
+        name=name,
+        arity=arity,
+        result=result,
+        result_spark=lambda types: value_type(result(types)),
+        storage=array_of,
+        state=listed_state,
+        merge=merged_lists,
+        finish=finish,
+        empty=empty_list,
+        inputs=value_inputs,
+        parameters=traits.parameters,
+        exact=traits.exact,
+        gather=lambda rows: rows.sql,
+        needs=traits.needs,
+        error=traits.error,
+        ordered=traits.ordered,
+    )

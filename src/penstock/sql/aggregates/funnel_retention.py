@@ -1,0 +1,222 @@
+"""Aggregates of events in time and of intervals: windowFunnel, retention, deltaSum, boundingRatio, maxIntersections ….
+
+In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: events of one moment stand in the
+order of their conditions, as in ClickHouse, so only deltaSum depends on the order of rows.
+"""
+
+from __future__ import annotations
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    Input,
+    Parameter,
+    State,
+    Types,
+    both,
+    double_inputs,
+    every,
+    nullable_like,
+    numbers,
+    one_type,
+    value_inputs,
+    without_null,
+)
+from penstock.sql.aggregates.array_state import NAN, Traits, bound, float_ratio, listed
+from penstock.sql.aggregates.bits import wrapped
+from penstock.sql.aggregates.count_sum_avg import UINT64, or_default
+from penstock.sql.expr.spark_types import value_type, value_zero
+
+_UINT8 = t.Int(8, signed=False)
+
+
+def _whole(sql: str, of: Type) -> str:
+    """A moment in the unit in which ClickHouse counts: days of dates, seconds of times."""
+    if isinstance(of, t.Date):
+        return f"CAST(unix_date({sql}) AS BIGINT)"
+    return f"unix_seconds({sql})" if isinstance(of, t.DateTime) else sql
+
+
+def _funnel_needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    first = bare(types[0])
+    if not isinstance(first, (t.Date, t.DateTime)) and not (isinstance(first, t.Int) and not first.signed):
+        return "a Date, a DateTime or an unsigned integer as its first argument"
+    if not all(isinstance(bare(of), t.Int) and bare(of) == _UINT8 for of in types[1:]):
+        return "conditions after its first argument"
+    if len(parameters) != 1 or not isinstance(parameters[0], int) or parameters[0] < 0:
+        return "a window, a whole number, as its only parameter"
+    return without_null(types, parameters)
+
+
+def _funnel(state: State) -> str:
+    """` a` holds for each level reached the moment at which its chain began."""
+    steps = len(state.types) - 1
+    of = bare(state.types[0])
+    moment = _whole("` x`.col1", of)
+    spark = "DECIMAL(20,0)" if value_type(of) == "DECIMAL(20,0)" else "BIGINT"
+    each = ", ".join(
+        f"struct(CAST({moment} AS {spark}) AS t, {step} AS k, ` x`.col{step + 1} <> 0 AS c)"
+        for step in range(1, steps + 1)
+    )
+    events = f"flatten(transform({state.sql}, ` x` -> array({each})))"
+    ordered = f"array_sort(filter({events}, ` x` -> ` x`.c))"
+    before = "get(` a`, ` x`.k - 2)"
+    first = "transform(` a`, (` y`, ` m`) -> if(` m` = 0, ` x`.t, ` y`))"
+    next_ = f"transform(` a`, (` y`, ` m`) -> if(` m` = ` x`.k - 1, {before}, ` y`))"
+    in_time = f"{before} IS NOT NULL AND ` x`.t <= {before} + {state.parameters[0]}"
+    step = f"CASE WHEN ` x`.k = 1 THEN {first} WHEN {in_time} THEN {next_} ELSE ` a` END"
+    reached = f"aggregate({ordered}, array_repeat(CAST(NULL AS {spark}), {steps}), (` a`, ` x`) -> {step})"
+    return f"size(filter({reached}, ` x` -> ` x` IS NOT NULL))"
+
+
+FUNNEL = listed("windowFunnel", (2, 33), lambda types: _UINT8, _funnel, Traits(_funnel_needs, (1, 1)))
+
+
+def _retention_needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    if not all(bare(of) == _UINT8 for of in types):
+        return "conditions"
+    return without_null(types, parameters)
+
+
+def _retention_state(call: Input) -> str:
+    met = (f"coalesce(max(if({each} <> 0, 1, 0)){call.over}, 0)" for each in call.args)
+    return f"array({', '.join(met)})"
+
+
+def _retention_merge(state: State) -> str:
+    met = (f"coalesce(max(get({state.sql}, {place})){state.over}, 0)" for place in range(len(state.types)))
+    return f"array({', '.join(met)})"
+
+
+def _no_retention(types: Types) -> str:
+    return f"array_repeat(0, {len(types)})"
+
+
+def _retention(state: State) -> str:
+    body = "transform(` r`, ` x` -> if(get(` r`, 0) = 1, ` x`, 0))"
+    return bound(f"coalesce({state.sql}, {_no_retention(state.types)})", lambda _: body, "` r`")
+
+
+RETENTION = Aggregate(
+    name="retention",
+    arity=(2, 32),
+    result=lambda types: t.Array(_UINT8),
+    result_spark=lambda types: "ARRAY<INT>",
+    storage=lambda types: "ARRAY<INT>",
+    state=_retention_state,
+    merge=_retention_merge,
+    finish=_retention,
+    empty=_no_retention,
+    inputs=value_inputs,
+    needs=_retention_needs,
+)
+
+
+def _corners(low: str, high: str, over: str) -> str:
+    return f"named_struct('low', min({low}){over}, 'high', max({high}){over})"
+
+
+def _corner_state(call: Input) -> str:
+    point = f"if({call.all_given}, named_struct('x', {call.args[0]}, 'y', {call.args[1]}), NULL)"
+    return _corners(point, point, call.over)
+
+
+def _ratio(state: State) -> str:
+    rise, run = "(` e`.high.y - ` e`.low.y)", "(` e`.high.x - ` e`.low.x)"
+    slope = f"if(` e`.low IS NULL, NULL, {float_ratio(rise, run)})"
+    return or_default(bound(state.sql, lambda _: slope, "` e`"), state.types, NAN)
+
+
+_CORNERS = "STRUCT<`low`: STRUCT<`x`: DOUBLE, `y`: DOUBLE>, `high`: STRUCT<`x`: DOUBLE, `y`: DOUBLE>>"
+BOUNDING = Aggregate(
+    name="boundingRatio",
+    arity=(2, 2),
+    result=lambda types: nullable_like(t.Float(64), types),
+    result_spark=lambda types: "DOUBLE",
+    storage=lambda types: _CORNERS,
+    state=_corner_state,
+    merge=lambda state: _corners(f"{state.sql}.`low`", f"{state.sql}.`high`", state.over),
+    finish=_ratio,
+    empty=lambda types: f"CAST(NULL AS {_CORNERS})",
+    inputs=double_inputs,
+    takes="number",
+    needs=numbers,
+    error="of points with one x, the lowest is taken on the left and the highest on the right",
+)
+
+
+def _delta(state: State) -> str:
+    of = bare(state.types[0])
+    spark, total = value_type(of), "DOUBLE" if isinstance(of, t.Float) else "DECIMAL(38,0)"
+    real = " AND NOT isnan(` x`)" if isinstance(of, t.Float) else ""
+    start = f"named_struct('last', CAST(NULL AS {spark}), 'sum', CAST(0 AS {total}))"
+    difference = f"CAST(` x` AS {total}) - CAST(` a`.last AS {total})"
+    more = f"if(` x` > ` a`.last{real}, CAST(` a`.sum + {difference} AS {total}), ` a`.sum)"
+    step = f"(` a`, ` x`) -> named_struct('last', ` x`, 'sum', {more})"
+    folded = f"aggregate({state.sql}, {start}, {step}, ` a` -> ` a`.sum)"
+    return folded if isinstance(of, t.Float) else wrapped(folded, of)
+
+
+DELTA = listed(
+    "deltaSum",
+    (1, 1),
+    lambda types: bare(types[0]),
+    _delta,
+    Traits(every((t.Int,), "an integer"), ordered=True),
+)
+_INTERVAL = both(one_type, without_null)
+
+
+def _meets(state: State, read: str, at: str) -> str:
+    """A start adds one, an end takes one away; of what is in one place, the ends come first."""
+    ends = "array(struct(` x`.col1 AS p, 1 AS w), struct(` x`.col2 AS p, -1 AS w))"
+    events = f"flatten(transform({state.sql}, ` x` -> {ends}))"
+    start = f"named_struct('n', 0L, 'best', 0L, 'at', CAST(NULL AS {at}))"
+    more = "` a`.n + ` x`.w > ` a`.best"
+    step = (
+        f"named_struct('n', ` a`.n + ` x`.w, 'best', if({more}, ` a`.n + ` x`.w, ` a`.best), "
+        f"'at', if({more}, ` x`.p, ` a`.at))"
+    )
+    return f"aggregate(array_sort({events}), {start}, (` a`, ` x`) -> {step}, ` a` -> ` a`.{read})"
+
+
+def _most(state: State) -> str:
+    return f"CAST({_meets(state, 'best', value_type(bare(state.types[0])))} AS {value_type(UINT64)})"
+
+
+def _where(state: State) -> str:
+    of = bare(state.types[0])
+    return f"coalesce({_meets(state, 'at', value_type(of))}, {value_zero(of)})"
+
+
+def _length(state: State) -> str:
+    of = bare(state.types[0])
+    total = "DOUBLE" if isinstance(of, t.Float) else "DECIMAL(38,0)"
+    low, high = (f"CAST({_whole(f'{side}(` x`.col1, ` x`.col2)', of)} AS {total})" for side in ("least", "greatest"))
+    parts = f"array_sort(transform({state.sql}, ` x` -> struct({low} AS l, {high} AS h)))"
+    start = f"named_struct('end', CAST(NULL AS {total}), 'sum', CAST(0 AS {total}))"
+    added = "CASE WHEN ` a`.end IS NULL OR ` x`.l > ` a`.end THEN ` x`.h - ` x`.l "
+    added += "WHEN ` x`.h > ` a`.end THEN ` x`.h - ` a`.end ELSE 0 END"
+    end = f"CAST(greatest(` a`.end, ` x`.h) AS {total})"
+    step = f"named_struct('end', {end}, 'sum', CAST(` a`.sum + {added} AS {total}))"
+    result = value_type(_length_type(state.types))
+    return f"CAST(aggregate({parts}, {start}, (` a`, ` x`) -> {step}, ` a` -> ` a`.sum) AS {result})"
+
+
+def _length_type(types: Types) -> Type:
+    return t.Float(64) if isinstance(bare(types[0]), t.Float) else UINT64
+
+
+INTERVALS = (
+    listed("maxIntersections", (2, 2), lambda types: UINT64, _most, Traits(both(_INTERVAL, numbers))),
+    listed("maxIntersectionsPosition", (2, 2), lambda types: bare(types[0]), _where, Traits(both(_INTERVAL, numbers))),
+    listed(
+        "intervalLengthSum",
+        (2, 2),
+        _length_type,
+        _length,
+        Traits(both(_INTERVAL, every((t.Int, t.Float, t.Date, t.DateTime), "integers, floats, dates or times"))),
+    ),
+)
+EVENTS = (FUNNEL, RETENTION, BOUNDING, DELTA, *INTERVALS)

@@ -1,0 +1,281 @@
+"""Statistics that sums are enough for: variance, covariance, correlation, skewness, weighted means, regression.
+
+In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: the state is the number of rows and
+sums of products of doubles, and the formulas over them are ClickHouse's own, cancellation included.
+
+avgWeighted: of integers by sums of integers, which wrap at 64 bits as ClickHouse's do; of floats by floats.
+
+In: `Input`s. Out: a row of the table. Called by `aggregates.table`. Invariant: a float with an integer is refused:
+ClickHouse cuts the float to an integer there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types, double_inputs, nullable_like
+from penstock.sql.aggregates.array_state import NAN, bound, float_ratio, folded
+from penstock.sql.aggregates.bits import wrapped
+from penstock.sql.expr.spark_types import value_type
+
+_DOUBLE = t.Float(64)
+Sums = Mapping[str, str]
+"""Each sum's name and what is added: SQL with {0} and {1} for the arguments."""
+
+
+def _as_double(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    """ClickHouse adds Float32 in Float32 and Decimal in Decimal, which Spark cannot."""
+    kinds = [bare(of) for of in types]
+    if all(of == t.Float(32) for of in kinds) or any(isinstance(of, t.Decimal) for of in kinds):
+        return "an integer or a Float64: toFloat64(x)"
+    return None
+
+
+def _whole_tuple(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    """Of Nullable values ClickHouse's result is a Nullable tuple."""
+    nulls = any(map(nullable, types))
+    return "values that are not Nullable" if nulls else _as_double(types, parameters)
+
+
+def _struct(parts: Mapping[str, str]) -> str:
+    return f"named_struct({', '.join(f'{name!r}, {sql}' for name, sql in parts.items())})"
+
+
+def moments(name: str, arity: int, sums: Sums, formula: str, result: Type = _DOUBLE) -> Aggregate:
+    """`formula` reads ` m`: its sums and `n`, the number of rows, all doubles."""
+
+    def zeros() -> str:
+        return _struct(dict.fromkeys(("n", *sums), "0D"))
+
+    def added(call: Input) -> str:
+        args = [f"if({call.all_given}, {each}, NULL)" if arity > 1 else each for each in call.args]
+        parts = {key: f"coalesce(sum({sql.format(*args)}){call.over}, 0D)" for key, sql in sums.items()}
+        return _struct({"n": f"CAST(count({args[0]}){call.over} AS DOUBLE)", **parts})
+
+    def merged(state: State) -> str:
+        return _struct({key: f"coalesce(sum({state.sql}.{key}){state.over}, 0D)" for key in ("n", *sums)})
+
+    def gathered(rows: State) -> str:
+        args = ("` x`",) if arity == 1 else tuple(f"` x`.col{place}" for place in range(1, arity + 1))
+        steps = {key: f"` a`.{key} + {sql.format(*args)}" for key, sql in sums.items()}
+        return folded(rows.sql, zeros(), _struct({"n": "` a`.n + 1D", **steps}))
+
+    def finish(state: State) -> str:
+        whole = f"coalesce({state.sql}, {zeros()})"
+        wraps = any(map(nullable, state.types))
+        guarded = f"if(` m`.n = 0D, NULL, {formula})" if wraps else formula
+        return bound(whole, lambda _: f"CAST({guarded} AS {value_type(result)})", "` m`")
+
+    return Aggregate(
+        name=name,
+        arity=(arity, arity),
+        result=lambda types: nullable_like(result, types),
+        result_spark=lambda types: value_type(result),
+        storage=lambda types: "STRUCT<" + ", ".join(f"`{key}`: DOUBLE" for key in ("n", *sums)) + ">",
+        state=added,
+        merge=merged,
+        finish=finish,
+        empty=lambda types: zeros(),
+        inputs=double_inputs,
+        takes="number",
+        gather=gathered,
+        needs=_whole_tuple if isinstance(result, t.Tuple) else _as_double,
+        error="the last digits, where doubles are added in another order",
+    )
+
+
+_N, _S1, _S2, _S3, _S4 = (f"` m`.{name}" for name in ("n", "s1", "s2", "s3", "s4"))
+_POWERS = {"s1": "{0}", "s2": "{0} * {0}", "s3": "{0} * {0} * {0}", "s4": "{0} * {0} * {0} * {0}"}
+_SPREAD = f"({_S2} - {_S1} * {_S1} / {_N})"
+
+
+def _variance(under: str, least: int) -> str:
+    """Of `least` rows on; a result below zero is one of rounding."""
+    return f"if({_N} < {least}D, {NAN}, greatest(0D, {_SPREAD} / {under}))"
+
+
+_VAR_POP, _VAR_SAMP = _variance(_N, 1), _variance(f"({_N} - 1D)", 2)
+_THIRD = f"({_S3} - (3D * {_S2} - 2D * {_S1} * {_S1} / {_N}) * {_S1} / {_N}) / {_N}"
+_FOURTH = f"({_S4} - (4D * {_S3} - (6D * {_S2} - 3D * {_S1} * {_S1} / {_N}) * {_S1} / {_N}) * {_S1} / {_N}) / {_N}"
+
+
+def _standardized(moment: str, variance: str, power: str) -> str:
+    body = f"if(` w` > 0D AND NOT isnan(` w`), {moment} / pow(` w`, {power}), {NAN})"
+    return bound(variance, lambda _: body, "` w`")
+
+
+def _first(*names: str) -> Sums:
+    return {name: _POWERS[name] for name in names}
+
+
+_ONE: Mapping[str, tuple[str, str]] = {
+    "varPop": ("s2", _VAR_POP),
+    "varSamp": ("s2", _VAR_SAMP),
+    "stddevPop": ("s2", f"sqrt({_VAR_POP})"),
+    "stddevSamp": ("s2", f"sqrt({_VAR_SAMP})"),
+    "skewPop": ("s3", _standardized(_THIRD, _VAR_POP, "1.5D")),
+    "skewSamp": ("s3", _standardized(_THIRD, _VAR_SAMP, "1.5D")),
+    "kurtPop": ("s4", _standardized(_FOURTH, _VAR_POP, "2D")),
+    "kurtSamp": ("s4", _standardized(_FOURTH, _VAR_SAMP, "2D")),
+}
+_PAIR = {"x": "{0}", "y": "{1}", "xy": "{0} * {1}"}
+_PAIR2 = {**_PAIR, "xx": "{0} * {0}", "yy": "{1} * {1}"}
+_M = {name: f"` m`.{name}" for name in ("n", *_PAIR2)}
+_JOINT = "({xy} - {x} * {y} / {n})".format(**_M)
+_COVAR_POP = f"if({_N} = 0D, {NAN}, {_JOINT} / {_N})"
+_COVAR_SAMP = f"if({_N} < 2D, {NAN}, {_JOINT} / ({_N} - 1D))"
+_SPREADS = "sqrt(({n} * {xx} - {x} * {x}) * ({n} * {yy} - {y} * {y}))".format(**_M)
+_CORR = float_ratio("({n} * {xy} - {x} * {y})".format(**_M), _SPREADS)
+_SLOPE_UNDER = "({xx} * {n} - {x} * {x})".format(**_M)
+_SLOPE = f"if({_SLOPE_UNDER} = 0D, {NAN}, ({{xy}} * {{n}} - {{x}} * {{y}}) / {_SLOPE_UNDER})".format(**_M)
+_OFFSET = f"if({_N} = 0D, {NAN}, ({{y}} - {_SLOPE} * {{x}}) / {_N})".format(**_M)
+_LINE = t.Tuple((("k", t.Float(64)), ("b", t.Float(64))))
+
+MOMENTS: tuple[Aggregate, ...] = (
+    *(
+        moments(name, 1, _first(*[each for each in _POWERS if each <= last]), formula)
+        for name, (last, formula) in _ONE.items()
+    ),
+    moments("covarPop", 2, _PAIR, _COVAR_POP),
+    moments("covarSamp", 2, _PAIR, _COVAR_SAMP),
+    moments("corr", 2, _PAIR2, _CORR),
+    moments(
+        "simpleLinearRegression",
+        2,
+        {key: _PAIR2[key] for key in ("x", "y", "xy", "xx")},
+        f"named_struct('k', {_SLOPE}, 'b', {_OFFSET})",
+        _LINE,
+    ),
+)
+WEIGHTED = moments("avgWeighted", 2, {"xw": "{0} * {1}", "w": "{1}"}, float_ratio("` m`.xw", "` m`.w"))
+"""Of two floats; of integers ClickHouse's sums are integers."""
+
+
+def _stable(name: str, spark: str, arity: int) -> Aggregate:
+    """Spark's own functions are of the stable kind; ClickHouse says infinite where there are too few rows."""
+
+    def plain(call: Input) -> str:
+        args = [f"if({call.all_given}, {each}, NULL)" if arity > 1 else each for each in call.args]
+        least = 1 if "Pop" in name else 2
+        value = f"coalesce({spark}({', '.join(args)}){call.over}, {NAN})"
+        return f"if(count({args[0]}){call.over} < {least}, double('Infinity'), {value})"
+
+    def no_state(_: object) -> str:
+        raise AssertionError(f"{name} has no state")
+
+    no_storage: Callable[[Types], str] = no_state
+    return Aggregate(
+        name=name,
+        arity=(arity, arity),
+        result=lambda types: nullable_like(t.Float(64), types),
+        result_spark=lambda types: "DOUBLE",
+        storage=no_storage,
+        state=no_state,
+        merge=no_state,
+        finish=no_state,
+        empty=no_storage,
+        inputs=double_inputs,
+        plain=plain,
+        takes="number",
+        has_state=False,
+        needs=_whole_tuple,
+        error="the last digits: both engines' sums depend on the order of rows",
+        exact=False,
+    )
+
+
+STABLE = (
+    _stable("varPopStable", "var_pop", 1),
+    _stable("varSampStable", "var_samp", 1),
+    _stable("stddevPopStable", "stddev_pop", 1),
+    _stable("stddevSampStable", "stddev_samp", 1),
+    _stable("covarPopStable", "covar_pop", 2),
+    _stable("covarSampStable", "covar_samp", 2),
+    _stable("corrStable", "corr", 2),
+)
+
+
+_SUM = "DECIMAL(38,0)"
+
+
+def _sums(n: str, over: str, under: str) -> str:
+    return f"named_struct('n', {n}, 'xw', {over}, 'w', {under})"
+
+
+_ZERO = _sums("0L", f"CAST(0 AS {_SUM})", f"CAST(0 AS {_SUM})")
+
+
+def _needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    if all(bare(of) == t.Float(64) for of in types):
+        return None
+    small = all(isinstance(of := bare(each), t.Bool) or (isinstance(of, t.Int) and of.bits <= 32) for each in types)
+    return None if small else "two Float64 or two integers of at most 32 bits: toFloat64(x)"
+
+
+def _state(call: Input) -> str:
+    x, w = call.args
+    product = f"if({call.all_given}, CAST({x} * {w} AS {_SUM}), NULL)"
+    weight = f"if({call.all_given}, CAST({w} AS {_SUM}), NULL)"
+    sums = (f"CAST(coalesce(sum({each}){call.over}, 0) AS {_SUM})" for each in (product, weight))
+    return _sums(f"count({weight}){call.over}", *sums)
+
+
+def _merge(state: State) -> str:
+    sums = (f"CAST(coalesce(sum({state.sql}.{name}){state.over}, 0) AS {_SUM})" for name in ("xw", "w"))
+    return _sums(f"coalesce(sum({state.sql}.n){state.over}, 0L)", *sums)
+
+
+def _gather(rows: State) -> str:
+    x, w = "` x`.col1", "` x`.col2"
+    sums = f"'xw', CAST(` a`.xw + {x} * {w} AS {_SUM}), 'w', CAST(` a`.w + {w} AS {_SUM})"
+    return folded(rows.sql, _ZERO, f"named_struct('n', ` a`.n + 1L, {sums})")
+
+
+def _finish(state: State) -> str:
+    # Both sums are of the kind of the weight: a negative value with an unsigned weight wraps in ClickHouse too.
+    weight = bare(state.types[1])
+    signed = isinstance(weight, t.Int) and weight.signed
+    over, under = (f"CAST({wrapped(f'` m`.{name}', t.Int(64, signed))} AS DOUBLE)" for name in ("xw", "w"))
+    pair = bound(f"struct({over} AS over, {under} AS under)", lambda _: float_ratio("` q`.over", "` q`.under"), "` q`")
+    whole = f"coalesce({state.sql}, {_ZERO})"
+    wraps = any(map(nullable, state.types))
+    return bound(whole, lambda _: f"if(` m`.n = 0L, NULL, {pair})" if wraps else pair, "` m`")
+
+
+_OF_INTEGERS = replace(
+    WEIGHTED,
+    storage=lambda types: f"STRUCT<`n`: BIGINT, `xw`: {_SUM}, `w`: {_SUM}>",
+    state=_state,
+    merge=_merge,
+    finish=_finish,
+    empty=lambda types: _ZERO,
+    inputs=lambda types: ("DECIMAL(11,0)",) * len(types),
+    gather=_gather,
+)
+
+
+def _row(types: Types) -> Aggregate:
+    floats = all(isinstance(bare(of), t.Float) for of in types)
+    return WEIGHTED if floats else _OF_INTEGERS
+
+
+AVG_WEIGHTED = replace(
+    WEIGHTED,
+    result=lambda types: nullable_like(t.Float(64), types),
+    storage=lambda types: _row(types).storage(types),
+    state=lambda call: _row(call.types).state(call),
+    merge=lambda state: _row(state.types).merge(state),
+    finish=lambda state: _row(state.types).finish(state),
+    empty=lambda types: _row(types).empty(types),
+    inputs=lambda types: _row(types).inputs(types),
+    gather=lambda rows: _gather(rows) if _row(rows.types) is _OF_INTEGERS else _floats(rows),
+    needs=_needs,
+)
+
+
+def _floats(rows: State) -> str:
+    assert WEIGHTED.gather is not None
+    return WEIGHTED.gather(rows)

@@ -1,0 +1,184 @@
+"""Aggregates that count how often values come: topK, topKWeighted, entropy, uniqUpTo, anyHeavy, singleValueOrNull.
+
+In: rows in an array. Out: rows of the table. Called by `aggregates.table`. Invariant: counts are exact; values
+that come equally often stand in their own order, where ClickHouse promises none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    Input,
+    Parameter,
+    State,
+    Types,
+    both,
+    comparable,
+    nullable_like,
+    sizes,
+    unsigned,
+    value_inputs,
+)
+from penstock.sql.aggregates.array_state import Traits, bound, folded, listed, runs
+from penstock.sql.aggregates.count_sum_avg import or_default
+from penstock.sql.aggregates.uniq_group_array import UNIQ_EXACT
+from penstock.sql.expr.spark_types import value_type, value_zero
+
+_TOP_ERROR = (
+    "counts are exact, ClickHouse's own are approximate of more than three times as many values; "
+    "equally frequent values stand in their own order"
+)
+
+
+def _array(types: Types) -> Type:
+    return t.Array(bare(types[0]))
+
+
+def _most(state: State, counted: str) -> str:
+    """The values of the greatest counts: structs (n, v), the greatest n first."""
+    many = int(state.parameters[0]) if state.parameters else 10
+    by_count = "CASE WHEN ` l`.n > ` r`.n THEN -1 WHEN ` l`.n < ` r`.n THEN 1 ELSE 0 END"
+    # array_sort keeps the order of what is equal, and the runs are in the order of the values.
+    ranked = f"array_sort({counted}, (` l`, ` r`) -> {by_count})"
+    return f"transform(slice({ranked}, 1, {many}), ` x` -> ` x`.v)"
+
+
+def _top_k(state: State) -> str:
+    counted = f"transform({runs(f'array_sort({state.sql})')}, ` x` -> struct(` x`.count AS n, ` x`.row AS v))"
+    return _most(state, counted)
+
+
+def _top_k_weighted(state: State) -> str:
+    of = "DECIMAL(38,0)"
+    total = folded("` k`.rows", f"CAST(0 AS {of})", f"CAST(` a` + ` x`.col2 AS {of})")
+    sums = bound(
+        f"array_sort({state.sql})",
+        lambda s: f"transform({runs(s, '` x`.col1')}, ` r` -> struct(slice({s}, ` r`.place + 1, ` r`.count) AS rows))",
+        "` t`",
+    )
+    return _most(state, f"transform({sums}, ` k` -> struct({total} AS n, get(` k`.rows, 0).col1 AS v))")
+
+
+TOP_K = listed("topK", (1, 1), _array, _top_k, Traits(both(comparable, sizes), (0, 1), _TOP_ERROR, exact=False))
+TOP_K_WEIGHTED = listed(
+    "topKWeighted",
+    (2, 2),
+    _array,
+    _top_k_weighted,
+    Traits(both(comparable, sizes, unsigned), (0, 1), _TOP_ERROR, exact=False),
+)
+
+
+def _entropy(state: State) -> str:
+    share = "(CAST(` x`.count AS DOUBLE) / CAST(size(` n`) AS DOUBLE))"
+    total = folded(runs("array_sort(` n`)"), "0D", f"` a` - {share} * log2({share})")
+    value = bound(state.sql, lambda n: f"if(size({n}) = 0, NULL, {total})", "` n`")
+    return or_default(value, state.types, "0D")
+
+
+ENTROPY = listed(
+    "entropy",
+    (1, 64),
+    lambda types: nullable_like(t.Float(64), types),
+    _entropy,
+    Traits(comparable, error="the last digits, which depend on the order in which values are counted"),
+)
+
+
+def _up_to(state: State) -> str:
+    return f"least({UNIQ_EXACT.finish(state)}, {int(state.parameters[0]) + 1}L)"
+
+
+def _up_to_needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    limit = parameters[0] if parameters else 0
+    return comparable(types, parameters) if isinstance(limit, int) and 1 <= limit <= 100 else "a limit from 1 to 100"
+
+
+UNIQ_UP_TO = replace(UNIQ_EXACT, name="uniqUpTo", parameters=(1, 1), finish=_up_to, plain=None, needs=_up_to_needs)
+
+
+def _heavy(state: State) -> str:
+    """The algorithm of Boyer and Moore, in the order of the rows: a value that is in more than half of them."""
+    value = "get(` h`, 0)"
+    start = f"named_struct('v', {value}, 'n', 0L)"
+    change = "` a`.n = 0L AND NOT (` a`.v <=> ` x`)"
+    count = f"CASE WHEN ` a`.v <=> ` x` THEN ` a`.n + 1L WHEN {change} THEN 1L ELSE ` a`.n - 1L END"
+    step = f"named_struct('v', if({change}, ` x`, ` a`.v), 'n', {count})"
+    found = bound(state.sql, lambda h: f"aggregate({h}, {start}, (` a`, ` x`) -> {step}, ` a` -> ` a`.v)", "` h`")
+    return or_default(found, state.types, value_zero(bare(state.types[0])))
+
+
+ANY_HEAVY = listed(
+    "anyHeavy",
+    (1, 1),
+    lambda types: types[0],
+    _heavy,
+    Traits(comparable, error="the value of more than half of the rows; where there is none, any", ordered=True),
+)
+
+
+def _single(state: State) -> str:
+    return f"if(({state.sql}).`low` <=> ({state.sql}).`high`, ({state.sql}).`low`, NULL)"
+
+
+def _least(sql: str, over: str) -> str:
+    return f"named_struct('low', min({sql}){over}, 'high', max({sql}){over})"
+
+
+def _single_storage(types: Types) -> str:
+    of = value_type(bare(types[0]))
+    return f"STRUCT<`low`: {of}, `high`: {of}>"
+
+
+SINGLE = Aggregate(
+    name="singleValueOrNull",
+    arity=(1, 1),
+    result=lambda types: t.Nullable(bare(types[0])),
+    result_spark=lambda types: value_type(types[0]),
+    storage=_single_storage,
+    state=lambda call: _least(call.args[0], call.over),
+    merge=lambda state: (
+        f"named_struct('low', min({state.sql}.`low`){state.over}, 'high', max({state.sql}.`high`){state.over})"
+    ),
+    finish=_single,
+    empty=lambda types: f"CAST(NULL AS {_single_storage(types)})",
+    inputs=value_inputs,
+    gather=lambda rows: bound(rows.sql, lambda v: f"named_struct('low', array_min({v}), 'high', array_max({v}))"),
+    needs=both(comparable, lambda types, parameters: _no_container(types)),
+)
+
+
+def _no_container(types: Types) -> str | None:
+    return "a value that can be Nullable" if isinstance(bare(types[0]), (t.Array, t.Tuple)) else None
+
+
+def _with_nulls(name: str, spark: str) -> Aggregate:
+    """any and anyLast that take a NULL as a value: it is kept in a struct."""
+
+    def struct(types: Types) -> str:
+        return f"STRUCT<`v`: {value_type(types[0])}>"
+
+    def state(call: Input) -> str:
+        return f"{spark}(named_struct('v', {call.args[0]}), true){call.over}"
+
+    return Aggregate(
+        name=name,
+        arity=(1, 1),
+        result=lambda types: types[0],
+        result_spark=lambda types: value_type(types[0]),
+        storage=struct,
+        state=state,
+        merge=lambda state: f"{spark}({state.sql}, true){state.over}",
+        finish=lambda state: or_default(f"({state.sql}).`v`", state.types, value_zero(bare(state.types[0]))),
+        empty=lambda types: f"CAST(NULL AS {struct(types)})",
+        inputs=lambda types: (value_type(types[0]),),
+        ordered=True,
+    )
+
+
+WITH_NULLS = (_with_nulls("any_respect_nulls", "first"), _with_nulls("anyLast_respect_nulls", "last"))
+TOPS = (TOP_K, TOP_K_WEIGHTED, ENTROPY, UNIQ_UP_TO, ANY_HEAVY, SINGLE, *WITH_NULLS)

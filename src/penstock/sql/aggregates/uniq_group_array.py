@@ -1,0 +1,133 @@
+"""Aggregates that keep many values: uniq and its kin, groupArray, groupUniqArray.
+
+In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: a NULL argument is
+passed over; states merge in any order to the same set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.model import types as t
+from penstock.model.types import bare
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    Input,
+    Parameter,
+    State,
+    Types,
+    anything,
+    holds_map,
+    value_inputs,
+)
+from penstock.sql.aggregates.array_state import array_of, empty_list, merged_lists, packed
+from penstock.sql.aggregates.count_sum_avg import UINT64
+from penstock.sql.expr.spark_types import value_type
+
+
+def no_maps(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    """Spark tells no two maps apart."""
+    return "a value without a Map" if any(map(holds_map, types)) else None
+
+
+THETA_LOG_SIZE = 16
+"""2**16 hashes are kept, so up to 65,536 different values are counted exactly, as by ClickHouse's uniq."""
+
+
+def _hash_inputs(types: Types) -> tuple[str, ...]:
+    """Integers hash alike whatever their width, so widening a column keeps its states true."""
+    small = {"INT": "BIGINT", "FLOAT": "DOUBLE", "BOOLEAN": "BIGINT"}
+    return tuple(small.get(value_type(bare(of)), value_type(bare(of))) for of in types)
+
+
+def _theta(call: Input) -> str:
+    hashed = f"if({call.all_given}, xxhash64({', '.join(call.args)}), NULL)"
+    return f"theta_sketch_agg({hashed}, {THETA_LOG_SIZE}){call.over}"
+
+
+def _sketch(name: str) -> Aggregate:
+    return Aggregate(
+        name=name,
+        arity=(1, 64),
+        result=lambda types: UINT64,
+        result_spark=lambda types: "BIGINT",
+        storage=lambda types: "BINARY",
+        state=_theta,
+        merge=lambda state: f"theta_union_agg({state.sql}, {THETA_LOG_SIZE}){state.over}",
+        finish=lambda state: f"coalesce(theta_sketch_estimate({state.sql}), 0L)",
+        empty=lambda types: "CAST(NULL AS BINARY)",
+        inputs=_hash_inputs,
+        parameters=(0, 1) if name.startswith("uniqCombined") else (0, 0),
+        exact=False,
+        error="exact up to 65,536 different values, then within 1 % (99 times of 100)",
+        collected=UNIQ_EXACT,
+        needs=no_maps,
+    )
+
+
+def _set(call: Input) -> str:
+    return f"CAST(collect_set({packed(call)}){call.over} AS {array_of(call.types)})"
+
+
+def _merge_sets(state: State) -> str:
+    return f"array_distinct(flatten(collect_list({state.sql}){state.over}))"
+
+
+def _distinct(call: Input) -> str:
+    if call.over:
+        return f"size({_set(call)})"
+    return f"count(DISTINCT {packed(call)})"
+
+
+UNIQ_EXACT = Aggregate(
+    name="uniqExact",
+    arity=(1, 64),
+    result=lambda types: UINT64,
+    result_spark=lambda types: "BIGINT",
+    storage=array_of,
+    state=_set,
+    merge=_merge_sets,
+    finish=lambda state: f"CAST(coalesce(array_size({state.sql}), 0) AS BIGINT)",
+    empty=lambda types: f"CAST(array() AS {array_of(types)})",
+    inputs=value_inputs,
+    plain=_distinct,
+    gather=lambda rows: f"array_distinct({rows.sql})",
+    needs=no_maps,
+)
+
+
+SKETCHES = tuple(map(_sketch, ("uniq", "uniqCombined", "uniqCombined64", "uniqHLL12", "uniqTheta")))
+
+
+def _list(name: str, collect: str, merge: Callable[[State], str], gather: str) -> Aggregate:
+    """An aggregate that gives the values themselves."""
+
+    def state(call: Input) -> str:
+        return f"CAST({collect}({call.args[0]}){call.over} AS {array_of(call.types)})"
+
+    def finish(state: State) -> str:
+        whole = f"coalesce({state.sql}, CAST(array() AS {array_of(state.types)}))"
+        return f"slice({whole}, 1, {int(state.parameters[0])})" if state.parameters else whole
+
+    return Aggregate(
+        name=name,
+        arity=(1, 1),
+        result=lambda types: t.Array(bare(types[0])),
+        result_spark=array_of,
+        storage=array_of,
+        state=state,
+        merge=merge,
+        finish=finish,
+        empty=empty_list,
+        inputs=value_inputs,
+        parameters=(0, 1),
+        gather=lambda rows: gather.format(rows.sql),
+        ordered=True,
+        needs=no_maps if collect == "collect_set" else anything,
+    )
+
+
+LISTS = (
+    _list("groupArray", "collect_list", merged_lists, "{0}"),
+    _list("groupUniqArray", "collect_set", _merge_sets, "array_distinct({0})"),
+)

@@ -1,0 +1,405 @@
+"""The columns of queries and what each is made of: values that name no SQL.
+
+In: filled in by column_reading. Out: `Graph`, its columns, and the scope in which names are found. Called by
+lineage, prune and column_reading. Invariant: what a name may be is never left out; the `ANY` column of a
+source may be any of its columns.
+
+The columns of a SELECT's list: which of them may be left out, and where their text ends.
+
+In: a SELECT of Spark SQL, or one column of it. Out: what is true of it. Called by column_reading and prune.
+Invariant: what is not known makes all columns stay.
+
+A tree of Spark SQL read into a graph of columns, clause by clause.
+
+In: the outermost query. Out: its `Block`; the graph is filled in. Called by lineage. Invariant: a form that
+is not known counts with all that is in it or may be named in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, Union
+
+from sqlglot import exp
+
+ANY = "*"
+"""The column of an `Origin`, inside of what reads SQL, that may be any column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A column of a source, by its placeholder."""
+
+    placeholder: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A column of a SELECT or a UNION, by their place in the SQL."""
+
+    block: int
+    place: int
+
+
+Ref: TypeAlias = Union[Origin, Slot]
+Refs: TypeAlias = frozenset[Ref]
+NONE: Refs = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A query: its columns, what decides its rows, what a column of another name may be."""
+
+    names: tuple[str, ...]
+    slots: tuple[Slot, ...]
+    rows: Refs
+    rest: Refs | None = None
+
+    @property
+    def all(self) -> Refs:
+        return self.rows.union(self.slots, self.rest or ())
+
+
+@dataclass(frozen=True, slots=True)
+class SelectList:
+    """The columns of a SELECT that may be left out; `alone` is what stays where all are."""
+
+    items: tuple[exp.Expr, ...]
+    slots: tuple[Slot, ...]
+    alone: str
+
+
+@dataclass(slots=True)
+class Graph:
+    """What each column is made of, the select lists that can be cut, the sources."""
+
+    needs: dict[Slot, Refs] = field(default_factory=dict)
+    lists: list[SelectList] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+    blocks: int = 0
+
+    def slots(self, width: int) -> tuple[Slot, ...]:
+        """The columns of one more block."""
+        self.blocks += 1
+        return tuple(Slot(self.blocks, place) for place in range(width))
+
+    def tie(self, slot: Slot, refs: Refs) -> None:
+        """A column that is there as long as those are that it is made of, and the other way round."""
+        self.needs[slot] = refs
+        self.needs.update({each: self.needs[each] | {slot} for each in refs if isinstance(each, Slot)})
+
+    def reach(self, refs: Iterable[Ref]) -> Refs:
+        """The columns and all that they are made of."""
+        found, left = set(refs), list(refs)
+        while left:
+            each = left.pop()
+            new = self.needs[each] - found if isinstance(each, Slot) else NONE
+            found |= new
+            left += new
+        return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a FROM names. A column that is not known is one of `source`, or `rest`, or there is none."""
+
+    name: str
+    columns: Mapping[str, Refs] = field(default_factory=dict)
+    source: str | None = None
+    rest: Refs | None = None
+
+    def column(self, name: str) -> Refs | None:
+        other = self.rest if self.source is None else frozenset({Origin(self.source, name)})
+        return self.columns.get(name, other)
+
+    @property
+    def all(self) -> Refs:
+        own = NONE if self.source is None else frozenset({Origin(self.source, ANY)})
+        return own.union(self.rest or (), *self.columns.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an expression can name. `shadowed`: a column of FROM hides the select list's alias."""
+
+    relations: tuple[Relation, ...] = ()
+    outer: Scope | None = None
+    ctes: Mapping[str, Block] = field(default_factory=dict)
+    aliases: Mapping[str, Refs] = field(default_factory=dict)
+    shadowed: bool = True
+
+    @property
+    def levels(self) -> tuple[Scope, ...]:
+        return (self, *(self.outer.levels if self.outer is not None else ()))
+
+    @property
+    def all(self) -> Refs:
+        relations = (relation.all for level in self.levels for relation in level.relations)
+        return NONE.union(*relations, *self.aliases.values())
+
+    def column(self, parts: list[str]) -> Refs:
+        """By its relation, else by its name (what follows are fields of a struct), else anything."""
+        for level in self.levels if len(parts) > 1 else ():
+            named = [each.column(parts[1]) for each in level.relations if each.name == parts[0]]
+            if any(each is not None for each in named):
+                return NONE.union(*(each or () for each in named))
+        name, found, certain = parts[0], list[Refs](), False
+        for level in self.levels:
+            known = [each.columns[name] for each in level.relations if name in each.columns]
+            found += known or [refs for each in level.relations if (refs := each.column(name)) is not None]
+            certain = bool(known)
+            if certain:
+                break
+        if name in self.aliases and not (certain and self.shadowed):
+            found.append(self.aliases[name])
+        return NONE.union(*found) if found else self.all
+
+
+_GENERATORS = {"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"}
+_AGGREGATES = {"every", "some", "mean", "std", "histogram_numeric", "count_min_sketch", "try_avg", "try_sum"}
+_CLAUSES = {"where", "group", "having", "qualify", "windows", "order", "limit", "offset"}
+PARTS = {"expressions", "from_", "joins", "laterals", "with_"}
+"""What a SELECT holds beside its clauses."""
+
+
+def own(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression, but not those inside of its SELECTs."""
+    left = [node]
+    while left:
+        each = left.pop()
+        yield each
+        left += () if isinstance(each, exp.Query) else each.iter_expressions()
+
+
+def is_fixed(node: exp.Select) -> bool:
+    """Whether each column counts for the rows, for the place of another one, or has no place in the text."""
+    group, order = node.args.get("group"), node.args.get("order")
+    keys = [*(group.expressions if group else ()), *(each.this for each in (order.expressions if order else ()))]
+    return (
+        any(value and key not in PARTS | _CLAUSES for key, value in node.args.items())
+        or any(value for key, value in (group.args if group else {}).items() if key != "expressions")
+        or any(isinstance(each, (exp.Literal, exp.Var)) for each in keys)
+        or any(last(each) is None or _generates(each) for each in node.expressions)
+        or (not group and len({aggregates(each) for each in node.expressions}) > 1)
+    )
+
+
+def last(item: exp.Expr) -> int | None:
+    """Where the text of a column of a select list ends: with its name."""
+    name = (
+        item.args.get("alias") if isinstance(item, exp.Alias) else item.this if isinstance(item, exp.Column) else None
+    )
+    return name.meta.get("end") if isinstance(name, exp.Identifier) else None
+
+
+def _generates(item: exp.Expr) -> bool:
+    """Whether the column makes rows."""
+    return any(isinstance(each, exp.UDTF) or _called(each) in _GENERATORS for each in own(item))
+
+
+def aggregates(item: exp.Expr) -> bool:
+    """Whether the column makes one row of many."""
+    return any(_is_aggregate(each) for each in own(item))
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    name = _called(node)
+    if not isinstance(node, (exp.AggFunc, exp.Any)) and "_agg" not in name and name not in _AGGREGATES:
+        return False
+    while isinstance(node.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)):
+        node = node.parent
+    return not (isinstance(node.parent, exp.Window) and node.parent.this is node)
+
+
+def _called(node: exp.Expr) -> str:
+    return node.name.lower() if isinstance(node, exp.Anonymous) else ""
+
+
+def read_query(graph: Graph, node: exp.Expr, outer: Scope) -> Block:
+    """A SELECT, a UNION, or these in brackets."""
+    given = {key for key, value in node.args.items() if value}
+    if isinstance(node, exp.Subquery) and given <= {"this", "alias"}:
+        return read_query(graph, node.this, outer)
+    if not isinstance(node, (exp.Select, exp.SetOperation)) or _recursive(node):
+        return _opaque(graph, node, outer)
+    scope, rows = Scope(outer=outer, ctes=outer.ctes), NONE
+    for cte in node.ctes:
+        block = _renamed(read_query(graph, cte.this, scope), cte.args["alias"])
+        scope, rows = replace(scope, ctes={**scope.ctes, cte.alias: block}), rows | block.rows
+    found = _select(graph, node, scope) if isinstance(node, exp.Select) else _union(graph, node, scope)
+    return replace(found, rows=found.rows | rows)
+
+
+def _recursive(node: exp.Query) -> bool:
+    clause = node.args.get("with_")
+    return clause is not None and bool(clause.args.get("recursive"))
+
+
+def _opaque(graph: Graph, node: exp.Expr, scope: Scope) -> Block:
+    """A form that is not known: all that is in it or may be named in it counts."""
+    found = scope.all if node.find(exp.Column) else NONE
+    for table in node.find_all(exp.Table):
+        block = scope.ctes.get(table.name)
+        found |= block.all if block is not None else frozenset({Origin(table.name, ANY)})
+        graph.sources |= set() if block is not None else {table.name}
+    return _unknown(found)
+
+
+def _renamed(block: Block, alias: exp.Expr | None) -> Block:
+    """With the names that an alias gives to the columns."""
+    names = tuple(each.name for each in alias.args.get("columns") or ()) if alias is not None else ()
+    if not names or len(names) == len(block.slots):
+        return replace(block, names=names or block.names)
+    return _unknown(block.all)
+
+
+def _union(graph: Graph, node: exp.SetOperation, scope: Scope) -> Block:
+    """By place. Only UNION ALL has the same rows with fewer columns."""
+    left, right = (read_query(graph, each, scope) for each in (node.this, node.expression))
+    known = left.rest is None and right.rest is None and not node.args.get("by_name")
+    if not known or len(left.slots) != len(right.slots):
+        return _unknown(left.all | right.all)
+    slots = graph.slots(len(left.slots))
+    for slot, *parts in zip(slots, left.slots, right.slots, strict=True):
+        graph.tie(slot, frozenset(parts))
+    plain = isinstance(node, exp.Union) and not node.args.get("distinct")
+    block = Block(left.names, slots, left.rows | right.rows | frozenset(() if plain else slots))
+    return replace(block, rows=block.rows | _clauses(graph, node, scope, block))
+
+
+def _unknown(refs: Refs) -> Block:
+    """A query of which the columns cannot be told: all of it counts."""
+    return Block((), (), refs, refs)
+
+
+def _select(graph: Graph, node: exp.Select, scope: Scope) -> Block:
+    scope, rows = _from(graph, node, scope)
+    star = any(each.is_star for each in node.expressions)
+    columns = _spread(node, scope) if star else {}
+    if columns is None:
+        inner = (_opaque(graph, each, scope).rows for each in node.expressions)
+        return _unknown(rows.union(scope.all, _clauses(graph, node, scope, _unknown(rows)), *inner))
+    names = tuple(columns) if star else tuple(_name(each) for each in node.expressions)
+    block = Block(names, graph.slots(len(names)), rows)
+    for slot, refs in zip(block.slots, columns.values(), strict=False):
+        graph.tie(slot, refs)
+    if not star:
+        _items(graph, node, scope, block)
+    fixed = bool(node.args.get("distinct")) if star else is_fixed(node)
+    if not star and not fixed:
+        alone = "count(1)" if aggregates(node.expressions[0]) and not node.args.get("group") else "1"
+        graph.lists.append(SelectList(tuple(node.expressions), block.slots, alone))
+    kept = frozenset(block.slots if fixed else ())
+    return replace(block, rows=rows | kept | _clauses(graph, node, scope, block))
+
+
+def _spread(node: exp.Select, scope: Scope) -> Mapping[str, Refs] | None:
+    """The columns of `SELECT *` from one SELECT in brackets; None for any other star."""
+    only = scope.relations[0] if len(scope.relations) == 1 else Relation("", rest=NONE)
+    known = only.source is None and only.rest is None and all(len(each) == 1 for each in only.columns.values())
+    return only.columns if known and node.expressions == [exp.Star()] else None
+
+
+def _items(graph: Graph, node: exp.Select, scope: Scope, block: Block) -> None:
+    """What the columns of a select list are made of: columns of FROM, or others of the list."""
+    inner = replace(scope, aliases=_by_name(block))
+    windows = NONE.union(*(_refs(graph, each, scope) for each in node.args.get("windows") or ()))
+    for slot, item in zip(block.slots, node.expressions, strict=True):
+        named = any(isinstance(each, exp.Window) and each.args.get("alias") for each in own(item))
+        graph.needs[slot] = _refs(graph, item, inner) | (windows if named else NONE)
+
+
+def _by_name(block: Block) -> Mapping[str, Refs]:
+    found: dict[str, Refs] = {}
+    for name, slot in zip(block.names, block.slots, strict=True):
+        found[name] = found.get(name, NONE) | {slot}
+    return found
+
+
+def _name(item: exp.Expr) -> str:
+    """The name of a column; none where Spark makes one up."""
+    return item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else ""
+
+
+def _from(graph: Graph, node: exp.Select, scope: Scope) -> tuple[Scope, Refs]:
+    """What FROM names, and what decides its rows."""
+    clause, joins = node.args.get("from_"), node.args.get("joins") or []
+    rows = NONE
+    for each in (*((clause,) if clause is not None else ()), *joins, *(node.args.get("laterals") or ())):
+        found = each if isinstance(each, exp.Lateral) else each.this
+        relation, own = _relation(graph, found, scope)
+        scope, rows = replace(scope, relations=(*scope.relations, relation)), rows | own
+    for join in joins:
+        rows |= _condition(graph, join, scope)
+    return scope, rows
+
+
+def _condition(graph: Graph, join: exp.Join, scope: Scope) -> Refs:
+    if str(join.args.get("method") or "").upper() == "NATURAL":
+        return scope.all
+    on = join.args.get("on")
+    found = _refs(graph, on, scope) if on is not None else NONE
+    for name in join.args.get("using") or ():
+        found = found.union(*(relation.column(name.name) or () for relation in scope.relations))
+    return found
+
+
+def _relation(graph: Graph, node: exp.Expr, scope: Scope) -> tuple[Relation, Refs]:
+    """What one table of FROM gives, and what decides its rows."""
+    alias, given = node.args.get("alias"), {key for key, value in node.args.items() if value}
+    named = [each.name for each in alias.args.get("columns") or ()] if alias is not None else []
+    block = None
+    if isinstance(node, exp.Lateral):
+        refs = _refs(graph, node.this, scope)
+        return Relation(node.alias, dict.fromkeys(named, refs), rest=None if named else refs), refs
+    if isinstance(node, exp.Table) and given <= {"this", "alias"}:
+        if isinstance(node.this, exp.Func):
+            return _function(graph, node, scope)
+        block = scope.ctes.get(node.name)
+        if block is None and not named:
+            graph.sources.add(node.name)
+            return Relation(node.alias_or_name, source=node.name), NONE
+    elif isinstance(node, exp.Subquery) and given <= {"this", "alias"}:
+        block = read_query(graph, node.this, Scope(outer=scope.outer, ctes=scope.ctes))
+    block = _renamed(block if block is not None else _opaque(graph, node, scope), alias)
+    return Relation(node.alias_or_name, _by_name(block), rest=block.rest), block.rows
+
+
+def _function(graph: Graph, node: exp.Table, scope: Scope) -> tuple[Relation, Refs]:
+    """A function in FROM. That of numbers(n) is `range`, which has one column."""
+    refs = _refs(graph, node.this, scope)
+    only = {"id": refs} if node.this.name.lower() == "range" else {}
+    return Relation(node.alias_or_name, only, rest=None if only else refs), refs
+
+
+def _clauses(graph: Graph, node: exp.Query, scope: Scope, block: Block) -> Refs:
+    """What WHERE to LIMIT, and clauses that are not known, are made of."""
+    aliases = _by_name(block)
+    found = NONE
+    for key, value in node.args.items():
+        if key in PARTS or key in ("this", "expression", "hint"):
+            continue
+        inner = scope if key == "where" else replace(scope, aliases=aliases, shadowed=key == "group")
+        parts = value.expressions if key == "order" and value else value if isinstance(value, list) else [value]
+        for part in parts:
+            key_only = part.this if isinstance(part, exp.Ordered) else part
+            if isinstance(key_only, exp.Column) and not key_only.table and key_only.name in aliases:
+                found |= aliases[key_only.name]
+            elif isinstance(part, exp.Expr):
+                found |= _refs(graph, part, inner)
+    return found
+
+
+def _refs(graph: Graph, node: exp.Expr, scope: Scope) -> Refs:
+    """What an expression is made of. Of a SELECT in it everything counts."""
+    found = set[Ref]()
+    for each in own(node):
+        if isinstance(each, exp.Query):
+            found |= read_query(graph, each, scope).all
+        elif isinstance(each, exp.Column) and not each.is_star:
+            found |= scope.column([part.name for part in each.parts])
+        elif isinstance(each, exp.Star) and not isinstance(each.parent, exp.Count):
+            found |= scope.all
+    return frozenset(found)

@@ -1,0 +1,137 @@
+"""Compiled SQL with fewer columns: those that are wanted, and what they and the rows are made of.
+
+In: the SQL of a `Query` and names of its columns. Out: Spark SQL. Called by plan and by flows that need
+some columns only. Invariant: the same bag of rows as `SELECT columns FROM (sql)`; text that stays is
+never written anew, and to prune twice is to prune once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from penstock.sql.analysis.column_graph import Block, Graph, Refs, SelectList, Slot, last
+from penstock.sql.analysis.lineage import analysed
+from penstock.sql.expr.spark_types import quoted
+
+_AROUND = "__kept"
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A part of the text; the end is not in it."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """A select list in the text: where it and its columns stand, and which stay, in which order."""
+
+    span: _Span
+    items: tuple[_Span, ...]
+    kept: tuple[int, ...]
+    alone: str
+
+
+def prune(sql: str, columns: Sequence[str]) -> str:
+    """The SQL of these columns, in this order; of one without meaning where there are none. Raises
+    ValueError for a column that is not there, or twice."""
+    found = analysed(sql)
+    if found is None:
+        return sql if sql.startswith(_opening(columns)) else _wrapped(sql, columns)
+    graph, top = found
+    wanted = _wanted(top, columns)
+    if wanted is None or not _gives(graph, top, wanted):
+        sql = _wrapped(sql, columns)
+        graph, top = analysed(sql) or found
+        wanted = top.slots if columns else ()
+    return _cut(sql, graph, graph.reach(top.rows.union(wanted)), wanted)
+
+
+def _opening(columns: Sequence[str]) -> str:
+    shown = ", ".join(map(quoted, columns)) or f"1 AS {quoted(_AROUND)}"
+    return f"SELECT {shown} FROM ("
+
+
+def _wrapped(sql: str, columns: Sequence[str]) -> str:
+    return f"{_opening(columns)}{sql}) AS {quoted(_AROUND)}"
+
+
+def _wanted(top: Block, columns: Sequence[str]) -> tuple[Slot, ...] | None:
+    """The columns by name; None where it is not known which columns there are."""
+    if top.rest is not None:
+        return None
+    if tuple(columns) == top.names:
+        return top.slots
+    for name in columns:
+        if (top.names.count(name), columns.count(name)) != (1, 1):
+            raise ValueError(f"not one column `{name}`")
+    return tuple(top.slots[top.names.index(name)] for name in columns)
+
+
+def _gives(graph: Graph, top: Block, wanted: tuple[Slot, ...]) -> bool:
+    """Whether the outermost SELECT can give these columns and no other."""
+    if wanted == top.slots:
+        return True
+    live = graph.reach(top.rows.union(wanted))
+    return any(each.slots == top.slots for each in graph.lists) and set(wanted) >= live.intersection(top.slots)
+
+
+def _cut(sql: str, graph: Graph, live: Refs, wanted: tuple[Slot, ...]) -> str:
+    tokens = sqlglot.tokenize(sql, dialect="spark")
+    ends = {token.end: place for place, token in enumerate(tokens)}
+    lists = (_list(tokens, ends, each, _kept(each, live, wanted)) for each in graph.lists)
+    return _Text(sql, {each.span.start: each for each in lists}).part(_Span(0, len(sql)))
+
+
+def _kept(each: SelectList, live: Refs, wanted: tuple[Slot, ...]) -> tuple[int, ...]:
+    if set(wanted) & set(each.slots):
+        return tuple(slot.place for slot in wanted)
+    return tuple(slot.place for slot in each.slots if slot in live)
+
+
+def _list(tokens: Sequence[Token], ends: Mapping[int, int], each: SelectList, kept: tuple[int, ...]) -> _List:
+    items = tuple(_item(tokens, ends, item) for item in each.items)
+    alone = f"{each.alone} AS {quoted(each.items[0].alias_or_name)}"
+    return _List(_Span(items[0].start, items[-1].end), items, kept, alone)
+
+
+def _item(tokens: Sequence[Token], ends: Mapping[int, int], item: exp.Expr) -> _Span:
+    """From the comma or the SELECT before it to its name."""
+    end = last(item)
+    assert end is not None, "only a list of columns with names can be cut"
+    place, depth = ends[end], 0
+    while depth or tokens[place - 1].token_type not in (TokenType.SELECT, TokenType.COMMA):
+        place -= 1
+        depth += (tokens[place].token_type in _CLOSING) - (tokens[place].token_type in _OPENING)
+    return _Span(tokens[place].start, end + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The SQL and the select lists in it, by where they start."""
+
+    sql: str
+    lists: Mapping[int, _List]
+
+    def part(self, span: _Span) -> str:
+        """A part of the text without the columns that go. The lists in it start after it does."""
+        parts, at = [], span.start
+        for start in sorted(start for start in self.lists if span.start < start < span.end):
+            if start < at:
+                continue
+            found = self.lists[start]
+            parts += [self.sql[at:start], self._columns(found)]
+            at = found.span.end
+        return "".join(parts) + self.sql[at : span.end]
+
+    def _columns(self, found: _List) -> str:
+        return ", ".join(self.part(found.items[place]) for place in found.kept) or found.alone

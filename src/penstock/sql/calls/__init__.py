@@ -1,0 +1,1 @@
+"""Calls in expressions: scalar and aggregate functions, special forms, lambdas, windows, subqueries."""

@@ -1,0 +1,127 @@
+"""arrayReduce and initializeAggregation: an aggregate function over values that are in one row.
+
+In: the call's node. Out: `Typed`. Called by special_forms. Invariant: the function is found by its name in the
+same table as an aggregate's call, and reads its rows by the same `gather` and `finish`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.aggregates.aggregate import Aggregate, Parameter, State, Types
+from penstock.sql.aggregates.array_map_distinct import collected
+from penstock.sql.aggregates.array_state import rows_of
+from penstock.sql.aggregates.combinators import Called, called, known_names, whole
+from penstock.sql.aggregates.or_null_or_default import condition
+from penstock.sql.column_types import parameter, spark_type, state_of
+from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.typed import Typed, as_spark, is_null
+from penstock.sql.syntax.tree import call_name, call_parts
+
+_CALL = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
+_PARAMETER = re.compile(r"\s*('(?:[^'\\]|\\.)*'|[^,']+)\s*(?:,|$)")
+_NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """An aggregate function by its text, `quantile(0.9)`."""
+
+    call: Called
+    row: Aggregate
+    parameters: tuple[Parameter, ...]
+
+
+def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
+    """arrayReduce('f(0.9)', array, …)."""
+    named, values = _parts(tr, node)
+    for value in values:
+        if not isinstance(value.bare, t.Array):
+            raise tr.refused(node, "wrong-argument-type", f"`arrayReduce` needs arrays, this is {value.type}")
+    types = tuple(value.bare.of for value in values if isinstance(value.bare, t.Array))
+    _check(tr, node, named, types)
+    arrays = [as_spark(value, f"ARRAY<{spark}>") for value, spark in zip(values, named.row.inputs(types), strict=True)]
+    return _read(tr, node, named, State(rows_of(arrays), types, named.parameters))
+
+
+def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
+    """initializeAggregation('f', value, …): over one row."""
+    named, values = _parts(tr, node)
+    types = tuple(value.type for value in values)
+    _check(tr, node, named, types)
+    inputs = named.row.inputs(types)
+    arrays = [f"array({as_spark(value, spark)})" for value, spark in zip(values, inputs, strict=True)]
+    return _read(tr, node, named, State(rows_of(arrays), types, named.parameters))
+
+
+def _parts(tr: Translator, node: exp.Anonymous) -> tuple[_Named, list[Typed]]:
+    name = call_name(node)
+    _, arguments = call_parts(node)
+    if len(arguments) < 2:
+        raise tr.refused(node, "wrong-argument-count", f"`{name}` takes the name of a function and its arguments")
+    text = tr.translate(arguments[0]).constant
+    if not isinstance(text, str):
+        raise tr.refused(arguments[0], "wrong-argument-type", f"the first argument of `{name}` must be a text")
+    return _named(tr, arguments[0], text), tr.all(arguments[1:])
+
+
+def _named(tr: Translator, node: exp.Expr, text: str) -> _Named:
+    matched = _CALL.fullmatch(text.strip())
+    call = called(matched[1]) if matched is not None else None
+    if matched is None or call is None or call.form not in ("plain", "State"):
+        hint = did_you_mean(matched[1] if matched else text, known_names())
+        raise tr.refused(node, "unknown-function", f"unknown aggregate function `{text}`", hint)
+    row = whole(call)
+    row = collected(row) if row is not None else None
+    if row is not None and call.on_condition:
+        row = condition(row)
+    if row is None or row.gather is None:
+        message = f"`{text}` is not supported over an array"
+        raise tr.refused(node, "unsupported-syntax", message, "use it over rows, after arrayJoin")
+    return _Named(call, row, tuple(parameter(each.strip()) for each in _PARAMETER.findall(matched[2] or "")))
+
+
+def _check(tr: Translator, node: exp.Anonymous, named: _Named, types: Types) -> None:
+    low, high = named.row.arity
+    if not max(low, 1) <= len(types) <= max(high, 1):
+        message = f"`{named.call.name}` takes {low} arguments, {len(types)} are given"
+        raise tr.refused(node, "wrong-argument-count", message)
+    fewest, most = named.row.parameters
+    if not fewest <= len(named.parameters) <= most:
+        message = f"`{named.call.name}` takes {fewest} to {most} parameters, {len(named.parameters)} are given"
+        raise tr.refused(node, "wrong-argument-count", message)
+    needed = _needed(named, types)
+    if needed is not None:
+        raise tr.refused(node, "wrong-argument-type", f"`{named.call.name}` needs {needed}")
+
+
+def _needed(named: _Named, types: Types) -> str | None:
+    for of in types:
+        if is_null(Typed("", of, "")):
+            return "values with a type"
+        if named.row.takes == "number" and not isinstance(_bare(of), _NUMBERS):
+            return "numbers"
+    return named.row.needs(types, named.parameters)
+
+
+def _bare(of: Type) -> Type:
+    return Typed("", of, "").bare
+
+
+def _read(tr: Translator, node: exp.Anonymous, named: _Named, rows: State) -> Typed:
+    assert named.row.gather is not None
+    state = named.row.gather(rows)
+    if named.call.form == "State":
+        if whole(named.call) is not named.row and not named.call.on_condition:
+            message = f"states of `{named.call.name}` are not supported over an array"
+            raise tr.refused(node, "unsupported-state", message)
+        of = state_of(named.call, rows.types, rows.parameters)
+        return Typed(state, of, spark_type(of))
+    sql = named.row.finish(State(state, rows.types, rows.parameters))
+    return Typed(sql, named.row.result(rows.types), named.row.result_spark(rows.types))

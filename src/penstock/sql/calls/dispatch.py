@@ -1,0 +1,205 @@
+"""Which function translates which kind of node: the one table behind `Translator.translate`.
+
+In: the modules of the translation. Out: `HANDLERS`. Called by passes and transpile. Invariant: a kind
+of node that is not here is refused.
+
+A function call: special forms first, then aggregates, then the table of functions.
+
+In: an `Anonymous` node. Out: `Typed`. Called through HANDLERS. Invariant: a name in none of the three
+is refused with the nearest name there is.
+
+What stands after an aggregate's call: FILTER (WHERE …), RESPECT NULLS and IGNORE NULLS.
+
+In: the node around the call. Out: `Typed`. Called through HANDLERS and by column_names. Invariant: each is the
+call of another name: `sum(x) FILTER (WHERE c)` is `sumIf(x, c)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.sql.aggregates.combinators import called, known_names
+from penstock.sql.calls import subqueries, windows
+from penstock.sql.calls.aggregates import aggregate_call
+from penstock.sql.calls.special_forms import SPECIAL_FORMS, cast
+from penstock.sql.calls.windows import WINDOW_FUNCTIONS
+from penstock.sql.compiler.translator import Handler, Translator, no_interval
+from penstock.sql.expr.typed import NOTHING, NULL, Typed, integer, is_null
+from penstock.sql.functions.arrays.elements import element
+from penstock.sql.functions.function import BadArguments, Function, is_kind, shown_kind
+from penstock.sql.functions.missing import why_missing
+from penstock.sql.functions.strings.format_concat import concat
+from penstock.sql.functions.table import function_named, function_names
+from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
+from penstock.sql.syntax.tokens import CALL_MARK
+from penstock.sql.syntax.tree import as_if, call_name, call_parts
+
+
+def _bracket(tr: Translator, node: exp.Expr) -> Typed:
+    """`array[place]`; the parser has taken 1 off a literal place."""
+    value = tr.translate(node.this)
+    if len(node.expressions) != 1:
+        raise tr.refused(node, "unsupported-syntax", "expected one place in `[…]`")
+    key = tr.translate(node.expressions[0])
+    if isinstance(key.constant, int) and node.args.get("offset") != 1 and isinstance(key.bare, t.Int):
+        key = integer(key.constant + 1)
+    return _built(tr, node, lambda: element([value, key]))
+
+
+def _concat(tr: Translator, node: exp.Expr) -> Typed:
+    pair = [tr.translate(node.this), tr.translate(node.expression)]
+    return _built(tr, node, lambda: concat(pair))
+
+
+def _built(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
+    try:
+        return build()
+    except BadArguments as error:
+        raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
+
+
+_PARTS = {
+    "YEAR": "toYear", "QUARTER": "toQuarter", "MONTH": "toMonth", "DAY": "toDayOfMonth", "HOUR": "toHour",
+    "MINUTE": "toMinute", "SECOND": "toSecond", "WEEK": "toISOWeek", "EPOCH": "toUnixTimestamp",
+}  # fmt: skip
+
+
+def _extract(tr: Translator, node: exp.Expr) -> Typed:
+    """EXTRACT(part FROM time); `extract(text, pattern)` is a function."""
+    name = _PARTS.get(node.name.upper())
+    if name is None:
+        raise tr.refused(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(_PARTS))
+    return call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.expression]))
+
+
+def _trim(tr: Translator, node: exp.Expr) -> Typed:
+    characters = node.args.get("expression")
+    name = {"LEADING": "trimLeft", "TRAILING": "trimRight"}.get(
+        str(node.args.get("position") or "").upper(), "trimBoth"
+    )
+    given = [node.this] if characters is None else [node.this, characters]
+    return call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=given))
+
+
+def call(tr: Translator, node: exp.Expr) -> Typed:
+    name = call_name(node)
+    if name is None or not isinstance(node, exp.Anonymous):
+        raise tr.refused(node, "unsupported-syntax", "this call is not supported")
+    special = SPECIAL_FORMS.get(name) or SPECIAL_FORMS.get(name.lower())
+    if special is not None:
+        return special(tr, node)
+    function = function_named(name)
+    if function is not None:
+        return apply(tr, node, function)
+    aggregate = called(name)
+    if aggregate is not None:
+        return aggregate_call(tr, node, aggregate)
+    if name in WINDOW_FUNCTIONS:
+        raise tr.refused(node, "misplaced-window", f"`{name}` needs OVER (…)")
+    known = (*function_names(), *SPECIAL_FORMS, *known_names(), *WINDOW_FUNCTIONS)
+    hint = why_missing(name) or did_you_mean(name, known)
+    raise tr.refused(node, "unknown-function", f"unknown function `{name}`", hint)
+
+
+def apply(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
+    """A row of the table applied to a call's arguments."""
+    parameters, arguments = call_parts(node)
+    if parameters:
+        raise tr.refused(node, "wrong-argument-count", f"`{function.name}` takes no parameters")
+    low, high = function.arity
+    if not low <= len(arguments) <= high:
+        expected = str(low) if low == high else f"{low} to {high}"
+        message = f"`{function.name}` takes {expected} arguments, {len(arguments)} are given"
+        raise tr.refused(node, "wrong-argument-count", message)
+    values = tr.all(arguments)
+    no_interval(tr, node, values)
+    for place, value in enumerate(values):
+        kind = function.takes[min(place, len(function.takes) - 1)]
+        if not is_kind(value, kind):
+            message = f"argument {place + 1} of `{function.name}` must be a {shown_kind(kind)}, this is {value.type}"
+            raise tr.refused(arguments[place], "wrong-argument-type", message)
+    if function.strict and any(map(is_null, values)):
+        return Typed("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
+    try:
+        return function.build(values)
+    except BadArguments as error:
+        raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
+
+
+_WITH_NULLS: Mapping[str, str] = {
+    "any": "any_respect_nulls", "any_value": "any_respect_nulls", "first_value": "any_respect_nulls",
+    "anyLast": "anyLast_respect_nulls", "last_value": "anyLast_respect_nulls",
+}  # fmt: skip
+
+
+def filtered(tr: Translator, node: exp.Expr) -> Typed:
+    """The call with -If."""
+    renamed = as_if(node)
+    if renamed is None:
+        raise tr.refused(node, "unsupported-syntax", "only a call of an aggregate function can have FILTER")
+    return call(tr, renamed)
+
+
+def respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
+    """any(x) RESPECT NULLS."""
+    inner = node.this
+    name = _WITH_NULLS.get(call_name(inner) or "")
+    if name is None:
+        raise tr.refused(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have RESPECT NULLS")
+    renamed = exp.Anonymous(this=name + CALL_MARK, expressions=[each.copy() for each in inner.expressions])
+    return call(tr, renamed)
+
+
+def ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
+    """any(x) IGNORE NULLS, which is what they do by themselves."""
+    if call_name(node.this) not in _WITH_NULLS:
+        raise tr.refused(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have IGNORE NULLS")
+    return call(tr, node.this)
+
+
+HANDLERS: Mapping[type[exp.Expr], Handler] = {
+    exp.Column: names.column,
+    exp.Identifier: names.identifier,
+    exp.Dot: names.dot,
+    exp.Alias: literals.alias,
+    exp.Paren: literals.paren,
+    exp.Literal: literals.literal,
+    exp.HexString: literals.hexadecimal,
+    exp.Boolean: literals.boolean_literal,
+    exp.Null: literals.null,
+    exp.Neg: literals.negative,
+    exp.Array: literals.array,
+    exp.Tuple: literals.tuple_of,
+    exp.Interval: literals.interval,
+    exp.Filter: filtered,
+    exp.RespectNulls: respecting_nulls,
+    exp.IgnoreNulls: ignoring_nulls,
+    exp.Bracket: _bracket,
+    exp.DPipe: _concat,
+    **dict.fromkeys(arithmetic.OPERATORS, arithmetic.binary),
+    **dict.fromkeys(comparisons.OPERATORS, comparisons.comparison),
+    exp.NullSafeEQ: comparisons.null_safe,
+    exp.And: logic.conjunction,
+    exp.Or: logic.conjunction,
+    exp.Not: logic.negation,
+    exp.Is: logic.is_test,
+    exp.Between: comparisons.between,
+    exp.Like: comparisons.like,
+    exp.ILike: comparisons.like,
+    exp.Case: logic.case,
+    exp.If: logic.ternary,
+    exp.In: subqueries.membership,
+    exp.Exists: subqueries.exists,
+    exp.Subquery: subqueries.scalar,
+    exp.Select: subqueries.scalar,
+    exp.Cast: cast,
+    exp.CastToStrType: cast,
+    exp.Extract: _extract,
+    exp.Trim: _trim,
+    exp.Anonymous: call,
+    exp.Window: windows.window,
+}

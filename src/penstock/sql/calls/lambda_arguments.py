@@ -1,0 +1,123 @@
+"""A lambda over one array, or over several walked side by side as one array of structs.
+
+In: the call's node. Out: `Walk`. Called by lambdas, lambda_edges and map_lambdas. Invariant: several arrays have one
+size, or it is an error as in ClickHouse; a test is a UInt8 or a Bool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.bind_once import fresh
+from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.typed import Typed, condition, is_null, typed
+from penstock.sql.functions.arguments import side_by_side
+from penstock.sql.functions.function import UINT8, BadArguments
+from penstock.sql.syntax.tree import call_name, call_parts
+
+
+def arrays_of(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) -> list[Typed]:
+    """The translated arguments, each an array. Raises Refused."""
+    values = tr.all(nodes)
+    for value, each in zip(values, nodes, strict=True):
+        if not isinstance(value.bare, t.Array):
+            message = f"`{call_name(node)}` needs an Array, this is {value.type}"
+            raise tr.refused(each, "wrong-argument-type", message)
+    if not values:
+        raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` needs an Array")
+    return values
+
+
+def one_array(tr: Translator, node: exp.Anonymous) -> Typed:
+    """The only argument of a call without a lambda. Raises Refused."""
+    _, arguments = call_parts(node)
+    if len(arguments) > 1:
+        message = f"`{call_name(node)}` of several arrays needs a lambda"
+        raise tr.refused(node, "wrong-argument-count", message)
+    return arrays_of(tr, node, arguments)[0]
+
+
+def of_array(array: Typed) -> Type:
+    assert isinstance(array.bare, t.Array)
+    return array.bare.of
+
+
+def lambda_of(tr: Translator, node: exp.Anonymous) -> exp.Lambda:
+    """The first argument of a call. Raises Refused where it is no lambda."""
+    _, arguments = call_parts(node)
+    function = arguments[0] if arguments else None
+    if not isinstance(function, exp.Lambda):
+        raise tr.refused(node, "wrong-argument-type", f"the first argument of `{call_name(node)}` must be a lambda")
+    return function
+
+
+def takes_lambda(node: exp.Anonymous) -> bool:
+    """Whether the first argument of a call is a lambda."""
+    _, arguments = call_parts(node)
+    return bool(arguments) and isinstance(arguments[0], exp.Lambda)
+
+
+def checked(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
+    """What `build` gives; what it finds wrong with its arguments as a problem at the node."""
+    try:
+        return build()
+    except BadArguments as error:
+        raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
+
+
+class Walk:
+    """A lambda over arrays: its Spark parameter, array and body."""
+
+    def __init__(self, tr: Translator, node: exp.Anonymous):
+        function = lambda_of(tr, node)
+        self.arrays = arrays_of(tr, node, call_parts(node)[1][1:])
+        names = [each.name for each in function.expressions]
+        self.parameter = fresh("x", " ".join(each.sql for each in tr.locals.values()))
+        self.body = tr.with_locals(self._locals(tr, function, names)).translate(function.this)
+        self.zipped = self.arrays[0].sql
+        if len(self.arrays) > 1:
+            self.zipped = side_by_side([array.sql for array in self.arrays])
+        self._blame = (tr, function)
+
+    def _locals(self, tr: Translator, function: exp.Lambda, names: list[str]) -> dict[str, Typed]:
+        of = of_array(self.arrays[0])
+        if len(names) == len(self.arrays) == 1:
+            return {names[0]: typed(self.parameter, of)}
+        if len(self.arrays) == 1 and isinstance(of, t.Tuple) and len(of.fields) == len(names):
+            fields = ((name or f"_{place}", inner) for place, (name, inner) in enumerate(of.fields, 1))
+            parts = [typed(f"{self.parameter}.{quoted(field)}", inner) for field, inner in fields]
+            return dict(zip(names, parts, strict=True))
+        if len(names) != len(self.arrays):
+            message = f"the lambda takes {len(names)} values, {len(self.arrays)} arrays are given"
+            raise tr.refused(function, "wrong-argument-count", message)
+        return {
+            name: typed(f"{self.parameter}.{quoted(str(place))}", of_array(array))
+            for place, (name, array) in enumerate(zip(names, self.arrays, strict=True))
+        }
+
+    @property
+    def holds(self) -> str:
+        """The body as a Spark boolean that is never NULL. Raises Refused for what is no UInt8."""
+        if not is_null(self.body) and self.body.bare not in (UINT8, t.Bool()):
+            tr, function = self._blame
+            message = f"the lambda must give UInt8, this is {self.body.type}"
+            raise tr.refused(function, "wrong-argument-type", message, "compare it: x -> x != 0")
+        return f"coalesce({condition(self.body)}, false)"
+
+    @property
+    def test(self) -> str:
+        return f"{self.parameter} -> {self.holds}"
+
+    @property
+    def first(self) -> str:
+        """The first array's element of the row that the parameter stands for."""
+        return self.parameter if len(self.arrays) == 1 else f"{self.parameter}.`0`"
+
+    def first_of(self, rows: str) -> str:
+        """The first array's elements of walked rows."""
+        return rows if len(self.arrays) == 1 else f"transform({rows}, ` r` -> ` r`.`0`)"

@@ -1,0 +1,325 @@
+"""Functions that take a lambda: arrayMap, arrayFilter, arrayExists, arrayAll, arraySort, arraySum …
+
+In: the call's node. Out: `Typed`. Called by special_forms. Invariant: several arrays are walked side by
+side, as one array of structs.
+
+arrayFill, arraySplit and their reverse, arrayFold: lambdas whose answer depends on what came before.
+
+In: the call's node. Out: `Typed`. Called by lambdas. Invariant: the rows are walked once, in their order, by
+Spark's `aggregate`.
+
+mapFilter, mapApply, mapExists, mapAll, mapSort, mapReverseSort: lambdas over the pairs of a map.
+
+In: the call's node. Out: `Typed`. Called by lambdas. Invariant: the lambda takes a key and a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.calls.lambda_arguments import Walk, arrays_of, checked, lambda_of, of_array, one_array, takes_lambda
+from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.bind_once import fresh
+from penstock.sql.expr.spark_types import quoted, value_type, value_zero
+from penstock.sql.expr.typed import Typed, as_spark, condition, is_null, typed
+from penstock.sql.functions.arguments import check_order, side_by_side
+from penstock.sql.functions.arrays.numeric import ARRAY_FOLDS
+from penstock.sql.functions.function import UINT8, UINT32, BadArguments
+from penstock.sql.functions.maps import SORTED
+from penstock.sql.syntax.tree import call_name, call_parts
+
+Form = Callable[[Translator, exp.Anonymous], Typed]
+
+
+def _map(tr: Translator, node: exp.Anonymous) -> Typed:
+    walk = Walk(tr, node)
+    of = walk.body.type
+    body = as_spark(walk.body, value_type(of))
+    return typed(f"transform({walk.zipped}, {walk.parameter} -> {body})", t.Array(of))
+
+
+def _filter(tr: Translator, node: exp.Anonymous) -> Typed:
+    walk = Walk(tr, node)
+    return Typed(walk.first_of(f"filter({walk.zipped}, {walk.test})"), walk.arrays[0].type, walk.arrays[0].spark)
+
+
+def _tested(template: str, of: Type, spark: str) -> Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        walk = Walk(tr, _with_test(node))
+        return Typed(template.format(walk.zipped, walk.test), of, spark)
+
+    return form
+
+
+def _with_test(node: exp.Anonymous) -> exp.Anonymous:
+    """`arrayCount(a)` is `arrayCount(x -> x, a)`."""
+    if takes_lambda(node):
+        return node
+    whole = exp.Lambda(this=exp.to_identifier("x"), expressions=[exp.to_identifier("x")])
+    return exp.Anonymous(this=node.this, expressions=[whole, *call_parts(node)[1]])
+
+
+def _found(place: int, or_null: str) -> Form:
+    """The first or the last element that the test holds for."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        walk = Walk(tr, node)
+        of = of_array(walk.arrays[0])
+        found = f"try_element_at({walk.first_of(f'filter({walk.zipped}, {walk.test})')}, {place})"
+        if not or_null:
+            return typed(f"coalesce({found}, {value_zero(of)})", of)
+        if isinstance(t.bare(of), (t.Array, t.Map, t.Tuple)):
+            message = f"`{call_name(node)}` of {walk.arrays[0].type} is not supported"
+            raise tr.refused(node, "wrong-argument-type", message, "arrayFirst, arrayLast")
+        return typed(found, of if t.nullable(of) else t.Nullable(of))
+
+    return form
+
+
+def _fold(tr: Translator, node: exp.Anonymous) -> Typed:
+    """arraySum, arrayMin …: of the array, or of what a lambda makes of it."""
+    value = _map(tr, node) if takes_lambda(node) else one_array(tr, node)
+    return checked(tr, node, lambda: ARRAY_FOLDS[call_name(node) or ""]([value]))
+
+
+def _sorted(descending: str) -> Form:
+    """By the value, or by what a lambda makes of it; NULLs last either way, equal keys in their order."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        if not takes_lambda(node):
+            array = one_array(tr, node)
+            _check_order(tr, node, of_array(array))
+            sql = _sort(array.sql, ("` l`", "` r`"), descending, of_array(array))
+            return Typed(sql, array.type, array.spark)
+        walk = Walk(tr, node)
+        _check_order(tr, node, walk.body.type)
+        keyed = f"transform({walk.zipped}, {walk.parameter} -> struct({walk.body.sql} AS k, {walk.parameter} AS v))"
+        ordered = _sort(keyed, ("` l`.k", "` r`.k"), descending, walk.body.type)
+        values = f"transform({ordered}, ` s` -> ` s`.v)"
+        return Typed(walk.first_of(values), walk.arrays[0].type, walk.arrays[0].spark)
+
+    return form
+
+
+def _check_order(tr: Translator, node: exp.Anonymous, of: Type) -> None:
+    try:
+        check_order(of)
+    except BadArguments as error:
+        raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
+
+
+def _sort(array: str, sides: tuple[str, str], descending: str, of: Type) -> str:
+    left, right = sides
+    a, b = (right, left) if descending else (left, right)
+    numbers = ""
+    if descending and isinstance(t.bare(of), t.Float):
+        numbers = f"WHEN isnan({left}) AND isnan({right}) THEN 0 WHEN isnan({left}) THEN 1 WHEN isnan({right}) THEN -1 "
+    return (
+        f"array_sort({array}, (` l`, ` r`) -> CASE WHEN {left} IS NULL AND {right} IS NULL THEN 0 "
+        f"WHEN {left} IS NULL THEN 1 WHEN {right} IS NULL THEN -1 {numbers}"
+        f"WHEN {a} < {b} THEN -1 WHEN {a} > {b} THEN 1 ELSE 0 END)"
+    )
+
+
+def _index(last: str) -> Form:
+    """The place of the first or the last element that the test holds for; 0 without one."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        walk = Walk(tr, node)
+        hits = f"transform({walk.zipped}, {walk.test})"
+        if not last:
+            return Typed(f"CAST(array_position({hits}, true) AS INT)", UINT32, "INT")
+        places = f"transform({walk.zipped}, ({walk.parameter}, ` i`) -> if({walk.holds}, ` i` + 1, 0))"
+        return Typed(f"coalesce(array_max({places}), 0)", UINT32, "INT")
+
+    return form
+
+
+_Form = Callable[[Translator, exp.Anonymous], Typed]
+
+
+def _walked(build: Callable[[Walk, str], str], reverse: str, result: Callable[[t.Type], t.Type]) -> _Form:
+    """An array gathered from the first row on, or from the last one."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        walk = Walk(tr, node)
+        made = result(of_array(walk.arrays[0]))
+        rows = f"reverse({walk.zipped})" if reverse else walk.zipped
+        start = f"CAST(array() AS {value_type(made)})"
+        sql = f"aggregate({rows}, {start}, (` a`, {walk.parameter}) -> {build(walk, walk.first)})"
+        return typed(f"reverse({sql})" if reverse else sql, made)
+
+    return form
+
+
+def _filled(walk: Walk, value: str) -> str:
+    """What does not pass is what stands before it; the first stays."""
+    return f"array_append(` a`, if(size(` a`) = 0 OR {walk.holds}, {value}, try_element_at(` a`, -1)))"
+
+
+def _split(walk: Walk, value: str) -> str:
+    """A new array begins before what passes."""
+    rest = "slice(` a`, 1, greatest(size(` a`) - 1, 0))"
+    longer = f"concat({rest}, array(array_append(try_element_at(` a`, -1), {value})))"
+    return f"if(size(` a`) = 0 OR {walk.holds}, array_append(` a`, array({value})), {longer})"
+
+
+def _split_after(walk: Walk, value: str) -> str:
+    """The same from the last row on: an array ends after what passes."""
+    rest = "slice(` a`, 1, greatest(size(` a`) - 1, 0))"
+    longer = f"concat({rest}, array(array_prepend(try_element_at(` a`, -1), {value})))"
+    return f"if(size(` a`) = 0 OR {walk.holds}, array_append(` a`, array({value})), {longer})"
+
+
+def _array_fold(tr: Translator, node: exp.Anonymous) -> Typed:
+    """arrayFold((total, x, …) -> …, array, …, start)."""
+    function, arguments = lambda_of(tr, node), call_parts(node)[1]
+    names = [each.name for each in function.expressions]
+    if len(arguments) < 3 or len(names) != len(arguments) - 1:
+        message = f"`{call_name(node)}` takes a lambda of a total and a value of each array, the arrays, and a start"
+        raise tr.refused(node, "wrong-argument-count", message)
+    arrays, start = arrays_of(tr, node, arguments[1:-1]), tr.translate(arguments[-1])
+    taken = " ".join(each.sql for each in tr.locals.values())
+    total, row = fresh("f", taken), fresh("x", taken)
+    known = {names[0]: typed(total, start.type)}
+    for place, (name, array) in enumerate(zip(names[1:], arrays, strict=True)):
+        known[name] = typed(row if len(arrays) == 1 else f"{row}.{quoted(str(place))}", of_array(array))
+    body = tr.with_locals(known).translate(function.this)
+    if body.type != start.type:
+        message = f"the lambda of `arrayFold` gives {body.type}, its start is {start.type}"
+        raise tr.refused(node, "wrong-argument-type", message, "cast the start")
+    spark = value_type(start.type)
+    rows = arrays[0].sql if len(arrays) == 1 else side_by_side([array.sql for array in arrays])
+    folded = f"({total}, {row}) -> {as_spark(body, spark)}"
+    return typed(f"aggregate({rows}, {as_spark(start, spark)}, {folded})", start.type)
+
+
+EDGE_FORMS: Mapping[str, _Form] = {
+    "arrayFill": _walked(_filled, "", t.Array),
+    "arrayReverseFill": _walked(_filled, "reverse", t.Array),
+    "arraySplit": _walked(_split, "", lambda of: t.Array(t.Array(of))),
+    "arrayReverseSplit": _walked(_split_after, "reverse", lambda of: t.Array(t.Array(of))),
+    "arrayFold": _array_fold,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """A map, the names of a pair's parts in Spark, and the lambda's body."""
+
+    value: Typed
+    of: t.Map
+    key: str
+    item: str
+    body: Typed
+
+    @property
+    def head(self) -> str:
+        return f"({self.key}, {self.item})"
+
+    @property
+    def test(self) -> str:
+        if not is_null(self.body) and self.body.bare not in (UINT8, t.Bool()):
+            raise BadArguments(f"the lambda must give UInt8, this is {self.body.type}", "compare it: v != 0")
+        return f"coalesce({condition(self.body)}, false)"
+
+
+def _pairs(tr: Translator, node: exp.Anonymous) -> _Pairs:
+    function, arguments = lambda_of(tr, node), call_parts(node)[1]
+    names = [each.name for each in function.expressions]
+    if len(arguments) != 2 or len(names) != 2:
+        message = f"`{call_name(node)}` takes a lambda of a key and a value, and a Map"
+        raise tr.refused(node, "wrong-argument-count", message)
+    value = tr.translate(arguments[1])
+    if not isinstance(value.bare, t.Map):
+        raise tr.refused(arguments[1], "wrong-argument-type", f"`{call_name(node)}` needs a Map, this is {value.type}")
+    taken = " ".join(each.sql for each in tr.locals.values())
+    key, item = fresh("k", taken), fresh("w", taken)
+    known = {names[0]: typed(key, value.bare.key), names[1]: typed(item, value.bare.value)}
+    return _Pairs(value, value.bare, key, item, tr.with_locals(known).translate(function.this))
+
+
+def _form(build: Callable[[_Pairs], Typed]) -> _Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        pairs = _pairs(tr, node)
+        return checked(tr, node, lambda: build(pairs))
+
+    return form
+
+
+def _filtered(pairs: _Pairs) -> Typed:
+    return typed(f"map_filter({pairs.value.sql}, {pairs.head} -> {pairs.test})", pairs.of)
+
+
+def _exists(pairs: _Pairs) -> Typed:
+    return Typed(f"(size(map_filter({pairs.value.sql}, {pairs.head} -> {pairs.test})) > 0)", UINT8, "BOOLEAN")
+
+
+def _all(pairs: _Pairs) -> Typed:
+    return Typed(f"(size(map_filter({pairs.value.sql}, {pairs.head} -> NOT {pairs.test})) = 0)", UINT8, "BOOLEAN")
+
+
+def _applied(pairs: _Pairs) -> Typed:
+    of = pairs.body.bare
+    if not isinstance(of, t.Tuple) or len(of.fields) != 2 or t.nullable(of.fields[0][1]):
+        raise BadArguments(f"the lambda of `mapApply` must give a tuple of two values, this is {pairs.body.type}")
+    made = f"map_values(transform_values({pairs.value.sql}, {pairs.head} -> {pairs.body.sql}))"
+    return typed(f"map_from_entries({made})", t.Map(of.fields[0][1], of.fields[1][1]))
+
+
+def _map_sorted(descending: str) -> _Form:
+    def by_lambda(pairs: _Pairs) -> Typed:
+        check_order(pairs.body.type)
+        if pairs.body.nullable or isinstance(pairs.body.bare, t.Float):
+            raise BadArguments("sorting a map by floats or by what may be NULL is not supported", "mapSort(map)")
+        m = pairs.value.sql
+        keyed = f"map_values(transform_values({m}, {pairs.head} -> struct({pairs.body.sql} AS o, {pairs.key} AS k)))"
+        a, b = ("` r`.o", "` l`.o") if descending else ("` l`.o", "` r`.o")
+        order = f"(` l`, ` r`) -> CASE WHEN {a} < {b} THEN -1 WHEN {a} > {b} THEN 1 ELSE 0 END"
+        pairs_sql = f"transform(array_sort({keyed}, {order}), ` s` -> struct(` s`.k AS k, {m}[` s`.k] AS v))"
+        return typed(f"map_from_entries({pairs_sql})", pairs.of)
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        if takes_lambda(node):
+            return _form(by_lambda)(tr, node)
+        values = tr.all(call_parts(node)[1])
+        if len(values) != 1:
+            raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes a Map")
+        return checked(tr, node, lambda: SORTED[call_name(node) or ""](values))
+
+    return form
+
+
+MAP_FORMS: Mapping[str, _Form] = {
+    "mapFilter": _form(_filtered),
+    "mapExists": _form(_exists),
+    "mapAll": _form(_all),
+    "mapApply": _form(_applied),
+    "mapSort": _map_sorted(""),
+    "mapReverseSort": _map_sorted("descending"),
+}
+
+
+LAMBDA_FORMS: Mapping[str, Form] = {
+    "arrayMap": _map,
+    "arrayFilter": _filter,
+    "arrayExists": _tested("exists({0}, {1})", UINT8, "BOOLEAN"),
+    "arrayAll": _tested("forall({0}, {1})", UINT8, "BOOLEAN"),
+    "arrayCount": _tested("size(filter({0}, {1}))", UINT32, "INT"),
+    "arrayFirst": _found(1, ""),
+    "arrayFirstOrNull": _found(1, "or null"),
+    "arrayLast": _found(-1, ""),
+    "arrayLastOrNull": _found(-1, "or null"),
+    "arrayFirstIndex": _index(""),
+    "arrayLastIndex": _index("last"),
+    "arraySort": _sorted(""),
+    "arrayReverseSort": _sorted("descending"),
+    **dict.fromkeys(ARRAY_FOLDS, _fold),
+    **EDGE_FORMS,
+    **MAP_FORMS,
+}

@@ -1,0 +1,120 @@
+"""pointInPolygon: whether a point lies in a polygon that is written out.
+
+In: the call's node. Out: `Typed`. Called by special_forms. Invariant: the polygon is one simple ring, checked as
+ClickHouse checks it (it fails for others); holes and several polygons are refused. A point on the border is an error:
+what ClickHouse answers for it depends on the cells that it divides the polygon into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.sql.compiler.translator import Form, Translator, arguments_of
+from penstock.sql.expr.typed import Typed
+from penstock.sql.functions.function import UINT8
+
+Point: TypeAlias = "tuple[Fraction, Fraction]"
+_NUMBERS = (t.Int, t.Float)
+_LONGEST = 200
+"""Each side is compared with each other when the SQL is compiled."""
+
+
+def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
+    point, corners = arguments_of(tr, node, 2, 2)
+    value = tr.translate(point)
+    fields = value.bare.fields if isinstance(value.bare, t.Tuple) else ()
+    if len(fields) != 2 or not all(isinstance(of, _NUMBERS) for _, of in fields):
+        message = f"the point of `pointInPolygon` must be a pair of numbers, this is {value.type}"
+        raise tr.refused(point, "wrong-argument-type", message, "(x, y) of what is not Nullable")
+    ring = [_corner(tr, corners, each) for each in (corners.expressions if isinstance(corners, exp.Array) else ())]
+    ring = ring[:-1] if len(ring) > 1 and ring[0] == ring[-1] else ring
+    if not 3 <= len(ring) <= _LONGEST:
+        raise _no_polygon(tr, corners, f"must be an array of 3 to {_LONGEST} literal points")
+    if not _is_simple(ring):
+        raise _no_polygon(tr, corners, "has sides that meet, or points that lie on a line back")
+    names = [f"` p`.{name or f'_{place}'}" for place, (name, _) in enumerate(fields, 1)]
+    pair = ", ".join(f"'{axis}', CAST({name} AS DOUBLE)" for axis, name in zip("xy", names, strict=True))
+    bound = f"transform(array({value.sql}), ` p` -> named_struct({pair}))"
+    return Typed(f"transform({bound}, ` p` -> {_inside(ring)})[0]", UINT8, "BOOLEAN")
+
+
+def _no_polygon(tr: Translator, node: exp.Expr, what: str) -> Exception:
+    return tr.refused(node, "wrong-argument-type", f"the polygon of `pointInPolygon` {what}", "[(x, y), …]")
+
+
+def _corner(tr: Translator, corners: exp.Expr, node: exp.Expr) -> Point:
+    values = [tr.translate(each).constant for each in node.expressions] if isinstance(node, exp.Tuple) else []
+    numbers = [each for each in values if isinstance(each, (int, float)) and not isinstance(each, bool)]
+    if len(values) != 2 or len(numbers) != 2:
+        raise _no_polygon(tr, corners, f"must be an array of 3 to {_LONGEST} literal points")
+    x, y = (Fraction(float(each)) for each in numbers)
+    return x, y
+
+
+def _is_simple(ring: Sequence[Point]) -> bool:
+    """Whether no sides meet but neighbours, at their corner."""
+    sides = list(zip(ring, [*ring[1:], ring[0]], strict=True))
+    if any(a == b for a, b in sides):
+        return False
+    for place, (a, b) in enumerate(sides):
+        c = sides[(place + 1) % len(sides)][1]
+        if _turn(a, b, c) == 0 and _goes_back(a, b, c):
+            return False
+        others = sides[place + 2 : len(sides) - (place == 0)]
+        if any(_meet((a, b), other) for other in others):
+            return False
+    return True
+
+
+def _turn(a: Point, b: Point, c: Point) -> int:
+    cross = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    return (cross > 0) - (cross < 0)
+
+
+def _goes_back(a: Point, b: Point, c: Point) -> bool:
+    """Whether the way from `b` on to `c` leads back to `a`, all on one line."""
+    return (b[0] - a[0]) * (c[0] - b[0]) + (b[1] - a[1]) * (c[1] - b[1]) < 0
+
+
+def _meet(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
+    (a, b), (c, d) = one, other
+    turns = (_turn(a, b, c), _turn(a, b, d), _turn(c, d, a), _turn(c, d, b))
+    if turns[0] != turns[1] and turns[2] != turns[3]:
+        return True
+    return any(
+        turn == 0 and _in_box(side, point)
+        for turn, side, point in zip(turns, (one, one, other, other), (c, d, a, b), strict=True)
+    )
+
+
+def _in_box(side: tuple[Point, Point], point: Point) -> bool:
+    return all(min(side[0][axis], side[1][axis]) <= point[axis] <= max(side[0][axis], side[1][axis]) for axis in (0, 1))
+
+
+def _inside(ring: Sequence[Point]) -> str:
+    """Whether a ray to the right crosses an odd number of sides."""
+    sides = ", ".join(
+        f"named_struct('a', {_shown(a[0])}, 'b', {_shown(a[1])}, 'c', {_shown(b[0])}, 'd', {_shown(b[1])})"
+        for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)
+    )
+    x, y, a, b, c, d = "` p`.x", "` p`.y", "` e`.a", "` e`.b", "` e`.c", "` e`.d"
+    cross = f"({c} - {a}) * ({y} - {b}) - ({d} - {b}) * ({x} - {a})"
+    box = f"{x} BETWEEN least({a}, {c}) AND greatest({a}, {c}) AND {y} BETWEEN least({b}, {d}) AND greatest({b}, {d})"
+    crossed = f"({b} > {y}) <> ({d} > {y}) AND if({d} > {b}, {cross} > 0D, {cross} < 0D)"
+    array = f"array({sides})"
+    border = f"exists({array}, ` e` -> {box} AND {cross} = 0D)"
+    odd = f"size(filter({array}, ` e` -> {crossed})) % 2 = 1"
+    failed = "raise_error('pointInPolygon of a point on the border of the polygon')"
+    return f"CASE WHEN isnan({x}) OR isnan({y}) THEN false WHEN {border} THEN {failed} ELSE {odd} END"
+
+
+def _shown(number: Fraction) -> str:
+    return f"{float(number)!r}D"
+
+
+POLYGON_FORMS: Mapping[str, Form] = {"pointInPolygon": _point_in_polygon}

@@ -1,0 +1,195 @@
+"""Functions over the rows before and after, where the SELECT reads a subquery with an ORDER BY: runningDifference,
+runningDifferenceStartingWithFirstValue, neighbor, runningAccumulate.
+
+In: the call's node. Out: `Typed`. Called by special_forms. Invariant: the rows are those that FROM and WHERE leave, in
+the order of the subquery; without one, or where the SELECT has more clauses, the call is refused. ClickHouse begins
+anew with each block of rows, whose size is its own: here all rows are one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import bare
+from penstock.sql.aggregates.combinators import called
+from penstock.sql.calls.aggregates import aggregate_call
+from penstock.sql.compiler.translator import Form, Translator, arguments_of
+from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.overflow import to_signed
+from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.syntax.tree import call_name
+
+_SETTING = "allow_deprecated_error_prone_window_functions"
+_ORDERED = "(ORDER BY monotonically_increasing_id())"
+"""The rows as the subquery's ORDER BY left them: ids grow with the partitions, which are in its order."""
+_SO_FAR = f" OVER {_ORDERED[:-1]} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+_KNOWN = ("expressions", "from_", "where", "settings", "with_")
+"""The clauses that leave the rows as they are, but for some; ClickHouse applies even LIMIT before these functions."""
+_FARTHEST = 2**31 - 1
+
+
+def _check(tr: Translator, node: exp.Anonymous, instead: str) -> None:
+    """Raises Refused where the order of the rows is not given."""
+    name = call_name(node)
+    select = node.find_ancestor(exp.Select)
+    from_ = select.args.get("from_") if select is not None else None
+    if tr.place != "select" or tr.locals or select is None or from_ is None or not _is_ordered(from_.this):
+        message = f"`{name}` needs rows in an order: a FROM with a subquery that ends with ORDER BY"
+        raise tr.refused(node, "misplaced-window", message, instead)
+    if any(value for key, value in select.args.items() if key not in _KNOWN) or _spreads(select):
+        message = f"`{name}` is supported in a SELECT with FROM and WHERE only"
+        raise tr.refused(node, "misplaced-window", message, instead)
+    if _is_cut(select.parent):
+        message = f"`{name}` is not supported where a SELECT around has ORDER BY or LIMIT"
+        raise tr.refused(node, "misplaced-window", message, instead)
+    if not _is_allowed(node):
+        message = f"`{name}` is deprecated: ClickHouse refuses it without SETTINGS {_SETTING} = 1"
+        raise tr.refused(node, "misplaced-window", message, instead)
+
+
+def _is_ordered(source: object) -> bool:
+    if not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Select):
+        return False
+    inner = source.this
+    group = inner.args.get("group")
+    order = inner.args.get("order")
+    plain = not source.args.get("joins") and not (group is not None and group.args.get("totals"))
+    return plain and order is not None and order.find(exp.WithFill) is None
+
+
+def _spreads(select: exp.Select) -> bool:
+    """Whether the rows are not those of FROM and WHERE: arrayJoin, or an aggregate's window."""
+    return any(
+        isinstance(each, exp.Window) or call_name(each) == "arrayJoin"
+        for item in select.expressions
+        for each in item.find_all(exp.Window, exp.Anonymous, exp.Explode)
+    )
+
+
+def _is_cut(around: exp.Expr | None) -> bool:
+    """Whether a SELECT around orders or limits: ClickHouse may do it before these functions see the rows."""
+    while around is not None:
+        if isinstance(around, exp.Query) and any(around.args.get(key) for key in ("order", "limit", "offset")):
+            return True
+        around = around.parent
+    return False
+
+
+def _is_allowed(node: exp.Expr) -> bool:
+    """Whether a SELECT around has the setting."""
+    around: exp.Expr | None = node
+    while around is not None:
+        if any(_allows(setting) for setting in around.args.get("settings") or ()):
+            return True
+        around = around.parent
+    return False
+
+
+def _allows(setting: exp.Expr) -> bool:
+    value = setting.expression if isinstance(setting, exp.EQ) else None
+    return isinstance(setting, exp.EQ) and setting.this.name == _SETTING and value is not None and value.name == "1"
+
+
+def _argument(tr: Translator, node: exp.Expr) -> Typed:
+    """A value of each row. Raises Refused for an aggregate."""
+    before = tr.trace.aggregates
+    tr.trace.windows += 1
+    value = tr.at("window").translate(node)
+    if tr.trace.aggregates != before or value.unit:
+        raise tr.refused(node, "misplaced-window", "this is no value of one row", "a subquery")
+    return value
+
+
+def _difference(first: str) -> Form:
+    """To the last value that was no NULL. `first` is what the first row has: nothing, or its own value."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        (argument,) = arguments_of(tr, node, 1, 1)
+        _check(tr, node, "x - lagInFrame(x, 1, x) OVER (ORDER BY …)")
+        value = _argument(tr, argument)
+        wide = _number(value)
+        if wide is None:
+            message = f"`{call_name(node)}` of {value.type} is not supported"
+            raise tr.refused(node, "wrong-argument-type", message, "numbers, Date and DateTime are")
+        number, spark, of = wide
+        last = f"lag({number}) IGNORE NULLS OVER {_ORDERED}"
+        missing = "CAST(0 AS {0})" if not first else "{1}"
+        missing = missing.format(spark, number)
+        difference = f"({number} - {last})"
+        if spark == "DECIMAL(20,0)":
+            difference, missing = to_signed(difference), to_signed(missing)
+        sql = f"CASE WHEN {last} IS NOT NULL THEN {difference} WHEN {number} IS NOT NULL THEN {missing} END"
+        return typed(f"CAST({sql} AS {value_type(of)})", null_if_any(of, [value]))
+
+    return form
+
+
+def _number(value: Typed) -> tuple[str, str, t.Type] | None:
+    """A value as a number that its differences fit in, that Spark type, and the result's."""
+    match value.bare:
+        case t.Int(64) | t.Int(64, signed=False):
+            return as_spark(value, "DECIMAL(20,0)"), "DECIMAL(20,0)", t.Int(64)
+        case t.Int(bits):
+            return as_spark(value, "BIGINT"), "BIGINT", t.Int(min(2 * bits, 64))
+        case t.Bool():
+            return as_spark(value, "BIGINT"), "BIGINT", t.Int(16)
+        case t.Float():
+            return as_spark(value, "DOUBLE"), "DOUBLE", t.Float(64)
+        case t.Date(wide=False):
+            return f"CAST(unix_date({value.sql}) AS BIGINT)", "BIGINT", t.Int(32)
+        case t.DateTime():
+            return f"unix_seconds({value.sql})", "BIGINT", t.Int(64)
+        case _:
+            return None
+
+
+def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
+    """The value so many rows on, or back where the number is negative; a default where there is no such row."""
+    arguments = arguments_of(tr, node, 2, 3)
+    _check(tr, node, "leadInFrame(x, n) OVER (ORDER BY … ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)")
+    value, distance = _argument(tr, arguments[0]), tr.translate(arguments[1]).constant
+    if not isinstance(distance, int) or isinstance(distance, bool) or abs(distance) > _FARTHEST:
+        message = "the distance of `neighbor` must be a literal whole number"
+        raise tr.refused(arguments[1], "wrong-argument-type", message, "leadInFrame")
+    of, default = value.type, value_zero(value.type)
+    if len(arguments) == 3:
+        other = _argument(tr, arguments[2])
+        joint = supertype([value.type, other.type])
+        if joint is None or isinstance(bare(joint), (t.Array, t.Map, t.Tuple)):
+            message = f"`neighbor` of {value.type} with a default of {other.type} is not supported"
+            raise tr.refused(node, "wrong-argument-type", message, "cast one of them")
+        of, default = joint, as_spark(other, value_type(joint))
+    here = as_spark(value, value_type(of))
+    if distance == 0:
+        return replace(typed(here, of), constant=None)
+    function = "lead" if distance > 0 else "lag"
+    return typed(f"{function}({here}, {abs(distance)}, {default}) OVER {_ORDERED}", of)
+
+
+def _accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
+    """The states of the rows so far, merged."""
+    (argument,) = arguments_of(tr, node, 1, 1)
+    _check(tr, node, "…Merge(state) OVER (ORDER BY …)")
+    of = _argument(tr, argument).bare
+    merge = called(f"{of.function}Merge") if isinstance(of, t.AggregateFunction) and not of.parameters else None
+    if merge is None or not isinstance(of, t.AggregateFunction):
+        raise tr.refused(node, "wrong-argument-type", f"`runningAccumulate` of {of} is not supported", "sumState(…)")
+    call = exp.Anonymous(this=f"{of.function}Merge", expressions=[argument])
+    call.parent = node.parent
+    value = aggregate_call(tr, call, merge, _SO_FAR)
+    if _SO_FAR not in value.sql:
+        raise tr.refused(node, "wrong-argument-type", f"`runningAccumulate` of {of} is not supported", "sumState(…)")
+    return value
+
+
+RUNNING_FORMS: Mapping[str, Form] = {
+    "runningDifference": _difference(""),
+    "runningDifferenceStartingWithFirstValue": _difference("itself"),
+    "neighbor": _neighbor,
+    "runningAccumulate": _accumulate,
+}

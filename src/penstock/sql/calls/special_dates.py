@@ -1,0 +1,218 @@
+"""Calls about times that are more than their values: units, intervals, time zones.
+
+In: the call's node. Out: `Typed`. Called by special_forms. Invariant: a unit is a text literal or a bare
+word, in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.sql.compiler.translator import Form, Translator, arguments_of, text_of
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.dates import MONTHS, day_of_start, offset_at_1970, start_of, wall_clock, zone_of
+from penstock.sql.expr.typed import Typed, null_if_any, typed
+from penstock.sql.functions.dates.datetimes import in_zone
+from penstock.sql.functions.function import BadArguments
+from penstock.sql.operators import arithmetic
+from penstock.sql.operators.literals import UNITS, make_tuple
+from penstock.sql.syntax.tree import call_name
+
+
+def _unit(tr: Translator, node: exp.Expr) -> str:
+    """A unit as a text, or as a bare word."""
+    name = node.name.upper() if isinstance(node, (exp.Column, exp.Var)) else text_of(tr, node).upper()
+    short = {"YY": "YEAR", "YYYY": "YEAR", "QQ": "QUARTER", "MM": "MONTH", "WW": "WEEK", "DD": "DAY", "HH": "HOUR",
+             "MI": "MINUTE", "SS": "SECOND", "MS": "MILLISECOND"}  # fmt: skip
+    unit = short.get(name, name.removesuffix("S"))
+    if unit not in UNITS:
+        raise tr.refused(node, "wrong-argument-type", f"unknown unit `{name.lower()}`", did_you_mean(unit, UNITS))
+    return unit
+
+
+def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
+    """The number of unit borders between two times."""
+    arguments = arguments_of(tr, node, 3, 4)
+    unit = _unit(tr, arguments[0])
+    first, last = (_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
+    for value, argument in ((first, arguments[1]), (last, arguments[2])):
+        if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
+            raise tr.refused(argument, "wrong-argument-type", f"`dateDiff` needs times, this is {value.type}")
+    a, b = (_border(value, unit) for value in (first, last))
+    return typed(f"CAST({b} - {a} AS BIGINT)", null_if_any(t.Int(64), [first, last]))
+
+
+def _in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> Typed:
+    value = tr.translate(argument)
+    if not zone:
+        return value
+    try:
+        return in_zone(value, [value, tr.translate(zone[0])], 1)
+    except BadArguments as error:
+        raise tr.refused(node, "wrong-argument-type", error.message) from error
+
+
+def _border(value: Typed, unit: str) -> str:
+    """The number of the unit that a time is in."""
+    wall = wall_clock(value)
+    match unit:
+        case "YEAR":
+            return f"year({wall})"
+        case "QUARTER":
+            return f"(year({wall}) * 4 + quarter({wall}))"
+        case "MONTH":
+            return f"(year({wall}) * 12 + month({wall}))"
+        case "WEEK":
+            return f"floor((unix_date(CAST({wall} AS DATE)) + 3) / 7)"
+        case "DAY":
+            return f"unix_date(CAST({wall} AS DATE))"
+    moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
+    zone = zone_of(value.bare)
+    if unit == "HOUR" and zone:
+        return f"floor((unix_seconds({moment}) + {-offset_at_1970(zone)}) / 3600)"
+    micros = {"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}
+    return f"floor(unix_micros({moment}) / {micros[unit]})"
+
+
+def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
+    arguments = arguments_of(tr, node, 2, 3)
+    value, step = _in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
+    if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
+        raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
+    return _start(tr, node, value, step.unit, step.constant)
+
+
+def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
+    arguments = arguments_of(tr, node, 2, 3)
+    value, unit = _in_zone(tr, node, arguments[1], arguments[2:]), _unit(tr, arguments[0])
+    if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
+        raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
+    if isinstance(value.bare, t.DateTime64) and (unit in MONTHS or unit == "WEEK"):
+        return typed(day_of_start(value, unit), null_if_any(t.Date(wide=True), [value]))
+    found = _start(tr, node, value, unit, 1)
+    if value.bare == t.Date(wide=True):
+        raise tr.refused(node, "wrong-argument-type", "date_trunc of a Date32 is not supported", "toDate")
+    if isinstance(value.bare, t.DateTime64) and isinstance(found.bare, t.DateTime):
+        return replace(found, type=null_if_any(t.DateTime64(0, value.bare.zone), [value]))
+    return found
+
+
+def _start(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
+    if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
+        raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a time, this is {value.type}")
+    if unit in _FINE:
+        return _fine_start(tr, node, value, unit, step)
+    if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
+        raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
+    return start_of(value, unit, step)
+
+
+_FINE = {"MILLISECOND": 3, "MICROSECOND": 6}
+
+
+def _fine_start(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
+    """A part of a second: of a DateTime64 only."""
+    if not isinstance(value.bare, t.DateTime64):
+        raise tr.refused(node, "wrong-argument-type", f"{value.type} has no {unit.lower()}s", "toDateTime64")
+    micros = step * 10 ** (6 - _FINE[unit])
+    sql = value.sql if micros == 1 else f"timestamp_micros(floor(unix_micros({value.sql}) / {micros}) * {micros})"
+    of = t.DateTime64(max(value.bare.precision, _FINE[unit]), value.bare.zone)
+    return typed(sql, null_if_any(of, [value]))
+
+
+_LENGTHS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000,
+            "SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}  # fmt: skip
+
+
+def _age(tr: Translator, node: exp.Anonymous) -> Typed:
+    """The number of whole units between two times."""
+    arguments = arguments_of(tr, node, 3, 3)
+    unit, (first, last) = _unit(tr, arguments[0]), tr.all(arguments[1:])
+    for value, argument in ((first, arguments[1]), (last, arguments[2])):
+        if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
+            raise tr.refused(argument, "wrong-argument-type", f"`age` needs times, this is {value.type}")
+        if zone_of(value.bare):
+            raise tr.refused(argument, "wrong-argument-type", "`age` in a time zone is not supported", "dateDiff")
+    if unit == "WEEK":
+        raise tr.refused(arguments[0], "wrong-argument-type", "`age` in weeks is not supported", "'day'")
+    a, b = (f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql for value in (first, last))
+    if unit in MONTHS:
+        sql = let(a, lambda x: let(b, lambda y: _whole_months(x, y, MONTHS[unit])))
+    else:
+        sql = f"(unix_micros({b}) - unix_micros({a})) DIV {_LENGTHS[unit]}"
+    return typed(f"CAST({sql} AS BIGINT)", null_if_any(t.Int(64), [first, last]))
+
+
+def _whole_months(a: str, b: str, months: int) -> str:
+    """A month is whole when the day and time of the first one come again."""
+    since = [f"(unix_micros({x}) - unix_micros(date_trunc('MONTH', {x})))" for x in (a, b)]
+    count = f"((year({b}) - year({a})) * 12 + month({b}) - month({a}))"
+    early, late = f"{count} > 0 AND {since[1]} < {since[0]}", f"{count} < 0 AND {since[1]} > {since[0]}"
+    return f"({count} + CASE WHEN {early} THEN -1 WHEN {late} THEN 1 ELSE 0 END) DIV {months}"
+
+
+def _date_add(sign: int) -> Form:
+    """date_add(unit, n, time) and date_add(time, INTERVAL n unit)."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        arguments = arguments_of(tr, node, 2, 3)
+        symbol = "+" if sign > 0 else "-"
+        if len(arguments) == 2:
+            left, right = tr.all(arguments)
+            return arithmetic.combine(tr, node, symbol, (left, right))
+        step = exp.Interval(this=arguments[1], unit=exp.var(_unit(tr, arguments[0])))
+        return arithmetic.combine(tr, node, symbol, (tr.translate(arguments[2]), tr.translate(step)))
+
+    return form
+
+
+def _moved_by(sign: int) -> Form:
+    """addDate(time, INTERVAL n unit): nothing else than an interval is added."""
+
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        time, step = tr.all(arguments_of(tr, node, 2, 2))
+        if step.unit is None or not isinstance(time.bare, (t.Date, t.DateTime, t.DateTime64)):
+            raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` takes a time and an INTERVAL")
+        return arithmetic.combine(tr, node, "+" if sign > 0 else "-", (time, step))
+
+    return form
+
+
+def _window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
+    """The start and the end of the window of one length that a time is in."""
+    arguments = arguments_of(tr, node, 2, 3)
+    time, step = _in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
+    if not isinstance(time.bare, t.DateTime) or time.nullable or zone_of(time.bare):
+        message = f"`{call_name(node)}` needs a DateTime in UTC that is not Nullable"
+        raise tr.refused(arguments[0], "wrong-argument-type", message)
+    if step.unit in (None, *_FINE) or not isinstance(step.constant, int) or step.constant < 1:
+        raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
+    if step.constant > 1 and step.unit not in ("SECOND", "MINUTE"):
+        raise tr.refused(arguments[1], "wrong-argument-type", "only windows of one such unit are supported")
+    start = _start(tr, node, time, str(step.unit), step.constant)
+    return start, arithmetic.combine(tr, node, "+", (start, step))
+
+
+def _tumble(part: int | None) -> Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        window = _window(tr, node)
+        return make_tuple([*window]) if part is None else window[part]
+
+    return form
+
+
+TIME_FORMS: Mapping[str, Form] = {
+    **dict.fromkeys(("dateDiff", "date_diff", "datediff", "timestampdiff", "timestamp_diff"), _date_diff),
+    **dict.fromkeys(("date_trunc", "dateTrunc", "datetrunc"), _date_trunc),
+    **dict.fromkeys(("date_add", "dateAdd", "dateadd", "timestamp_add", "timestampadd"), _date_add(1)),
+    **dict.fromkeys(("date_sub", "dateSub", "datesub", "timestamp_sub", "timestampsub"), _date_add(-1)),
+    "age": _age,
+    **dict.fromkeys(("toStartOfInterval", "date_bin", "time_bucket"), _start_of_interval),
+    "adddate": _moved_by(1), "subdate": _moved_by(-1),
+    "tumble": _tumble(None), "tumbleStart": _tumble(0), "tumbleEnd": _tumble(1),
+}

@@ -1,0 +1,269 @@
+"""Calls whose arguments are more than values: conditions, CAST, lambdas, operators by name.
+
+In: the call's node. Out: `Typed`. Called by calls. Invariant: a form checks its own arguments and
+reports at the node it blames.
+
+grouping(key, …): which keys of a grouping set a row lacks.
+
+In: a call. Out: `Typed`. Called through SPECIAL_FORMS and by passes.grouping_sets. Invariant: the bits of Spark's
+grouping_id() are the keys in `Translator.absent`, the first one the highest.
+
+The name of a type as toTypeName says it: the named fields of a tuple stand on lines of their own.
+
+In: a type. Out: a text. Called by special_forms. Invariant: as ClickHouse's getPrettyName.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import Type, nullable
+from penstock.parse.column_types import parse_type
+from penstock.parse.lexer import InvalidSyntax
+from penstock.sql.calls.aggregates import finalize
+from penstock.sql.calls.array_reduce import array_reduce, initialize_aggregation
+from penstock.sql.calls.lambdas import LAMBDA_FORMS
+from penstock.sql.calls.polygons import POLYGON_FORMS
+from penstock.sql.calls.running_functions import RUNNING_FORMS
+from penstock.sql.calls.special_dates import TIME_FORMS
+from penstock.sql.calls.subqueries import membership_call
+from penstock.sql.calls.tuples import TUPLE_FORMS
+from penstock.sql.column_types import zero
+from penstock.sql.compiler.translator import Form, Translator, arguments_of, no_interval, text_of
+from penstock.sql.conversions.explicit import CAST, Mode, convert, without_null
+from penstock.sql.expr.typed import Typed, is_null, text, typed
+from penstock.sql.operators import arithmetic, comparisons, logic
+from penstock.sql.operators.literals import make_tuple
+from penstock.sql.syntax.tree import call_parts
+
+
+def _operator(symbol: str) -> Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        left, right = tr.all(arguments_of(tr, node, 2, 2))
+        return arithmetic.combine(tr, node, symbol, (left, right))
+
+    return form
+
+
+def _comparison(symbol: str) -> Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        left, right = tr.all(arguments_of(tr, node, 2, 2))
+        return comparisons.compare(tr, node, symbol, (left, right))
+
+    return form
+
+
+def _null_safe(tr: Translator, node: exp.Anonymous) -> Typed:
+    left, right = tr.all(arguments_of(tr, node, 2, 2))
+    return comparisons.same_or_null(tr, node, (left, right))
+
+
+def _distinct(tr: Translator, node: exp.Anonymous) -> Typed:
+    same = _null_safe(tr, node)
+    return replace(same, sql=f"(NOT {same.sql})")
+
+
+def _connective(word: str) -> Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        return logic.connect(tr, node, word, tr.all(arguments_of(tr, node, 1, 64)))
+
+    return form
+
+
+def _xor(tr: Translator, node: exp.Anonymous) -> Typed:
+    return logic.exclusive(tr, node, tr.all(arguments_of(tr, node, 2, 64)))
+
+
+def _not(tr: Translator, node: exp.Anonymous) -> Typed:
+    (argument,) = arguments_of(tr, node, 1, 1)
+    return logic.negation(tr, exp.Not(this=argument))
+
+
+def _like(word: str) -> Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        left, right = tr.all(arguments_of(tr, node, 2, 2))
+        return comparisons.like_of(tr, node, (left, right), word)
+
+    return form
+
+
+def _if(tr: Translator, node: exp.Anonymous) -> Typed:
+    test, yes, no = tr.all(arguments_of(tr, node, 3, 3))
+    return logic.choose(tr, node, [test], [yes, no])
+
+
+def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
+    values = tr.all(arguments_of(tr, node, 3, 255))
+    if len(values) % 2 == 0:
+        raise tr.refused(
+            node, "wrong-argument-count", "`multiIf` takes pairs of a condition and a value, and a last value"
+        )
+    return logic.choose(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
+
+
+def cast(tr: Translator, node: exp.Expr) -> Typed:
+    """CAST(x AS T), x::T and CAST(x, 'T')."""
+    to = node.args["to"]
+    name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse")
+    value = tr.translate(node.this)
+    return cast_to(tr, node, value, type_named(tr, node, "Date" if name == "DATE" else name), CAST)
+
+
+def type_named(tr: Translator, node: exp.Expr, name: str) -> Type:
+    """The type of a name in SQL. Raises Refused."""
+    try:
+        return parse_type(name)
+    except InvalidSyntax as error:
+        raise tr.refused(node, "unknown-type", str(error), error.hint) from error
+
+
+def cast_to(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: Mode) -> Typed:
+    """An explicit conversion: its result is of the type that is asked for. Raises Refused where there is none."""
+    if is_null(value) and mode.failure != "null" and not nullable(want):
+        raise tr.refused(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
+    if mode.failure == "zero" and mode.default is None and value.nullable and not nullable(want):
+        mode = replace(mode, default=zero(want))
+    result = convert(value, want, mode)
+    if result is None:
+        lenient = mode.failure != "error" and convert(value, want) is not None
+        hint = "accurateCast is strict; arrayMap(e -> …) converts elements one by one" if lenient else None
+        default = " with a default" if lenient else ""
+        raise tr.refused(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
+    return without_null(result, want) if mode.failure == "error" and not nullable(want) else result
+
+
+def _accurate(mode: Mode, arity: int = 2) -> Form:
+    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+        arguments = arguments_of(tr, node, 2, arity)
+        value = tr.translate(arguments[0])
+        want = type_named(tr, arguments[1], text_of(tr, arguments[1]))
+        used = mode
+        if len(arguments) == 3:
+            default = cast_to(tr, arguments[2], tr.translate(arguments[2]), want, CAST)
+            used = Mode(mode.failure, mode.overflow, default.sql)
+        return cast_to(tr, node, value, want, used)
+
+    return form
+
+
+def _default_of(tr: Translator, node: exp.Anonymous) -> Typed:
+    (argument,) = arguments_of(tr, node, 1, 1)
+    of = type_named(tr, argument, text_of(tr, argument))
+    return typed(zero(of), of)
+
+
+def _square(tr: Translator, node: exp.Anonymous) -> Typed:
+    (value,) = tr.all(arguments_of(tr, node, 1, 1))
+    if value.unit or not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
+        raise tr.refused(node, "wrong-argument-type", f"`sqr` needs a number, this is {value.type}")
+    if "rand()" in value.sql:
+        raise tr.refused(node, "wrong-argument-type", "`sqr` of a random number is not supported", "pow")
+    return arithmetic.combine(tr, node, "*", (value, value))
+
+
+def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
+    (argument,) = arguments_of(tr, node, 1, 1)
+    before = tr.trace.aggregates
+    value = tr.translate(argument)
+    name = text(f"Interval{value.unit.capitalize()}" if value.unit else pretty_name(value.type))
+    if tr.trace.aggregates == before:
+        return name
+    # The type of an aggregate's result is one row, as the result is.
+    return replace(name, sql=f"coalesce(max({name.sql}), {name.sql})", constant=None)
+
+
+def _tuple(tr: Translator, node: exp.Anonymous) -> Typed:
+    values = tr.all(arguments_of(tr, node, 1, 64))
+    no_interval(tr, node, values)
+    return make_tuple(values)
+
+
+def _finalize(tr: Translator, node: exp.Anonymous) -> Typed:
+    (argument,) = arguments_of(tr, node, 1, 1)
+    return finalize(tr, node, tr.translate(argument))
+
+
+def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
+    """The rows are multiplied before WHERE and GROUP BY; the same array spreads once."""
+    (argument,) = arguments_of(tr, node, 1, 1)
+    before = tr.trace.aggregates
+    value = tr.translate(argument)
+    if tr.trace.aggregates != before or tr.locals:
+        raise tr.refused(node, "unsupported-syntax", "arrayJoin of an aggregate or inside a lambda is not supported")
+    if not isinstance(value.bare, t.Array):
+        raise tr.refused(argument, "wrong-argument-type", f"arrayJoin needs an Array, this is {value.type}")
+    name = tr.trace.spread.setdefault(value.sql, f"__spread{len(tr.trace.spread)}")
+    return typed(f"`{name}`.`value`", value.bare.of)
+
+
+def lacks(bit: int) -> str:
+    return f"(grouping_id() & {2**bit}) <> 0"
+
+
+def grouping(tr: Translator, node: exp.Anonymous) -> Typed:
+    """grouping(key, …): a bit for each key, set where the row's set lacks it."""
+    _, arguments = call_parts(node)
+    if tr.place != "select" or not arguments:
+        raise tr.refused(node, "misplaced-aggregate", "`grouping` takes keys of GROUP BY, outside of aggregates")
+    plain = replace(tr, absent={})
+    bits = []
+    for place, argument in enumerate(reversed(arguments)):
+        sql = plain.tracing().translate(argument).sql
+        if sql not in tr.keys:
+            raise tr.refused(argument, "not-grouped", "`grouping` takes keys of GROUP BY only")
+        if sql in tr.absent:
+            bit = len(tr.absent) - 1 - list(tr.absent).index(sql)
+            bits.append(f"if({lacks(bit)}, {2**place}L, 0L)")
+    return Typed(f"({' + '.join(bits)})" if bits else "CAST(0 AS BIGINT)", t.Int(64, signed=False), "BIGINT")
+
+
+def pretty_name(of: Type, level: int = 0) -> str:
+    match of:
+        case t.Array(inner):
+            return f"Array({pretty_name(inner, level)})"
+        case t.Nullable(inner):
+            return f"Nullable({pretty_name(inner, level)})"
+        case t.Map(key, value):
+            return f"Map({pretty_name(key, level)}, {pretty_name(value, level)})"
+        case t.Tuple(fields) if any(name for name, _ in fields):
+            indent = "    " * (level + 1)
+            lines = (f"{indent}{_name(name)} {pretty_name(part, level + 1)}" for name, part in fields)
+            return "Tuple(\n" + ",\n".join(lines) + ")"
+        case t.Tuple(fields) if fields:
+            return f"Tuple({', '.join(pretty_name(part, level) for _, part in fields)})"
+        case _:
+            return str(of)
+
+
+def _name(name: str | None) -> str:
+    """A field's name, in back-quotes where a type has it so."""
+    return str(t.Tuple(((name, t.Bool()),))).removeprefix("Tuple(").removesuffix(" Bool)")
+
+
+SPECIAL_FORMS: Mapping[str, Form] = {
+    "plus": _operator("+"), "minus": _operator("-"), "multiply": _operator("*"), "divide": _operator("/"),
+    "modulo": _operator("%"), "intDiv": _operator("intDiv"), "mod": _operator("%"),
+    "equals": _comparison("="), "notEquals": _comparison("<>"), "less": _comparison("<"), "greater": _comparison(">"),
+    "lessOrEquals": _comparison("<="), "greaterOrEquals": _comparison(">="),
+    "and": _connective("AND"), "or": _connective("OR"), "not": _not, "xor": _xor,
+    "like": _like("LIKE"), "ilike": _like("ILIKE"), "notLike": _like("NOT LIKE"),
+    "notILike": _like("NOT ILIKE"),
+    "in": membership_call, "notIn": membership_call,
+    "if": _if, "multiIf": _multi_if,
+    "isNotDistinctFrom": _null_safe, "isDistinctFrom": _distinct,
+    "accurateCast": _accurate(Mode("error", "refused")),
+    "accurateCastOrNull": _accurate(Mode("null", "refused")),
+    "accurateCastOrDefault": _accurate(Mode("zero", "refused"), 3),
+    "defaultValueOfTypeName": _default_of, "toTypeName": _type_name, "finalizeAggregation": _finalize,
+    "grouping": grouping, "arrayReduce": array_reduce, "initializeAggregation": initialize_aggregation,
+    "tuple": _tuple, "arrayJoin": _array_join, "unnest": _array_join, "sqr": _square,
+    **TUPLE_FORMS,
+    **TIME_FORMS,
+    **LAMBDA_FORMS,
+    **RUNNING_FORMS,
+    **POLYGON_FORMS,
+}  # fmt: skip

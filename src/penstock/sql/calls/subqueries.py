@@ -1,0 +1,214 @@
+"""Subqueries in expressions: scalar, IN, EXISTS.
+
+In: Subquery, In and Exists nodes. Out: `Typed`. Called through HANDLERS and special_forms. Invariant: a
+NULL in the set of IN matches nothing and makes nothing NULL, as in ClickHouse.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.sql.compiler.translator import Columns, Translator
+from penstock.sql.conversions.literals import adapt
+from penstock.sql.expr.spark_types import quoted, text_literal, value_type
+from penstock.sql.expr.typed import NULL, Typed, is_null, null_if_any
+from penstock.sql.operators.comparisons import comparable
+from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
+
+_UINT8 = t.Int(8, signed=False)
+
+
+def scalar(tr: Translator, node: exp.Expr) -> Typed:
+    """`(SELECT …)` as a value: of one column, NULL where there is no row."""
+    _no_lambda(tr, node)
+    query = _query(tr, node)
+    sql, columns = tr.subquery(query)
+    if len(columns) != 1:
+        return _row(tr, node, query, (sql, columns))
+    value = columns[0][1]
+    if isinstance(value.bare, (t.Array, t.Map)):
+        empty = "raise_error('a subquery as a value gave no row')"
+        return Typed(f"coalesce(({sql}), {empty})", value.type, value.spark)
+    if isinstance(value.bare, t.Tuple):
+        return Typed(f"({sql})", t.Nullable(value.bare), value.spark)
+    of = null_if_any(value.type, [Typed("", t.Nullable(_UINT8), "INT")])
+    return Typed(f"({sql})", of, value.spark)
+
+
+def _row(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, Columns]) -> Typed:
+    """Several columns are a tuple; where there may be no row ClickHouse's type depends on the rows."""
+    sql, columns = compiled
+    names = [name for name, _ in columns]
+    if not _has_one_row(query) or len(set(names)) != len(names):
+        message = f"a subquery as a value gives one column, this gives {len(columns)}"
+        raise tr.refused(node, "wrong-column-count", message, "(SELECT tuple(…) FROM …)")
+    of = t.Tuple(tuple((name, value.type) for name, value in columns))
+    spark = ", ".join(f"{quoted(name)}: {value.spark}" for name, value in columns)
+    fields = ", ".join(f"{text_literal(name)}, {quoted(name)}" for name in names)
+    return Typed(f"(SELECT named_struct({fields}) FROM ({sql}))", of, f"STRUCT<{spark}>")
+
+
+def _has_one_row(query: exp.Query) -> bool:
+    """Whether there are aggregates over all rows, and nothing that could drop their row."""
+    dropping = ("group", "having", "qualify", "limit", "offset", "distribute")
+    if not isinstance(query, exp.Select) or any(query.args.get(each) for each in dropping):
+        return False
+    nodes = (each for root in query.expressions for each in root.walk(prune=lambda node: isinstance(node, exp.Query)))
+    calls = (each for each in nodes if isinstance(each, exp.Anonymous) and not isinstance(each.parent, exp.Window))
+    return any(map(is_aggregate, calls))
+
+
+def _no_lambda(tr: Translator, node: exp.Expr) -> None:
+    if tr.locals:
+        message = "a SELECT inside of a lambda is not supported"
+        raise tr.refused(node, "unsupported-syntax", message, "join it instead")
+
+
+def _query(tr: Translator, node: exp.Expr) -> exp.Query:
+    inner = node.this if isinstance(node, exp.Subquery) else node
+    if not isinstance(inner, exp.Query):
+        raise tr.refused(node, "unsupported-syntax", "expected a SELECT in these brackets")
+    return inner
+
+
+def exists(tr: Translator, node: exp.Expr) -> Typed:
+    sql, _ = tr.subquery(_query(tr, node.this))
+    return Typed(f"EXISTS ({sql})", _UINT8, "BOOLEAN")
+
+
+def membership(tr: Translator, node: exp.Expr) -> Typed:
+    """`x IN (…)`, of a list, a tuple, an array or a SELECT."""
+    value = tr.translate(node.this)
+    query = node.args.get("query") or _named_query(tr, node)
+    if query is not None:
+        return _in_query(tr, node, value, query)
+    elements = node.expressions
+    given = node.args.get("field")
+    if given is not None:
+        elements = _elements(tr, given)
+    return _in_list(tr, node, value, elements)
+
+
+def _named_query(tr: Translator, node: exp.Expr) -> exp.Expr | None:
+    """`x IN name` of a table, or of a SELECT that WITH names."""
+    given = node.args.get("field")
+    if given is None and len(node.expressions) == 1:
+        given = node.expressions[0].unnest()
+    if not isinstance(given, exp.Column) or given.table or given.name in (*tr.scope.aliases, *tr.locals):
+        return None
+    if tr.scope.find(given.name) is not None:
+        return None
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Table(this=given.this.copy())))
+
+
+def membership_call(tr: Translator, node: exp.Anonymous) -> Typed:
+    """in(x, set) and notIn(x, set)."""
+    _, arguments = call_parts(node)
+    if len(arguments) != 2:
+        raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes 2 arguments")
+    found = membership(tr, exp.In(this=arguments[0], field=arguments[1]))
+    return found if call_name(node) == "in" or is_null(found) else Typed(f"(NOT {found.sql})", found.type, found.spark)
+
+
+def _elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, (exp.Tuple, exp.Array)):
+        return list(node.expressions)
+    if call_name(node) in ("tuple", "array") and isinstance(node, exp.Anonymous):
+        return call_parts(node)[1]
+    if isinstance(node, exp.Column) and not node.table and node.name in tr.scope.aliases:
+        return _elements(tr, tr.scope.aliases[node.name].unalias())
+    if isinstance(node, exp.Paren):
+        return [node.this]
+    if isinstance(node, exp.Literal):
+        return [node]
+    hint = "a list in brackets, or `IN (SELECT … FROM …)`"
+    raise tr.refused(node, "unsupported-syntax", "expected a list or a SELECT after IN", hint)
+
+
+def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Expr]) -> Typed:
+    if is_null(value):
+        return NULL
+    shown = []
+    left = value.sql
+    for element in elements:
+        _, item = adapt(tr, element, value, tr.translate(element))
+        if is_null(item):
+            continue
+        _check_times(tr, element, item, value)
+        left, right = comparable(tr, element, value, item)
+        shown.append((left, right))
+    if not shown:
+        return Typed(f"if({value.sql} IS NULL, NULL, false)", null_if_any(_UINT8, [value]), "BOOLEAN")
+    lefts = list(dict.fromkeys(left for left, _ in shown))
+    groups = (f"{left} IN ({', '.join(right for other, right in shown if other == left)})" for left in lefts)
+    return Typed(f"({' OR '.join(groups)})", null_if_any(_UINT8, [value]), "BOOLEAN")
+
+
+_FINENESS: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
+
+
+def _check_times(tr: Translator, node: exp.Expr, cut: Typed, to: Typed) -> None:
+    """ClickHouse converts a list to the value's type, and the value to that of a SELECT: a time loses its hours
+    where `=` would find it different from a day."""
+    if _loses(cut.type, to.type):
+        message = f"IN of {cut.type} and {to.type} is not supported"
+        raise tr.refused(node, "no-common-type", message, "cast one of them")
+
+
+def _loses(cut: t.Type, to: t.Type) -> bool:
+    """Whether one of the times in `cut` is finer than the one at its place in `to`."""
+    cut, to = t.bare(cut), t.bare(to)
+    if isinstance(cut, t.Tuple) and isinstance(to, t.Tuple):
+        return any(_loses(a, b) for (_, a), (_, b) in zip(cut.fields, to.fields, strict=False))
+    return _FINENESS.get(type(cut), 0) > _FINENESS.get(type(to), 2)
+
+
+def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> Typed:
+    _no_lambda(tr, node)
+    sql, columns = tr.subquery(_query(tr, query))
+    lefts = _fields(value)
+    if len(columns) != len(lefts) or is_null(value):
+        message = f"the SELECT after IN gives {len(columns)} columns, {len(lefts)} are compared"
+        raise tr.refused(query, "wrong-column-count", message, "let it give one column for each value")
+    if len(lefts) > 1:
+        return _in_rows(tr, node, lefts, (sql, columns))
+    name, column = columns[0]
+    if isinstance(column.bare, t.Date):
+        _check_times(tr, node, value, column)
+    left, right = comparable(tr, node, value, Typed(f"s.{quoted(name)}", column.type, column.spark))
+    rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
+        f" WHERE s.{quoted(name)} IS NOT NULL" if column.nullable else ""
+    )
+    found = f"({left} IN ({rows}))"
+    if value.nullable:  # Spark's IN is false for NULL wherever it becomes a join; ClickHouse's is NULL.
+        found = f"if({value.sql} IS NULL, CAST(NULL AS BOOLEAN), {found})"
+    return Typed(found, null_if_any(_UINT8, [value]), "BOOLEAN")
+
+
+def _fields(value: Typed) -> list[Typed]:
+    """The values that are compared: those of a tuple, or the one."""
+    if not isinstance(value.bare, t.Tuple) or len(value.bare.fields) < 2:
+        return [value]
+    return [
+        Typed(f"{value.sql}.{quoted(name or f'_{place}')}", of, value_type(of))
+        for place, (name, of) in enumerate(value.bare.fields, 1)
+    ]
+
+
+def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str, Columns]) -> Typed:
+    """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and makes nothing NULL."""
+    sql, columns = rows
+    for left, (_, column) in zip(lefts, columns, strict=True):
+        if isinstance(column.bare, t.Date):
+            _check_times(tr, node, left, column)
+    pairs = [
+        comparable(tr, node, left, Typed(f"s.{quoted(name)}", column.type, column.spark))
+        for left, (name, column) in zip(lefts, columns, strict=True)
+    ]
+    shown = ", ".join(f"{right} AS v{place}" for place, (_, right) in enumerate(pairs))
+    given = [f"s.{quoted(name)} IS NOT NULL" for name, column in columns if column.nullable]
+    where = f" WHERE {' AND '.join(given)}" if given else ""
+    found = f"(({', '.join(left for left, _ in pairs)}) IN (SELECT {shown} FROM ({sql}) AS s{where}))"
+    missing = " OR ".join(f"{left.sql} IS NULL" for left in lefts if left.nullable)
+    return Typed(f"if({missing}, false, {found})" if missing else found, _UINT8, "BOOLEAN")

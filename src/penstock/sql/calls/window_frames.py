@@ -1,0 +1,175 @@
+"""The OVER clause of a window function: partition, order and frame, with what named windows give.
+
+In: a Window node. Out: `Over`. Called by windows. Invariant: a frame that is written is one that ClickHouse takes
+and that Spark reads in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.sql.compiler.translator import Translator, whole
+from penstock.sql.expr.typed import Typed
+from penstock.sql.operators.ordering import check_orderable, order_keys
+
+INFINITE = 2**40
+"""Stands for UNBOUNDED: farther than any offset may be."""
+_LARGEST = 2**31 - 1
+_UNSIGNED = {t.Date: 16, t.DateTime: 32, t.Bool: 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Bounds count from the current row: 1 PRECEDING is -1."""
+
+    kind: str
+    start: int
+    end: int
+
+    @property
+    def sql(self) -> str:
+        return f"{self.kind} BETWEEN {_bound_sql(self.start)} AND {_bound_sql(self.end)}"
+
+    @property
+    def offsets(self) -> list[int]:
+        """The bounds that are a number of rows or of the key's units."""
+        return [abs(bound) for bound in (self.start, self.end) if bound not in (0, INFINITE, -INFINITE)]
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The text of an OVER clause and its frame, if one is written."""
+
+    frame: Frame | None
+    ordered: bool
+    parts: tuple[str, ...]
+
+    @property
+    def sql(self) -> str:
+        """A frame that counts peers is the whole partition where there is no order."""
+        whole_partition = self.frame is None or (self.frame.kind == "RANGE" and not self.ordered)
+        shown = self.parts if whole_partition or self.frame is None else (*self.parts, self.frame.sql)
+        return f" OVER ({' '.join(shown)})"
+
+    @property
+    def without_frame(self) -> str:
+        return f" OVER ({' '.join(self.parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A window's own nodes with those of the window that it is derived from."""
+
+    partition: list[exp.Expr]
+    order: exp.Expr | None
+    spec: exp.Expr | None
+
+
+def over_of(tr: Translator, node: exp.Expr) -> Over:
+    window = _resolved(tr, node, ())
+    frame = _frame(tr, node, window.spec)
+    parts = []
+    keys = tr.all(window.partition)
+    for key, each in zip(keys, window.partition, strict=True):
+        check_orderable(tr, each, key)
+    if keys:
+        parts.append(f"PARTITION BY {', '.join(key.sql for key in keys)}")
+    if window.order is not None:
+        parts.append(f"ORDER BY {', '.join(_order_keys(tr, node, window.order, frame))}")
+    elif frame is not None and frame.kind == "RANGE" and frame.offsets:
+        raise _one_key(tr, node)
+    return Over(frame, window.order is not None, tuple(parts))
+
+
+def _resolved(tr: Translator, node: exp.Expr, inside: tuple[str, ...]) -> _Window:
+    """OVER name, OVER (name …) and name AS (other …). A name after OVER alone takes the frame as well."""
+    alias = node.args.get("alias")
+    own = _Window(list(node.args.get("partition_by") or []), node.args.get("order"), node.args.get("spec"))
+    if alias is None:
+        return own
+    known: Mapping[str, exp.Window] = tr.scope.windows
+    if alias.name not in known or alias.name in inside:
+        raise tr.refused(alias, "unknown-window", f"unknown window `{alias.name}`", did_you_mean(alias.name, known))
+    parent = _resolved(tr, known[alias.name], (*inside, alias.name))
+    if not own.partition and own.order is None and own.spec is None:
+        return parent
+    if own.partition or (own.order is not None and parent.order is not None) or parent.spec is not None:
+        message = f"a window made of `{alias.name}` adds ORDER BY or a frame that `{alias.name}` lacks, nothing else"
+        raise tr.refused(node, "unsupported-frame", message)
+    return _Window(parent.partition, own.order or parent.order, own.spec)
+
+
+def _order_keys(tr: Translator, node: exp.Expr, order: exp.Expr, frame: Frame | None) -> list[str]:
+    if frame is None or frame.kind == "ROWS" or not frame.offsets:
+        return order_keys(tr, order.expressions)
+    if len(order.expressions) != 1:
+        raise _one_key(tr, node)
+    key = order.expressions[0]
+    return [f"{_distance_key(tr, key, frame)} {'DESC' if key.args.get('desc') else 'ASC'} NULLS LAST"]
+
+
+def _distance_key(tr: Translator, key: exp.Expr, frame: Frame) -> str:
+    """A key that RANGE adds numbers to."""
+    value = tr.translate(key.this)
+    of = value.bare
+    if value.nullable or not isinstance(of, (t.Int, t.Float, t.Date, t.DateTime, t.Bool)):
+        message = f"RANGE with a number needs a number, Date or DateTime without NULL, this is {value.type}"
+        raise tr.refused(key, "unsupported-frame", message, "cast the key, or use assumeNotNull(…)")
+    if isinstance(of, t.Float) and key.args.get("desc"):
+        raise tr.refused(key, "unsupported-frame", "RANGE with a number over a Float in descending order")
+    largest = of.high if isinstance(of, t.Int) else 2 ** _UNSIGNED.get(type(of), 31) - 1
+    if any(offset > largest for offset in frame.offsets):
+        raise tr.refused(key, "unsupported-frame", f"the frame's number is no {of}")
+    return _as_number(value)
+
+
+def _as_number(value: Typed) -> str:
+    of = value.bare
+    if isinstance(of, t.DateTime):
+        return f"unix_seconds({value.sql})"
+    if value.spark == "BOOLEAN":
+        return f"CAST({value.sql} AS INT)"
+    if of == t.Int(32, signed=True):
+        return f"CAST({value.sql} AS BIGINT)"
+    return f"CAST({value.sql} AS DECIMAL(21,0))" if value.spark.startswith("DECIMAL") else value.sql
+
+
+def _one_key(tr: Translator, node: exp.Expr) -> Exception:
+    return tr.refused(node, "unsupported-frame", "RANGE with a number needs exactly one ORDER BY key")
+
+
+def _frame(tr: Translator, node: exp.Expr, spec: exp.Expr | None) -> Frame | None:
+    if spec is None:
+        return None
+    kind = str(spec.args.get("kind", "")).upper()
+    if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
+        raise tr.refused(node, "unsupported-syntax", "only frames in ROWS or RANGE are supported")
+    start = _bound(tr, spec.args.get("start"), spec.args.get("start_side"))
+    given = spec.args.get("end")
+    end = _bound(tr, given, spec.args.get("end_side")) if given else 0
+    backwards = start > end or start == INFINITE or end == -INFINITE
+    if backwards or (start == 0 and spec.args.get("end_side") == "PRECEDING"):
+        raise tr.refused(node, "unsupported-frame", "the frame's start does not precede its end")
+    return Frame(kind, start, end)
+
+
+def _bound(tr: Translator, bound: object, side: object) -> int:
+    sign = -1 if str(side or "").upper() == "PRECEDING" else 1
+    if not isinstance(bound, exp.Expr):
+        return 0 if str(bound).upper() == "CURRENT ROW" else sign * INFINITE
+    number = whole(tr, bound)
+    if number is None or not 0 <= number <= _LARGEST:
+        raise tr.refused(bound, "unsupported-frame", "a frame's bound is a literal number from 0")
+    return sign * number
+
+
+def _bound_sql(bound: int) -> str:
+    if bound == 0:
+        return "CURRENT ROW"
+    number = "UNBOUNDED" if abs(bound) == INFINITE else str(abs(bound))
+    return f"{number} {'PRECEDING' if bound < 0 else 'FOLLOWING'}"

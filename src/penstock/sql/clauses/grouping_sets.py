@@ -1,0 +1,105 @@
+"""GROUP BY … WITH ROLLUP, WITH CUBE, ROLLUP(…), CUBE(…) and GROUPING SETS (…).
+
+In: a GROUP BY clause. Out: the block grouped by Spark's GROUPING SETS. Called by passes.projection. Invariant: a
+key that a row's set lacks is the default of its type, as with group_by_use_nulls = 0, in whatever is made of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.sql.calls.special_forms import lacks
+from penstock.sql.clauses.positional_arguments import at_position, is_literal
+from penstock.sql.compiler.block import Block
+from penstock.sql.expr.spark_types import value_zero
+from penstock.sql.expr.typed import Typed
+from penstock.sql.operators.ordering import check_hashable
+from penstock.sql.syntax.problems import Refused, refused
+
+_MOST_KEYS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The kind of the sets, and the nodes of each (of ROLLUP and CUBE a single list)."""
+
+    kind: str
+    lists: tuple[tuple[exp.Expr, ...], ...]
+
+
+def shape_of(clause: exp.Expr) -> Shape | None:
+    """None for a plain GROUP BY."""
+    for name, kind in (("rollup", "ROLLUP"), ("cube", "CUBE")):
+        if clause.args.get(name):
+            return Shape(kind, (tuple(clause.expressions),))
+    found = next((each for each in clause.expressions if isinstance(each, _SETS)), None)
+    if found is None:
+        return None
+    if len(clause.expressions) > 1:
+        return Shape("mixed", ((found,),))
+    kind = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE"}.get(type(found), "SETS")
+    if kind != "SETS":
+        return Shape(kind, (tuple(found.expressions),))
+    return Shape(kind, tuple(_members(each) for each in found.expressions))
+
+
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+
+
+def _members(node: exp.Expr) -> tuple[exp.Expr, ...]:
+    if isinstance(node, exp.Tuple):
+        return tuple(node.expressions)
+    return (node.this,) if isinstance(node, exp.Paren) else (node,)
+
+
+def grouping_sets(block: Block, shape: Shape) -> Block:
+    """The block with its keys. Raises Refused."""
+    keys: dict[str, Typed] = {}
+    lists = [[_key(block, node, keys) for node in nodes] for nodes in shape.lists]
+    if shape.kind == "mixed" or len(keys) > _MOST_KEYS:
+        raise _refused(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or a key beside them")
+    sets = _sets(shape.kind, [tuple(dict.fromkeys(each)) for each in lists])
+    if shape.kind == "SETS" and (() in sets or len({frozenset(each) for each in sets}) < len(sets)):
+        hint = "use WITH ROLLUP or WITH CUBE, or UNION ALL"
+        raise _refused(block, shape.lists[-1][0] if shape.lists[-1] else block.tree, "an empty or repeated set", hint)
+    shown = ", ".join(f"({', '.join(each)})" for each in sets)
+    absent = {sql: _absent(value, len(keys) - 1 - place) for place, (sql, value) in enumerate(keys.items())}
+    translator = replace(block.translator, keys=frozenset(keys), absent=absent)
+    return replace(block, group=(f"{', '.join(keys)} GROUPING SETS ({shown})",), grouped=True, translator=translator)
+
+
+def _key(block: Block, node: exp.Expr, keys: dict[str, Typed]) -> str:
+    if isinstance(node, (*_SETS, exp.Tuple)):
+        raise _refused(block, node, "a list of keys in the list of keys")
+    tr = block.translator.at("filter").tracing()
+    value = tr.translate(at_position(block, node))
+    check_hashable(block.translator, node, value)
+    if is_literal(value) or not tr.trace.free or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
+        raise _refused(block, node, f"a constant, or a key of {value.type}")
+    keys.setdefault(value.sql, value)
+    return value.sql
+
+
+def _refused(block: Block, node: exp.Expr, what: str, hint: str | None = None) -> Refused:
+    message = f"ROLLUP, CUBE and GROUPING SETS do not support {what}"
+    return refused(block.environment.text, node, "unsupported-clause", message, hint)
+
+
+def _sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    if kind == "SETS":
+        return lists
+    (keys,) = lists
+    sizes = range(len(keys), -1, -1)
+    if kind == "ROLLUP":
+        return [keys[:size] for size in sizes]
+    return [each for size in sizes for each in combinations(keys, size)]
+
+
+def _absent(value: Typed, bit: int) -> Typed:
+    """The key, or its default where the row's set lacks it: its bit is set."""
+    zero = f"CAST({value_zero(value.type)} AS {value.spark})"
+    return replace(value, sql=f"if({lacks(bit)}, {zero}, {value.sql})")

@@ -1,0 +1,116 @@
+"""Passes: ORDER BY, LIMIT BY, LIMIT and OFFSET.
+
+In: a block with its columns. Out: its sort keys and limits. Called by transpile. Invariant: limits are
+whole numbers known when the SQL is compiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.sql.clauses.positional_arguments import as_key, at_position
+from penstock.sql.compiler.block import Block, Key, LimitBy
+from penstock.sql.compiler.translator import Translator, whole
+from penstock.sql.expr.typed import Typed
+from penstock.sql.operators.ordering import check_hashable, key_values, sort_keys
+from penstock.sql.syntax.problems import refused
+
+
+def order(block: Block) -> Block:
+    clause = block.tree.args.get("order")
+    keys: list[Key] = []
+    for node in _every(block, clause.expressions if clause is not None else []):
+        with block.environment.report.collecting():
+            keys += _keys(block, node)
+    return replace(block, order=tuple(sql for key in keys for sql in key.sqls), keys=tuple(keys))
+
+
+def _every(block: Block, nodes: list[exp.Expr]) -> list[exp.Expr]:
+    """The keys as they are; ORDER BY ALL is every column of the select list."""
+    first = nodes[0] if len(nodes) == 1 else None
+    name = first.this.this if first is not None and isinstance(first.this, exp.Column) else None
+    if first is None or not isinstance(name, exp.Identifier) or name.quoted or name.name.upper() != "ALL":
+        return nodes
+    places = range(1, len(block.selected) + 1)
+    return [exp.Ordered(**{**first.args, "this": exp.Literal.number(place)}) for place in places]
+
+
+def _keys(block: Block, node: exp.Expr) -> list[Key]:
+    """The keys of one expression. Those of DISTINCT rows are made of their columns."""
+    tr = block.translator.tracing()
+    found = []
+    for value in key_values(tr, node, at_position(block, node.this)):
+        given = replace(value, sql=as_key(value))
+        found.append(Key(given, node, tuple(sort_keys(given, node)), tr.trace.windows > 0))
+        _check_distinct(block, node, given, tr)
+    return found
+
+
+def _check_distinct(block: Block, node: exp.Expr, value: Typed, tr: Translator) -> None:
+    shown = {item.value.sql for item in block.items}
+    clause = block.tree.args.get("distinct")
+    if not isinstance(clause, exp.Distinct) or clause.args.get("on") or value.sql in shown:
+        return
+    made_of = {block.translator.tracing().translate(each).sql for each in tr.trace.free}
+    if block.grouped or tr.trace.windows or not made_of <= shown:
+        message = "DISTINCT is ordered by what is selected only"
+        raise refused(block.environment.text, node, "unsupported-clause", message, "select the key, or use GROUP BY")
+
+
+def limit_by(block: Block) -> Block:
+    clause = block.tree.args.get("distribute")
+    first = block.tree.args.get("distinct")
+    on = first.args.get("on") if isinstance(first, exp.Distinct) else None
+    if on is not None:
+        return _distinct_on(block, on)
+    if clause is None:
+        return block
+    count, skip, *keys = (each.this for each in clause.expressions)
+    shown = _by(block, keys)
+    with block.environment.report.collecting():
+        return replace(block, limit_by=LimitBy(_number(block, count), _number(block, skip), shown))
+    return block
+
+
+def _by(block: Block, keys: list[exp.Expr]) -> tuple[str, ...]:
+    shown: list[str] = []
+    for key in keys:
+        with block.environment.report.collecting():
+            value = block.translator.tracing().translate(at_position(block, key))
+            check_hashable(block.translator, key, value)
+            shown.append(as_key(value))
+    return tuple(shown)
+
+
+def _distinct_on(block: Block, on: exp.Expr) -> Block:
+    """DISTINCT ON (keys) is LIMIT 1 BY keys."""
+    if block.tree.args.get("distribute") is not None:
+        with block.environment.report.collecting():
+            message = "DISTINCT ON and LIMIT BY cannot be used together"
+            raise refused(block.environment.text, on, "unsupported-clause", message)
+    return replace(block, limit_by=LimitBy(1, 0, _by(block, on.expressions)))
+
+
+def limit(block: Block) -> Block:
+    limit, offset = block.tree.args.get("limit"), block.tree.args.get("offset")
+    options = limit.args.get("limit_options") if limit is not None else None
+    with block.environment.report.collecting():
+        count = _number(block, limit.args.get("count") or limit.expression) if limit is not None else None
+        skip = _number(block, offset.expression) if offset is not None else None
+        if count is not None and options is not None and options.args.get("with_ties"):
+            if not block.keys:
+                message = "WITH TIES needs ORDER BY"
+                raise refused(block.environment.text, limit, "unsupported-clause", message)
+            return replace(block, ties=(skip or 0, count))
+        shown = (("LIMIT", count), ("OFFSET", skip))
+        return replace(block, limit="".join(f" {word} {number}" for word, number in shown if number is not None))
+    return block
+
+
+def _number(block: Block, node: exp.Expr) -> int:
+    value = whole(block.translator.tracing(), node)
+    if value is None or value < 0:
+        raise refused(block.environment.text, node, "invalid-limit", "expected a literal number from 0")
+    return value

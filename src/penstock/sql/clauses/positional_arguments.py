@@ -1,0 +1,38 @@
+"""Positions of the select list in place of expressions: GROUP BY 1, ORDER BY 2, LIMIT 1 BY 1.
+
+In: a block and a node. Out: a node. Called by the passes. Invariant: only a literal whole number is a position.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from penstock.integer_parsing import whole_number
+from penstock.sql.compiler.block import Block
+from penstock.sql.expr.typed import Typed
+from penstock.sql.syntax.problems import refused
+
+_NUMBER = re.compile(r"\(*-?[0-9]+\)*")
+
+
+def at_position(block: Block, node: exp.Expr) -> exp.Expr:
+    """The select list's column for a literal place, else the node itself."""
+    place = whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
+    if place is None:
+        return node
+    if not 1 <= place <= len(block.selected):
+        message = f"position {place} is not in the select list of {len(block.selected)} columns"
+        raise refused(block.environment.text, node, "unknown-column", message)
+    return block.selected[place - 1].node
+
+
+def is_literal(value: Typed) -> bool:
+    """Whether Spark would read a key as a literal: a number would be a position."""
+    return value.constant is not None or _NUMBER.fullmatch(value.sql) is not None
+
+
+def as_key(value: Typed) -> str:
+    """The text of a key of GROUP BY, ORDER BY or LIMIT BY."""
+    return f"CAST({value.sql} AS {value.spark})" if is_literal(value) else value.sql

@@ -1,0 +1,161 @@
+"""The Spark SQL of a SELECT that takes more than one level: DISTINCT, then ORDER BY, LIMIT BY, WITH FILL, LIMIT.
+
+In: a finished Block. Out: `Output`. Called by transpile. Invariant: each clause works on the rows that the ones
+before it leave, in ClickHouse's order; what one level can say stays one level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.sql.compiler.block import Block, Key, body, output_of, split_key, stored
+from penstock.sql.compiler.environment import Output
+from penstock.sql.compiler.fill_column import Role, Slot, all_real, filled, with_placeholder
+from penstock.sql.expr.spark_types import quoted, value_zero
+from penstock.sql.expr.typed import NEVER
+
+_DATE32 = "DATE'1970-01-01'"
+"""What ClickHouse adds to a column of Date32, whose default is another day."""
+
+
+def finished(block: Block) -> Output:
+    """The block's SQL and columns."""
+    plain = output_of(block)
+    if not _needs_levels(block):
+        return plain
+    return replace(plain, sql=_levels(block))
+
+
+def _needs_levels(block: Block) -> bool:
+    hidden = block.limit_by is not None or any(not _is_item(block, key) for key in block.keys)
+    hidden = hidden or bool(block.qualify and block.keys)
+    distinct = block.tree.args.get("distinct") is not None
+    over_sets = bool(block.translator.absent)
+    windows = any(key.windows for key in block.keys)
+    return bool(block.fills or block.ties or over_sets or (distinct and hidden) or windows)
+
+
+def _is_item(block: Block, key: Key) -> bool:
+    return any(item.value.sql == key.value.sql for item in block.items)
+
+
+def key_names(block: Block) -> list[tuple[str, str, str]]:
+    """Name, SQL and direction of each of Spark's sort keys."""
+    fills = {fill.key for fill in block.fills}
+    found: list[tuple[str, str, str]] = []
+    for key in block.keys:
+        for place, each in enumerate(key.sqls, 1):
+            name = f"`__k{len(found)}`"
+            sql, direction = split_key(each)
+            is_value = place == len(key.sqls) and name in fills
+            found.append((name, stored(key.value) if is_value else sql, direction))
+    return found
+
+
+def _levels(block: Block) -> str:
+    names = key_names(block)
+    order = ", ".join(f"{name}{direction}" for name, _, direction in names)
+    rows = _limited_by(block, _selected(block), order)
+    if block.fills:
+        rows = _with_fills(block, rows)
+    shown = ", ".join(f"{_column(place)} AS {quoted(item.name)}" for place, item in enumerate(block.items))
+    sorting = f" ORDER BY {order}" if order else ""
+    if block.ties is None:
+        return f"SELECT {shown} FROM ({rows}){sorting}{block.limit}"
+    skip, count = block.ties
+    places = f"row_number() OVER (ORDER BY {order}) AS `__at`, rank() OVER (ORDER BY {order}) AS `__rank`"
+    kept = f"`__at` > {skip} AND `__rank` <= {skip + count}" if count else NEVER
+    return f"SELECT {shown} FROM (SELECT *, {places} FROM ({rows})) WHERE {kept}{sorting}"
+
+
+def _column(place: int) -> str:
+    return f"`__c{place}`"
+
+
+def _selected(block: Block) -> str:
+    """The columns, the sort keys and the keys of LIMIT BY, after QUALIFY and DISTINCT."""
+    shown = {_column(place): stored(item.value) for place, item in enumerate(block.items)}
+    shown |= {name: sql for name, sql, _ in key_names(block)}
+    if block.limit_by is not None:
+        shown |= {f"`__b{place}`": key for place, key in enumerate(block.limit_by.keys)}
+    distinct = "DISTINCT " if _is_distinct(block) else ""
+    listed = ", ".join(f"{sql} AS {name}" for name, sql in shown.items())
+    if not block.qualify:
+        return f"SELECT {distinct}{listed}{body(block)}"
+    inner = f"SELECT {listed}, {block.qualify} AS `__qualify`{body(block)}"
+    return f"SELECT {distinct}{', '.join(shown)} FROM ({inner}) WHERE `__qualify`"
+
+
+def _is_distinct(block: Block) -> bool:
+    clause = block.tree.args.get("distinct")
+    return isinstance(clause, exp.Distinct) and not clause.args.get("on")
+
+
+def _limited_by(block: Block, rows: str, order: str) -> str:
+    by = block.limit_by
+    if by is None:
+        return rows
+    keys = ", ".join(f"`__b{place}`" for place in range(len(by.keys)))
+    place = f"row_number() OVER (PARTITION BY {keys} ORDER BY {order or 'CAST(1 AS INT)'}) AS `__place`"
+    test = f"`__place` > {by.skip} AND `__place` <= {by.skip + by.count}"
+    return f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {test}"
+
+
+def _with_fills(block: Block, rows: str) -> str:
+    first = block.fills[0]
+    slots = _slots(block, 0)
+    rows = with_placeholder(rows, slots) if first.start and first.stop else all_real(rows)
+    partition = _prefix(block)
+    for place, fill in enumerate(block.fills):
+        rows = filled(rows, fill, partition, _slots(block, place))
+        partition = (*partition, fill.key)
+    return rows
+
+
+def _prefix(block: Block) -> tuple[str, ...]:
+    """The sort keys before the first that is filled: each of their values is filled on its own."""
+    names = [name for name, _, _ in key_names(block)]
+    return tuple(names[: _first_of(block, block.fills[0].key)])
+
+
+def _first_of(block: Block, name: str) -> int:
+    """Where the sort keys of a key begin, of which the last has the name."""
+    start = 0
+    for key in block.keys:
+        if name in [f"`__k{place}`" for place in range(start, start + len(key.sqls))]:
+            return start
+        start += len(key.sqls)
+    return start
+
+
+def _slots(block: Block, at: int) -> tuple[Slot, ...]:
+    """What each column is while the column `at` is filled."""
+    names = key_names(block)
+    fills = [fill.key for fill in block.fills]
+    kept = {*_prefix(block), *fills[:at]}
+    sqls = {name: key.value.sql for name, key in _values(block).items()}
+    kept_sqls = {sqls[name] for name in kept if name in sqls}
+    found = []
+    for place, item in enumerate(block.items):
+        role: Role = "kept" if item.value.sql in kept_sqls else "empty"
+        if role == "empty" and item.value.sql == sqls[fills[at]]:
+            role = "key"
+        spark = "INT" if stored(item.value) != item.value.sql else item.value.spark
+        zero = f"CAST({_DATE32 if item.value.type == t.Date(wide=True) else value_zero(item.value.type)} AS {spark})"
+        found.append(Slot(_column(place), role, zero, block.interpolated.get(place)))
+    for name, _, _ in names:
+        zero = "NULL" if name in sqls else "0"
+        found.append(Slot(name, "kept" if name in kept else "key" if name == fills[at] else "empty", zero))
+    return tuple(found)
+
+
+def _values(block: Block) -> dict[str, Key]:
+    """The sort key that holds a key's own value, by its name; the one before it, if any, puts NaN in its place."""
+    found, last = {}, -1
+    for key in block.keys:
+        last += len(key.sqls)
+        found[f"`__k{last}`"] = key
+    return found

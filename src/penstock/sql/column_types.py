@@ -1,0 +1,89 @@
+"""How a column of any type is stored in Spark and Iceberg, and its default value.
+
+In: a `Type`. Out: Spark DDL and Spark SQL. Called by plan, lake and flow. Invariant: the same type
+is always stored the same way; a state's storage comes from its function's row of the table.
+
+The type of a state, as ClickHouse writes it.
+
+In: what is called, the types of its arguments and its parameters. Out: an `AggregateFunction`. Called by
+aggregate_calls and array_reduce. Invariant: the type names the function without -State and with its parameters.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.aggregates.aggregate import Aggregate, Parameter, Types
+from penstock.sql.aggregates.combinators import Called, called, whole
+from penstock.sql.aggregates.table import aggregate_names
+from penstock.sql.expr.spark_types import text_literal, value_type, value_zero
+
+
+class UnknownState(ValueError):
+    """A state type whose function is not in the table. `hint` names the nearest that is."""
+
+    def __init__(self, of: t.AggregateFunction):
+        super().__init__(f"the state type {of} is not supported")
+        self.hint = did_you_mean(of.function, aggregate_names())
+
+
+@lru_cache(maxsize=4096)
+def spark_type(of: Type) -> str:
+    """The Spark type in which a column of this type is stored. Raises UnknownState."""
+    if isinstance(of, t.AggregateFunction):
+        return state_row(of).storage(state_arguments(of))
+    return value_type(of)
+
+
+@lru_cache(maxsize=4096)
+def zero(of: Type) -> str:
+    """ClickHouse's default value of the type: NULL if Nullable; for a state, that of no rows."""
+    if isinstance(of, t.AggregateFunction):
+        return state_row(of).empty(state_arguments(of))
+    return value_zero(of)
+
+
+def state_row(of: t.AggregateFunction) -> Aggregate:
+    """The row of a state's function. Raises UnknownState."""
+    found = called(of.function)
+    types = state_arguments(of)
+    if found is None or found.form != "plain" or not found.row.has_state or found.row.arity[0] > len(types):
+        raise UnknownState(of)
+    row = whole(found)
+    if row is None or row.needs(types, state_parameters(of)) is not None:
+        raise UnknownState(of)
+    return row
+
+
+def state_arguments(of: t.AggregateFunction) -> tuple[Type, ...]:
+    """The types of the values in a state: a condition of -If is not kept."""
+    found = called(of.function)
+    return of.arguments[:-1] if found is not None and found.on_condition else of.arguments
+
+
+def state_parameters(of: t.AggregateFunction) -> tuple[Parameter, ...]:
+    """The parameters of a state's function as values."""
+    return tuple(map(parameter, of.parameters))
+
+
+def parameter(text: str) -> Parameter:
+    """A parameter as it is written: a number, or a text in quotes."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text.strip("'")
+    return int(number) if number.is_integer() and "." not in text and "e" not in text.lower() else number
+
+
+def state_of(call: Called, types: Types, parameters: tuple[Parameter, ...]) -> t.AggregateFunction:
+    plain = tuple(of.of if isinstance(of, t.LowCardinality) else of for of in types)
+    return t.AggregateFunction(call.name, plain, tuple(map(_written, parameters)))
+
+
+def _written(parameter: Parameter) -> str:
+    if isinstance(parameter, str):
+        return text_literal(parameter)
+    return str(int(parameter)) if float(parameter).is_integer() else repr(parameter)

@@ -1,0 +1,264 @@
+"""ClickHouse or Spark SQL to analysed Spark SQL: the calls that other packages use, and the passes.
+
+In: a project and a text. Out: the values of `query`. Called by plan, deploy and serve. Invariant: all
+problems of a text are found before InvalidQuery is raised with them.
+
+A node's or a user's template, rendered before it is compiled.
+
+In: an environment whose text may be a template. Out: the environment of the SQL that the template makes.
+Called by transpile. Invariant: a problem of the template, and one of its SQL, stands at a place of the file; what
+the caller of an endpoint has to put right is told to the caller, not collected as a problem of the project.
+
+The FORMAT at the end of a user's SQL.
+
+In: a text. Out: the text without it, and the format's name. Called by serve. Invariant: the places of
+what remains do not change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.errors import Problem
+from penstock.model.datasource import Text
+from penstock.model.pipe import Copied, Dialect, Node, Pipe
+from penstock.model.project import Project
+from penstock.sql.calls.dispatch import HANDLERS
+from penstock.sql.clauses.order_limit import limit, limit_by, order
+from penstock.sql.clauses.projection import check_grouping, group, having, items, qualify, where
+from penstock.sql.clauses.render import finished
+from penstock.sql.clauses.select_list import aliases, stars
+from penstock.sql.clauses.set_operations import no_ending, union
+from penstock.sql.clauses.unsupported import refuse
+from penstock.sql.clauses.with_clause import with_names
+from penstock.sql.clauses.with_fill import fill
+from penstock.sql.clauses.with_totals import answer_sql, with_totals
+from penstock.sql.compiler.block import Block
+from penstock.sql.compiler.environment import Environment, Output
+from penstock.sql.compiler.scope import Scope, Uses
+from penstock.sql.compiler.translator import Columns, Translator, too_deep
+from penstock.sql.conversions.implicit import cast_sql
+from penstock.sql.engines.column_expression import compile_expression
+from penstock.sql.from_clause.from_clause import sources
+from penstock.sql.outputs.copy import rows_of
+from penstock.sql.outputs.forward_query import compile_forward
+from penstock.sql.outputs.view import Target, view_of
+from penstock.sql.query import Query, Read, Rows, View
+from penstock.sql.spark_dialect.compile import compile_spark
+from penstock.sql.syntax.problems import Refused, Report
+from penstock.sql.syntax.tree import parse_query
+from penstock.template.errors import OF_PARAMETERS, Declined, Fault, Stop, wrong_parameter
+from penstock.template.frame import CALL, CHECK, DEPLOY, Given
+from penstock.template.parser import is_template, read_once, read_template
+from penstock.template.rendering import Rendered, place_in, render
+
+__all__ = [
+    "PASSES",
+    "cast_sql",
+    "compile_copy",
+    "compile_expression",
+    "compile_forward",
+    "compile_pipe",
+    "compile_sql",
+    "compile_view",
+    "names_read",
+    "split_format",
+]
+
+PASSES: tuple[Callable[[Block], Block], ...] = (
+    refuse,
+    with_names,
+    aliases,
+    sources,
+    stars,
+    where,
+    group,
+    items,
+    check_grouping,
+    having,
+    qualify,
+    order,
+    limit_by,
+    limit,
+    fill,
+)
+"""What is done to each SELECT, in this order; a SELECT inside is compiled when it is met."""
+
+
+def compile_pipe(project: Project, pipe: Pipe, given: Given = CHECK) -> Query:
+    """The SQL of what a pipe gives; `given` is what its templates, and those of what it reads, are rendered
+    with. Raises InvalidQuery; for a call also InvalidRequest."""
+    environment = _environment(project, pipe.result.sql, pipe.dialect, given).of_node(pipe, pipe.result)
+    output = _shown(environment, f"the pipe `{pipe.name}` cannot be compiled")
+    return _query(project, environment.uses, output)
+
+
+def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
+    """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
+    environment = replace(_environment(project, node.sql, pipe.dialect, DEPLOY).of_node(pipe, node), triggers=True)
+    message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
+    environment, output = _rendered(environment, message)
+    view = Target("", output)
+    with environment.report.collecting():
+        view = view_of(environment, node, output)
+    environment.report.finish(message)
+    query = _query(project, environment.uses, view.output)
+    return View(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
+
+
+def compile_copy(project: Project, pipe: Pipe, node: Node, given: Given = CHECK) -> Rows:
+    """The SQL of a copy node, as JSON rows for its target; `given` as for a pipe. Raises InvalidQuery; for a
+    call also InvalidRequest."""
+    environment = _environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
+    message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
+    environment, output = _rendered(environment, message)
+    with environment.report.collecting():
+        output = rows_of(environment, node, output)
+    environment.report.finish(message)
+    assert isinstance(node.kind, Copied), "only such a node has rows to copy"
+    return Rows(node.kind.datasource, _query(project, environment.uses, output))
+
+
+def compile_sql(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> Query:
+    """One SELECT of a user. Raises InvalidQuery."""
+    environment = _environment(project, text, dialect, given)
+    return _query(project, environment.uses, _shown(environment, "the SQL cannot be compiled"))
+
+
+def names_read(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> frozenset[str]:
+    """The data sources and pipes that a user's SELECT names, at any depth; what a pipe of them reads below is
+    not among them. Raises InvalidQuery."""
+    environment = _environment(project, text, dialect, given)
+    _compiled(environment, "the SQL cannot be compiled")
+    return frozenset(environment.uses.named)
+
+
+def _environment(project: Project, text: Text, dialect: Dialect, given: Given) -> Environment:
+    return Environment(project, text, Uses(), Report(), compile_query, compile_text, dialect, given=given)
+
+
+def _rendered(environment: Environment, message: str) -> tuple[Environment, Output]:
+    """The environment of the SQL that the text makes, in which more is compiled, and what that compiles to."""
+    with environment.report.collecting():
+        environment = with_rendered(environment)
+    environment.report.finish(message)
+    return environment, _compiled(environment, message)
+
+
+def _compiled(environment: Environment, message: str) -> Output:
+    output = Output("", ())
+    with environment.report.collecting():
+        output = compile_text(environment)
+    environment.report.finish(message)
+    return output
+
+
+def _shown(environment: Environment, message: str) -> Output:
+    """The environment's text, of which also the totals are shown."""
+    output = _compiled(environment, message)
+    if output.totals is not None and output.totals.refusal is not None:
+        environment.report.problems.append(output.totals.refusal.problem)
+    environment.report.finish(message)
+    return output
+
+
+def compile_text(environment: Environment) -> Output:
+    """The environment's text, in its dialect. Raises Refused for what ends the compilation."""
+    environment = with_rendered(environment)
+    try:
+        if environment.dialect == "spark":
+            return compile_spark(environment)
+        return compile_query(environment, parse_query(environment.text))
+    except RecursionError:
+        raise too_deep(environment.text) from None
+
+
+def compile_query(environment: Environment, tree: exp.Query) -> Output:
+    """A SELECT or a UNION of SELECTs. Raises Refused for what ends the compilation."""
+    if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
+        no_ending(environment, tree)
+        return compile_query(environment, tree.this)
+    if isinstance(tree, exp.SetOperation):
+        return union(environment, tree)
+    if not isinstance(tree, exp.Select):
+        raise Refused(_not_select(environment, tree).problem)
+    block = Block(environment, tree, _translator(environment))
+    for each in PASSES:
+        block = each(block)
+        block = replace(block, translator=replace(block.translator, subquery=_subquery(block.environment)))
+    return with_totals(block, finished(block))
+
+
+def _not_select(environment: Environment, tree: exp.Expr) -> Refused:
+    return _translator(environment).refused(tree, "not-a-query", "only SELECT is allowed here")
+
+
+def _translator(environment: Environment) -> Translator:
+    return Translator(environment.text, Scope(), environment.uses, HANDLERS, _subquery(environment))
+
+
+def _subquery(environment: Environment) -> Callable[[exp.Query], tuple[str, Columns]]:
+    """Compiles a SELECT inside an expression."""
+
+    def compiled(tree: exp.Query) -> tuple[str, Columns]:
+        output = compile_query(environment.not_triggering(), tree)
+        return output.sql, output.columns
+
+    return compiled
+
+
+def _query(project: Project, uses: Uses, output: Output) -> Query:
+    columns = tuple((name, value.type) for name, value in output.columns)
+    return Query(output.sql, _reads(project, uses), columns, answer_sql(output))
+
+
+def _reads(project: Project, uses: Uses) -> tuple[Read, ...]:
+    """The trigger first, then by placeholder."""
+    reads = []
+    for placeholder in sorted(uses.datasources, key=lambda each: (not each.startswith("__new_"), each)):
+        name = uses.datasources[placeholder]
+        source = project.datasource(name)
+        known = source.column_names if source is not None else ()
+        used = uses.columns[placeholder]
+        reads.append(Read(placeholder, name, tuple(column for column in known if column in used)))
+    return tuple(reads)
+
+
+def with_rendered(environment: Environment) -> Environment:
+    """Raises Refused; for a call also InvalidRequest and what the template itself answers."""
+    text, given = environment.text, environment.given
+    if isinstance(text, Rendered) or not is_template(text.text):
+        return environment
+    if environment.dialect == "spark":
+        message = "a template cannot be of the dialect `spark`: its values are written as ClickHouse's literals"
+        raise Refused(Problem("unsupported-template", message, place_in(text, 0), "write `DIALECT clickhouse`"))
+    own = environment.pipe is None
+    if own:
+        given = replace(given, secrets=None)  # the author of a pipe may read them
+    try:
+        return replace(environment, text=render(text, given, read_once if own else read_template))
+    except Stop as stop:
+        if given.mode == "call":
+            raise Declined(stop, place_in(text, stop.offset)) from None
+        problem = Problem("declined", f"the template gives up: {stop.message}", place_in(text, stop.offset))
+        raise Refused(problem) from None
+    except Fault as fault:
+        problem = fault.problem(place_in(text, fault.offset))
+        if given.mode == "call" and fault.code in OF_PARAMETERS:
+            raise wrong_parameter(problem) from None
+        raise Refused(problem) from None
+
+
+_FORMAT = re.compile(r"\bFORMAT\s+([A-Za-z][A-Za-z0-9_]*)\s*;?\s*$", re.IGNORECASE)
+
+
+def split_format(text: Text) -> tuple[Text, str | None]:
+    """`SELECT … FORMAT JSON` → the SELECT and `JSON`; None without FORMAT. A last `;` goes, too."""
+    found = _FORMAT.search(text.text)
+    if found is None:
+        return replace(text, text=re.sub(r"\s*;\s*$", "", text.text)), None
+    return replace(text, text=text.text[: found.start()].rstrip()), found.group(1)

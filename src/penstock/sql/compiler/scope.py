@@ -1,0 +1,104 @@
+"""The names an expression may use, and what it used.
+
+In: relations made by `passes.sources`. Out: `Relation`, `Scope`, `Trace`. Called by the translator and
+the passes. Invariant: a name resolves as in ClickHouse: lambda parameter, alias, then column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from penstock.sql.expr.typed import Typed
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One table of a FROM. `columns` are by ClickHouse's name; `hidden` are not part of `*` (the
+    right side's columns of a USING). `placeholder` is set for a data source. `own` is what `table.column` reads
+    where that is not what the bare name reads (USING), `whole` what `table.*` gives (an array that ARRAY JOIN
+    unfolds); `barred` says why a column has no one value. `also` is the name of the table behind its alias.
+    `named` columns keep the table's name in a result: without it they are another table's."""
+
+    name: str
+    columns: Mapping[str, Typed]
+    placeholder: str | None = None
+    hidden: frozenset[str] = frozenset()
+    own: Mapping[str, Typed] = field(default_factory=dict)
+    whole: Mapping[str, Typed] = field(default_factory=dict)
+    barred: Mapping[str, str] = field(default_factory=dict)
+    also: str = ""
+    named: frozenset[str] = frozenset()
+
+    def with_columns(self, columns: Mapping[str, Typed]) -> Relation:
+        return replace(self, columns=columns)
+
+    def mapped(self, change: Callable[[Typed], Typed]) -> Relation:
+        """Every column as it reads after a join."""
+        columns, own, whole = (
+            {name: change(value) for name, value in every.items()} for every in (self.columns, self.own, self.whole)
+        )
+        return replace(self, columns=columns, own=own, whole=whole)
+
+    def reading(self, name: str, how: str) -> Typed:
+        """A column as it is named: alone (`bare`), after the table (`own`), or by `table.*` (`whole`)."""
+        if how == "whole" and name in self.whole:
+            return self.whole[name]
+        return self.own[name] if how != "bare" and name in self.own else self.columns[name]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether this holds the elements of an ARRAY JOIN."""
+        return self.name.startswith("__array")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one SELECT can name. `aliases` are its select list's and its WITH's expressions."""
+
+    relations: tuple[Relation, ...] = ()
+    aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
+    windows: Mapping[str, exp.Window] = field(default_factory=dict)
+
+    def relation(self, name: str) -> Relation | None:
+        named = next((each for each in self.relations if each.name == name), None)
+        behind = [each for each in self.relations if each.also == name]
+        return named or (behind[0] if len(behind) == 1 else None)
+
+    def find(self, column: str) -> Relation | None:
+        """The left-most relation that has the column."""
+        return next((each for each in self.relations if column in each.columns), None)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(name for relation in self.relations for name in relation.columns)
+
+
+@dataclass(slots=True)
+class Uses:
+    """The columns of each placeholder that were named so far, and its data source. `named` are the data
+    sources and pipes that the text itself names, not what these read."""
+
+    datasources: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, set[str]] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+
+    def table(self, placeholder: str, datasource: str) -> None:
+        self.datasources[placeholder] = datasource
+        self.columns.setdefault(placeholder, set())
+
+    def column(self, placeholder: str, name: str) -> None:
+        self.columns[placeholder].add(name)
+
+
+@dataclass(slots=True)
+class Trace:
+    """What the translation of an expression met: columns outside of aggregates that are no grouping
+    key, aggregates, windows, and the arrays that `arrayJoin` spreads (SQL → name)."""
+
+    free: list[exp.Expr] = field(default_factory=list)
+    aggregates: int = 0
+    windows: int = 0
+    spread: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,219 @@
+"""One expression of ClickHouse's tree to Spark SQL with its type: the recursion, and who does what.
+
+In: a sqlglot node and a `Scope`. Out: `Typed`. Called by the passes, view and forward. Invariant: a
+node that no handler knows is refused with its place; nothing is passed through.
+
+The arguments of a special form, checked.
+
+In: a call's node. Out: argument nodes and literal texts. Called by the special forms. Invariant: what is
+wrong with the number or kind of arguments is refused at its place.
+
+Intervals: a number with a unit, which only a time, a step or a frame takes.
+
+In: values. Out: nothing. Called where values of any type are taken. Invariant: no interval becomes a plain number,
+which ClickHouse does not do either.
+
+Whole numbers that are known when the SQL is compiled: of LIMIT, frames and offsets.
+
+In: a node. Out: an int, or None. Called by passes.ending and the windows. Invariant: what is not plain arithmetic
+of literals, or names of such, is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from sqlglot import exp
+
+from penstock.integer_parsing import whole_number
+from penstock.model.datasource import Text
+from penstock.sql.compiler.scope import Scope, Trace, Uses
+from penstock.sql.expr.typed import Typed
+from penstock.sql.syntax.problems import Refused, refused
+from penstock.sql.syntax.tree import call_name, call_parts
+
+Place: TypeAlias = Literal["select", "filter", "row", "aggregate", "window"]
+"""Where an expression stands: aggregates and windows are allowed in `select` only; `filter` is WHERE,
+`row` an expression over one row,
+`aggregate` and `window` the arguments of one."""
+
+Columns: TypeAlias = tuple[tuple[str, Typed], ...]
+CompileSubquery: TypeAlias = Callable[[exp.Query], tuple[str, Columns]]
+Handler: TypeAlias = Callable[["Translator", exp.Expr], Typed]
+
+
+def too_deep(text: Text) -> Refused:
+    """For a text that nests deeper than Python's stack."""
+    return refused(text, None, "too-deep", "the SQL nests too deeply", "write parts of it as nodes of their own")
+
+
+LONGEST = 1_000_000
+"""Longer SQL is refused: where a formula repeats its operand, each level of nesting multiplies the text."""
+
+
+def check_length(text: Text, node: exp.Expr, sql: str) -> None:
+    """Raises Refused for a node whose Spark SQL is too long to go on with."""
+    if len(sql) > LONGEST:
+        message = f"this becomes more than {LONGEST:,} characters of Spark SQL"
+        raise refused(text, node, "too-deep", message, "nest less, or repeat less")
+
+
+@dataclass(frozen=True, slots=True)
+class Translator:
+    """`keys` are the SQL texts of the grouping keys; `absent` what they are where a grouping set may lack them;
+    `locals` the parameters of lambdas around; `resolving` the aliases whose expression is being translated."""
+
+    text: Text
+    scope: Scope
+    uses: Uses
+    handlers: Mapping[type[exp.Expr], Handler]
+    subquery: CompileSubquery
+    trace: Trace = field(default_factory=Trace)
+    place: Place = "select"
+    keys: frozenset[str] = frozenset()
+    locals: Mapping[str, Typed] = field(default_factory=dict)
+    resolving: frozenset[str] = frozenset()
+    absent: Mapping[str, Typed] = field(default_factory=dict)
+
+    def translate(self, node: exp.Expr | None) -> Typed:
+        """The node as Spark SQL. Raises Refused; None, or whatever is no node, stands
+        for what the parser missed."""
+        if not isinstance(node, exp.Expr):
+            raise refused(self.text, None, "invalid-sql", "an expression is missing")
+        handler = self.handlers.get(type(node))
+        if handler is None:
+            shown = node.sql(dialect="clickhouse").replace("@", "")
+            raise self.refused(node, "unsupported-syntax", f"`{shown}` is not supported")
+        if self.absent and self.place != "aggregate":
+            key = self.absent.get(replace(self, absent={}, trace=Trace()).translate(node).sql)
+            if key is not None:
+                return key
+        mark = len(self.trace.free)
+        try:
+            value = handler(self, node)
+        except RecursionError:
+            raise too_deep(self.text) from None
+        check_length(self.text, node, value.sql)
+        if value.sql in self.keys:
+            del self.trace.free[mark:]
+        return value
+
+    def all(self, nodes: list[exp.Expr]) -> list[Typed]:
+        return [self.translate(node) for node in nodes]
+
+    def at(self, place: Place) -> Translator:
+        return self._like(self.trace, place, self.resolving)
+
+    def tracing(self) -> Translator:
+        """The same with an empty trace (what arrays are spread is kept for the whole SELECT)."""
+        return self._like(Trace(spread=self.trace.spread), self.place, self.resolving)
+
+    def inside(self, alias: str) -> Translator:
+        """The same in the expression of an alias."""
+        return self._like(self.trace, self.place, self.resolving | {alias})
+
+    def _like(self, trace: Trace, place: Place, resolving: frozenset[str]) -> Translator:
+        """What `replace` does, in a third of its time: every column of every query needs it."""
+        return Translator(
+            self.text,
+            self.scope,
+            self.uses,
+            self.handlers,
+            self.subquery,
+            trace,
+            place,
+            self.keys,
+            self.locals,
+            resolving,
+            self.absent,
+        )
+
+    def with_scope(self, scope: Scope) -> Translator:
+        return replace(self, scope=scope)
+
+    def with_locals(self, names: Mapping[str, Typed]) -> Translator:
+        return replace(self, locals={**self.locals, **names})
+
+    def refused(self, node: exp.Expr, code: str, message: str, hint: str | None = None) -> Refused:
+        return refused(self.text, node, code, message, hint)
+
+
+Form: TypeAlias = Callable[[Translator, exp.Anonymous], Typed]
+
+
+def arguments_of(tr: Translator, node: exp.Anonymous, low: int, high: int) -> list[exp.Expr]:
+    """The arguments of a call, so many at least and at most. Raises Refused."""
+    parameters, arguments = call_parts(node)
+    if parameters or not low <= len(arguments) <= high:
+        expected = str(low) if low == high else f"{low} to {high}"
+        message = f"`{call_name(node)}` takes {expected} arguments, {len(arguments)} are given"
+        raise tr.refused(node, "wrong-argument-count", message)
+    return arguments
+
+
+def text_of(tr: Translator, node: exp.Expr) -> str:
+    """The text of a literal. Raises Refused."""
+    value = tr.translate(node).constant
+    if not isinstance(value, str):
+        raise tr.refused(node, "wrong-argument-type", "expected a text literal here")
+    return value
+
+
+def no_interval(tr: Translator, node: exp.Expr, values: Iterable[Typed]) -> None:
+    """Raises Refused where one of the values is an interval."""
+    found = next((value.unit for value in values if value.unit is not None), None)
+    if found is not None:
+        message = f"an interval ({found}) is not supported here"
+        raise tr.refused(node, "wrong-argument-type", message, "add it to a time, or write the number alone")
+
+
+def whole(tr: Translator, node: exp.Expr) -> int | None:
+    """The value of `2`, `-1`, `2 * 3 + 1`, or of an alias of such."""
+    match node:
+        case exp.Paren() | exp.Alias():
+            return whole(tr, node.this)
+        case exp.Neg():
+            value = whole(tr, node.this)
+            return None if value is None else -value
+        case exp.Add() | exp.Sub() | exp.Mul():
+            left, right = whole(tr, node.this), whole(tr, node.expression)
+            return None if left is None or right is None else _of(node, left, right)
+        case exp.Column() if node.name in tr.scope.aliases and not node.table and node.name not in tr.resolving:
+            return whole(tr.inside(node.name), tr.scope.aliases[node.name])
+        case exp.Literal() if not node.args.get("is_string"):
+            constant = tr.translate(node).constant
+            return constant if isinstance(constant, int) and not isinstance(constant, bool) else None
+        case exp.Anonymous():
+            number = typed_number(node)
+            return number if isinstance(number, int) else None
+        case _:
+            return None
+
+
+def typed_number(node: exp.Expr) -> int | float | None:
+    """The value of `toInt32('5')` or `toFloat64('0.5')`: so a template writes a number with its type."""
+    found = _TYPED.fullmatch(call_name(node) or "")
+    _, arguments = call_parts(node) if found else ([], [])
+    if found is None or len(arguments) != 1 or not isinstance(arguments[0], exp.Literal):
+        return None
+    text = arguments[0].name
+    if found["bits"] is None:
+        return float(text) if _DECIMAL.fullmatch(text) else None
+    number = whole_number(text.removeprefix("-"))
+    value = -number if number is not None and text.startswith("-") else number
+    bits = int(found["bits"])
+    low, high = (0, 2**bits - 1) if found["sign"] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return value if value is not None and low <= value <= high else None
+
+
+_TYPED = re.compile(r"to(?:(?P<sign>U?)Int(?P<bits>8|16|32|64)|Float64)")
+_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+
+
+def _of(node: exp.Expr, left: int, right: int) -> int:
+    if isinstance(node, exp.Add):
+        return left + right
+    return left - right if isinstance(node, exp.Sub) else left * right

@@ -1,0 +1,1 @@
+"""Conversions between types: explicit, implicit, of literals, and those of INSERT."""

@@ -1,0 +1,176 @@
+"""Explicit conversions: CAST, toT, toTOrZero, toTOrNull, accurateCast and its kin.
+
+In: a value and a type. Out: `Typed`, or None where ClickHouse has no such conversion. Called by
+special_forms, the conversion functions and the forward query. Invariant: a text that is no value of
+the type fails the query (or gives zero or NULL, as asked); it never becomes another value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, TypeAlias
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.analysis.may_raise import may_raise, tolerant
+from penstock.sql.column_types import spark_type
+from penstock.sql.conversions import dates, numbers, strings
+from penstock.sql.conversions.conversion import Conversion, Overflow
+from penstock.sql.conversions.implicit import cast_sql, same_state
+from penstock.sql.conversions.literals import literal_as
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.spark_types import quoted, text_literal, value_type, value_zero
+from penstock.sql.expr.typed import NOTHING, Typed, is_null, typed
+
+OnFailure: TypeAlias = Literal["error", "zero", "null"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What a value that cannot be converted becomes, and a number out of range. `default` is what
+    `zero` gives, where it is not the type's zero value."""
+
+    failure: OnFailure = "error"
+    overflow: Overflow = "wraps"
+    default: str | None = None
+
+
+CAST = Mode()
+
+
+def convert(value: Typed, want: Type, mode: Mode = CAST) -> Typed | None:
+    """`value` as `want`. A NULL stays NULL. The value is written once, a default outside of what binds it."""
+    if isinstance(bare(want), t.AggregateFunction):
+        return Typed(value.sql, want, spark_type(want)) if same_state(value.type, bare(want)) else None
+    if is_null(value):
+        return typed(f"CAST(NULL AS {value_type(want)})", t.Nullable(bare(want)))
+    known = literal_as(value.constant, bare(want)) if isinstance(value.constant, str) else None
+    if known is not None and isinstance(bare(want), (t.Date, t.DateTime, t.DateTime64)):
+        return replace(known, type=t.Nullable(bare(want)) if mode.failure == "null" else want, constant=None)
+    default = mode.default if mode.failure == "zero" and not nullable(want) else None
+    formula = _formula(value, bare(want), Mode("null", mode.overflow) if default is not None else mode)
+    if formula is None:
+        return None
+    sql = let(value.sql, partial(formula.replace, _OPERAND))
+    if default is not None:
+        sql = f"coalesce({sql}, {default})"
+    stays_null = value.nullable and not isinstance(bare(want), _CONTAINERS) and default is None
+    return typed(sql, t.Nullable(bare(want)) if mode.failure == "null" or stays_null else want)
+
+
+_OPERAND = "` operand`"
+"""Stands for the value in a formula, which is made without it: what raises in the value must go on to."""
+
+
+def _formula(value: Typed, want: Type, mode: Mode) -> str | None:
+    """The conversion under its mode's rule for values that it is not valid for."""
+    value = replace(value, sql=_OPERAND)
+    conversion = _conversion(value, want, mode)
+    if conversion is None:
+        return None
+    match mode.failure:
+        case "error":
+            return _or_error(value, want, conversion)
+        case "null":
+            return _or_null(conversion)
+        case "zero":
+            return _or_other(value, conversion, mode.default or value_zero(want))
+
+
+def _or_error(value: Typed, want: Type, conversion: Conversion) -> str:
+    """A NULL is no error, whatever `valid` says of it."""
+    if conversion.valid is None:
+        return conversion.sql
+    given = f"{value.sql} IS NOT NULL AND " if value.nullable else ""
+    message = f"concat('cannot convert ', CAST({value.sql} AS STRING), {text_literal(f' to {want}')})"
+    return f"if({given}NOT ({conversion.valid}), raise_error({message}), {conversion.sql})"
+
+
+def _or_null(conversion: Conversion) -> str:
+    if conversion.valid is not None:
+        return f"if({conversion.valid}, {conversion.sql}, NULL)"
+    return tolerant(conversion.sql) if may_raise(conversion.sql) else conversion.sql
+
+
+def _or_other(value: Typed, conversion: Conversion, other: str) -> str:
+    if conversion.valid is not None:
+        return f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN {conversion.valid} THEN {conversion.sql} ELSE {other} END"
+    if not may_raise(conversion.sql):
+        return conversion.sql
+    return f"if({value.sql} IS NULL, NULL, coalesce({tolerant(conversion.sql)}, {other}))"
+
+
+_CONTAINERS = (t.Array, t.Map, t.Tuple)
+_FAMILIES: tuple[tuple[tuple[type[Type], ...], Callable[[Typed, Type, Overflow], Conversion | None]], ...] = (
+    ((t.Int, t.Float, t.Decimal, t.Bool), numbers.to_number),
+    ((t.Date, t.DateTime, t.DateTime64), dates.to_time),
+    ((t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6), strings.to_text),
+)
+
+
+def _conversion(value: Typed, want: Type, mode: Mode) -> Conversion | None:
+    if mode.failure != "error" and not _can_default(value, want):
+        return None
+    if value.bare == want and value.spark == value_type(want):
+        return Conversion(value.sql)
+    for kinds, family in _FAMILIES:
+        if isinstance(want, kinds):
+            return family(value, want, mode.overflow)
+    return _nested(value, want, mode.overflow)
+
+
+def _can_default(value: Typed, want: Type) -> bool:
+    """Arrays, maps and tuples fail with one of their elements; microseconds of so many digits overflow in a
+    product, which nothing makes NULL."""
+    overflows = isinstance(value.bare, t.Decimal) and value.bare.precision > 30 and isinstance(want, t.DateTime64)
+    return not overflows and not isinstance(want, _CONTAINERS)
+
+
+def _nested(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+    """Arrays, maps and tuples, element by element."""
+    have = value.bare
+    if have == NOTHING:
+        return None
+    lossless = cast_sql(value.sql, have, want)
+    if lossless is not None:
+        return Conversion(lossless if value.spark == value_type(have) else f"CAST({value.sql} AS {value_type(want)})")
+    match (have, want):
+        case (t.Array(old), t.Array(new)):
+            element = _element(old, new, overflow)
+            return Conversion(f"transform({value.sql}, ` e` -> {element})") if element is not None else None
+        case (t.Tuple(), t.Tuple()) if len(have.fields) == len(want.fields) and not value.nullable:
+            return _by_field(value.sql, have, want, overflow)
+        case _:
+            return None
+
+
+def _by_field(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -> Conversion | None:
+    parts = []
+    for place, ((name, old), (named, new)) in enumerate(zip(have.fields, want.fields, strict=True), 1):
+        field = convert(typed(f"{sql}.{quoted(name or f'_{place}')}", old), new, Mode("error", overflow))
+        if field is None:
+            return None
+        parts.append(f"{text_literal(named or f'_{place}')}, {_held(field, new).sql}")
+    return Conversion(f"named_struct({', '.join(parts)})")
+
+
+def _element(old: Type, new: Type, overflow: Overflow) -> str | None:
+    """An element of an array: a NULL is an error where the new type has none."""
+    element = convert(typed("` e`", old), new, Mode("error", overflow))
+    if element is None or not element.nullable or nullable(new):
+        return element.sql if element is not None else None
+    return f"if(` e` IS NULL, raise_error({text_literal(f'cannot convert NULL to {new}')}), {element.sql})"
+
+
+def _held(value: Typed, want: Type) -> Typed:
+    return value if nullable(want) else without_null(value, want)
+
+
+def without_null(value: Typed, want: Type) -> Typed:
+    """A converted value as one of a type that has no NULL: there a NULL is an error."""
+    if not value.nullable:
+        return value
+    message = text_literal("Cannot convert NULL value to non-Nullable type")
+    return typed(f"coalesce({value.sql}, raise_error({message}))", want)

@@ -1,0 +1,100 @@
+"""Conversions that never lose a value: between stored types, and to a common supertype.
+
+In: a value or SQL with its type and the wanted type. Out: Spark SQL, or None where values may be lost.
+Called by the translation, view, forward and plan. Invariant: the result is of exactly the Spark type
+that columns of the wanted type have.
+"""
+
+from __future__ import annotations
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.column_types import spark_type
+from penstock.sql.expr.common_type import DIGITS, supertype
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.typed import NOTHING, Typed, as_spark
+
+
+def cast_sql(sql: str, have: Type, want: Type) -> str | None:
+    """`sql` of a stored column of type `have` as one of type `want`; None where it may lose a value."""
+    if isinstance(have, t.AggregateFunction) or isinstance(want, t.AggregateFunction):
+        return sql if same_state(have, want) else None
+    if nullable(have) and not nullable(want):
+        return None
+    if not _holds(bare(want), bare(have)):
+        return None
+    before, after = spark_type(have), spark_type(want)
+    return sql if before == after else f"CAST({sql} AS {after})"
+
+
+def widened(value: Typed, want: Type) -> str | None:
+    """The SQL of a value converted to a type that holds all its values, as stored; else None."""
+    if bare(value.type) == NOTHING:
+        return f"CAST(NULL AS {value_type(want)})" if nullable(want) else None
+    if not _holds(bare(want), value.bare):
+        return None
+    return as_spark(value, value_type(want))
+
+
+def same_state(have: Type, want: Type) -> bool:
+    """Whether a state of one type is a state of the other: the same function and stored form."""
+    if not isinstance(have, t.AggregateFunction) or not isinstance(want, t.AggregateFunction):
+        return False
+    if _function(have) != _function(want) or have.parameters != want.parameters:
+        return False
+    if spark_type(have) != spark_type(want):
+        return False
+    return _function(have) == "count" or all(
+        nullable(new) or not nullable(old) for old, new in zip(have.arguments, want.arguments, strict=False)
+    )
+
+
+def _function(of: t.AggregateFunction) -> str:
+    from_alias = {"countDistinct": "uniqExact", "groupArrayDistinct": "groupUniqArray", "median": "quantile"}
+    name = of.function.removesuffix("If")
+    return from_alias.get(name, name)
+
+
+def _holds(want: Type, have: Type) -> bool:
+    """Whether every value of a bare type is one of the other, in the stored form too."""
+    match (want, have):
+        case (t.Enum(_, new), t.Enum(_, old)):
+            return set(new) >= set(old)
+        case (t.DateTime64(p, _), t.DateTime64(q, _)):
+            return p >= q
+        case (t.DateTime() | t.DateTime64(), t.DateTime()):
+            return True
+        case (t.String(), t.FixedString() | t.Enum() | t.UUID() | t.Json() | t.IPv4() | t.IPv6()):
+            return True
+        case (t.FixedString(n), t.FixedString(m)):
+            return n == m
+        case (t.Array() | t.Map() | t.Tuple(), t.Array() | t.Map() | t.Tuple()) if have != NOTHING:
+            return _parts_hold(want, have)
+        case _:
+            return have == NOTHING or want == have or supertype((want, have)) == want or _number_fits(want, have)
+
+
+def _parts_hold(want: Type, have: Type) -> bool:
+    match (want, have):
+        case (t.Array(a), t.Array(b)):
+            pairs = [(a, b)]
+        case (t.Map(k1, v1), t.Map(k2, v2)):
+            pairs = [(k1, k2), (v1, v2)]
+        case (t.Tuple(f1), t.Tuple(f2)) if len(f1) == len(f2):
+            pairs = [(a, b) for (_, a), (_, b) in zip(f1, f2, strict=True)]
+        case _:
+            return False
+    return all((not nullable(old) or nullable(new)) and _holds(bare(new), bare(old)) for new, old in pairs)
+
+
+def _number_fits(want: Type, have: Type) -> bool:
+    """Decimals and doubles hold more than ClickHouse's own supertypes say."""
+    match (want, have):
+        case (t.Decimal(p, s), t.Decimal(q, r)):
+            return s >= r and p - s >= q - r
+        case (t.Decimal(p, s), t.Int(bits)):
+            return p - s >= DIGITS[bits]
+        case (t.Float(64), t.Int(bits)):
+            return bits <= 32
+        case _:
+            return False

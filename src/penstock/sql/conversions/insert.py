@@ -1,0 +1,52 @@
+"""A computed value as a value of a stored column, by the rules of ClickHouse's INSERT.
+
+In: a value and the column's type. Out: Spark SQL of exactly the column's stored type, or the reason why
+not. Called by views and forward. Invariant: a NULL for a column that cannot hold it becomes the
+column's default; a state is stored only as a state of the same function.
+"""
+
+from __future__ import annotations
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.column_types import UnknownState, spark_type, zero
+from penstock.sql.conversions.explicit import convert
+from penstock.sql.conversions.implicit import same_state, widened
+from penstock.sql.expr.typed import Typed, is_null
+
+
+def as_column(value: Typed, want: Type, default: str | None = None) -> str | None:
+    """The SQL; None where there is no conversion. `default` is the column's own default expression."""
+    if isinstance(want, t.AggregateFunction) or isinstance(bare(value.type), t.AggregateFunction):
+        return _as_state(value, want)
+    otherwise = default or zero(want)
+    if is_null(value):
+        return zero(want) if nullable(want) else otherwise
+    lossless = widened(value, want)
+    if lossless is None:
+        result = convert(value, want)
+        if result is None:
+            return None
+        lossless = result.sql
+    return f"coalesce({lossless}, {otherwise})" if value.nullable and not nullable(want) else lossless
+
+
+def _as_state(value: Typed, want: Type) -> str | None:
+    try:
+        same = same_state(bare(value.type), want)
+        spark = spark_type(want) if same else ""
+    except UnknownState:
+        return None
+    if not same:
+        return None
+    return value.sql if value.spark == spark else f"CAST({value.sql} AS {spark})"
+
+
+def why_not(have: Type, want: Type) -> tuple[str, str | None]:
+    """The sentence and the hint for a value that cannot be stored."""
+    if isinstance(want, t.AggregateFunction):
+        arguments = ", ".join("…" for _ in want.arguments)
+        return f"{have} is not the state {want}", f"use {want.function}State({arguments})"
+    if isinstance(bare(have), t.AggregateFunction):
+        return f"the state {have} cannot be stored as {want}", "finish it with -Merge"
+    return f"{have} cannot be stored as {want}", "cast it"

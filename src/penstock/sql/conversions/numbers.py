@@ -1,0 +1,205 @@
+"""Conversions to numbers: from texts, other numbers, dates and times.
+
+In: a value and a number type. Out: `Conversion`. Called by conversions. Invariant: integers wrap around
+as in ClickHouse where `overflow` does not forbid it.
+"""
+
+from __future__ import annotations
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.conversions.conversion import Conversion, Overflow
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.overflow import TWO_64
+from penstock.sql.expr.spark_types import text_literal, value_type
+from penstock.sql.expr.typed import Typed, as_spark, number_sql
+
+_INTEGER = "^[+-]?[0-9]+$"
+_DECIMAL = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_SPECIAL = "^[+-]?(?i:inf|infinity|nan)$"
+_LONG_DIGITS = 18
+_TEXTS = (t.String, t.FixedString, t.Json)
+
+
+def to_number(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+    match want:
+        case t.Int():
+            return _to_integer(value, want, overflow)
+        case t.Float():
+            return _to_float(value, want, overflow)
+        case t.Decimal():
+            return _to_decimal(value, want)
+        case _:
+            return _to_bool(value)
+
+
+def _to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion | None:
+    match value.bare:
+        case t.Int() as have:
+            return _between_integers(value, have, want, overflow)
+        case t.Bool():
+            return Conversion(f"CAST({value.sql} AS {value_type(want)})")
+        case t.Float():
+            return _from_float(value, want, overflow)
+        case t.Decimal():
+            whole = _whole(value.sql) if want.bits == 64 and not want.signed else value.sql
+            return Conversion(f"CAST({whole} AS {value_type(want)})", _in_range(value.sql, want))
+        case t.Date() | t.DateTime() | t.DateTime64():
+            return _from_time(value, want, overflow)
+        case _:
+            return _text_to_integer(value, want)
+
+
+def _from_time(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
+    """Days since 1970 of a date, seconds of a time; only of a DateTime64 does an accurate conversion look whether
+    they fit."""
+    if isinstance(value.bare, t.Date):
+        days = Typed(f"unix_date({value.sql})", t.Int(32), "INT")
+        return _between_integers(days, t.Int(32), want, "wraps")
+    seconds = Typed(f"unix_seconds({value.sql})", t.Int(64), "BIGINT")
+    return _between_integers(seconds, t.Int(64), want, overflow if isinstance(value.bare, t.DateTime64) else "wraps")
+
+
+def _text_to_integer(value: Typed, want: t.Int) -> Conversion | None:
+    """Digits with a sign; the number of an enum's name."""
+    if isinstance(value.bare, t.Enum):
+        pairs = ", ".join(f"{text_literal(name)}, {number}" for name, number in value.bare.values)
+        return Conversion(f"CAST(map({pairs})[{value.sql}] AS {value_type(want)})")
+    if not isinstance(value.bare, _TEXTS):
+        return None
+    number = f"try_cast({value.sql} AS DECIMAL(38,0))"
+    valid = f"{value.sql} RLIKE '{_INTEGER}' AND coalesce({_in_range(number, want)}, false)"
+    return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
+
+
+def _in_range(sql: str, want: t.Int) -> str:
+    return f"{sql} BETWEEN {want.low} AND {want.high}"
+
+
+def _between_integers(value: Typed, have: t.Int, want: t.Int, overflow: Overflow) -> Conversion:
+    spark = value_type(want)
+    if want.low <= have.low and have.high <= want.high:
+        return Conversion(as_spark(value, spark))
+    if isinstance(value.constant, int) and want.low <= value.constant <= want.high:
+        return Conversion(as_spark(value, spark))
+    number = number_sql(value)
+    if overflow == "refused":
+        return Conversion(f"CAST({number} AS {spark})", _in_range(number, want))
+    return Conversion(wrapped(number, value.spark, want))
+
+
+def wrapped(sql: str, have: str, want: t.Int) -> str:
+    """The lowest bits of a number, as ClickHouse's conversions between integers have it."""
+    spark = value_type(want)
+    if want.bits == 64:
+        if want.signed:
+            return f"CAST(if({sql} > {2**63 - 1}, {sql} - {TWO_64}, {sql}) AS BIGINT)"
+        return f"CAST(if({sql} < 0, {sql} + {TWO_64}, {sql}) AS {spark})"
+    low = f"CAST({sql} % {2**want.bits} AS BIGINT)" if have.startswith("DECIMAL") else f"CAST({sql} AS BIGINT)"
+    if not want.signed:
+        return f"CAST(({low} & {2**want.bits - 1}L) AS {spark})"
+    return f"CAST(shiftright(shiftleft({low}, {64 - want.bits}), {64 - want.bits}) AS {spark})"
+
+
+def _whole(sql: str) -> str:
+    """A decimal without its fraction: a cast to a decimal type would round."""
+    return f"({sql} - {sql} % 1)"
+
+
+def _from_float(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
+    if overflow == "refused":
+        valid = f"{_in_range(value.sql, want)} AND {value.sql} = floor({value.sql})"
+        return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
+    if want.bits == 64 and want.signed:
+        return Conversion(f"CAST({value.sql} AS {value_type(want)})")
+    if want.bits == 64:
+        return Conversion(f"CAST(pmod({_whole(f'CAST({value.sql} AS DECIMAL(38,18))')}, {TWO_64}) AS DECIMAL(20,0))")
+    whole = Typed(f"CAST({value.sql} AS BIGINT)", t.Int(64), "BIGINT")
+    return _between_integers(whole, t.Int(64), want, "wraps")
+
+
+def _to_float(value: Typed, want: t.Float, overflow: Overflow) -> Conversion | None:
+    spark = value_type(want)
+    match value.bare:
+        case t.Int() | t.Float() | t.Decimal() | t.Bool():
+            sql = number_sql(value)
+            valid = (
+                f"CAST(CAST({sql} AS FLOAT) AS DOUBLE) = {sql}" if overflow == "refused" and spark == "FLOAT" else None
+            )
+            return Conversion(as_spark(value, spark), valid)
+        case t.Date():
+            return Conversion(f"CAST(unix_date({value.sql}) AS {spark})")
+        case t.DateTime():
+            return Conversion(f"CAST(unix_seconds({value.sql}) AS {spark})")
+        case t.DateTime64():
+            return Conversion(f"CAST(unix_micros({value.sql}) / 1000000D AS {spark})")
+        case of if isinstance(of, _TEXTS):
+            special = f"{value.sql} RLIKE '{_SPECIAL}'"
+            unsigned = f"regexp_replace({value.sql}, '(?i)^[+-]nan$', 'NaN')"
+            number = f"CAST(regexp_replace({unsigned}, '(?i)inf(inity)?$', 'Infinity') AS {spark})"
+            return Conversion(number, f"{value.sql} RLIKE '{_DECIMAL}' OR {special}")
+        case _:
+            return None
+
+
+def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
+    """Digits after the scale are cut off, not rounded."""
+    spark = value_type(want)
+    match value.bare:
+        case t.Int() | t.Bool():
+            sql = number_sql(value)
+            return Conversion(f"CAST({sql} AS {spark})")
+        case t.Float():
+            return _from_float_to_decimal(value, want)
+        case t.Decimal(_, scale):
+            if scale <= want.scale:
+                return Conversion(f"CAST({value.sql} AS {spark})")
+            return _cut(value.sql, want)
+        case of if isinstance(of, _TEXTS):
+            cut = f"regexp_replace({value.sql}, '([.][0-9]{{{want.scale}}})[0-9]+$', '$1')"
+            valid = f"{value.sql} RLIKE '{_DECIMAL}' AND try_cast({cut} AS {spark}) IS NOT NULL"
+            return Conversion(f"CAST({cut} AS {spark})", valid)
+        case _:
+            return None
+
+
+def _from_float_to_decimal(value: Typed, want: t.Decimal) -> Conversion:
+    """As ClickHouse has it: times 10**scale in doubles, the fraction cut off."""
+    spark = value_type(want)
+    scaled = f"({as_spark(value, 'DOUBLE')} * {float(10**want.scale)!r}D)"
+    if want.precision > _LONG_DIGITS:
+        return Conversion(let(scaled, lambda number: _wide(number, want)))
+    whole = f"if({scaled} < 0, ceil({scaled}), floor({scaled}))"
+    one = "0." + "0" * (want.scale - 1) + "1" if want.scale else "1"
+    unit = f"CAST('{one}' AS DECIMAL({want.scale + 1},{want.scale}))"
+    return Conversion(f"CAST(CAST({whole} AS DECIMAL(19,0)) * {unit} AS {spark})")
+
+
+def _wide(scaled: str, want: t.Decimal) -> str:
+    """Beyond 63 bits `floor` gives the nearest BIGINT: a double as large as that is whole, and taken apart into
+    two parts that a BIGINT holds."""
+    high = f"CAST({scaled} / {float(TWO_64)!r}D AS BIGINT)"
+    low = f"CAST(({scaled} - CAST({high} AS DOUBLE) * {float(TWO_64)!r}D) / 2 AS BIGINT)"
+    large = f"CAST({high} AS DECIMAL(20,0)) * {TWO_64} + CAST({low} AS DECIMAL(20,0)) * 2"
+    whole = f"if(abs({scaled}) < {float(2**63)!r}D, CAST(CAST({scaled} AS BIGINT) AS DECIMAL(38,0)), {large})"
+    return f"CAST(concat(CAST({whole} AS STRING), 'e-{want.scale}') AS {value_type(want)})"
+
+
+def _cut(sql: str, want: t.Decimal) -> Conversion:
+    down = f"if({sql} < 0, ceil({sql}, {want.scale}), floor({sql}, {want.scale}))"
+    return Conversion(f"CAST({down} AS {value_type(want)})")
+
+
+def _to_bool(value: Typed) -> Conversion | None:
+    match value.bare:
+        case t.Bool() | t.Int() | t.Float() | t.Decimal():
+            return Conversion(value.sql if value.spark == "BOOLEAN" else f"({value.sql} <> 0)")
+        case of if isinstance(of, _TEXTS):
+            lowered = f"lower({value.sql})"
+            yes, no = (
+                "'true', 't', 'yes', 'y', 'on', 'enable', 'enabled', '1'",
+                "'false', 'f', 'no', 'n', 'off', 'disable', 'disabled', '0'",
+            )
+            return Conversion(f"({lowered} IN ({yes}))", f"{lowered} IN ({yes}, {no})")
+        case _:
+            return None

@@ -1,0 +1,115 @@
+"""Texts of many shapes as times: what parseDateTimeBestEffort takes, and its US variant.
+
+In: SQL of a text. Out: SQL of a TIMESTAMP, NULL for a text of no known shape. Called by functions.parsing.
+Invariant: none of it raises. A text without a year is of no known shape: ClickHouse takes the year of the query.
+Steps bring the text to one shape, `year-month-day hour:minute:second.fraction am zone +hours:minutes`, whose parts
+are then read once.
+"""
+
+from __future__ import annotations
+
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.dates import from_clock_text
+
+_ISO = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?)?"
+_ZONE = "(Z|[+-][0-9]{2}:[0-9]{2})"
+_REST = "((?:[^0-9].*)?)$"
+_MONTHS = (
+    "jan(uary)?", "feb(ruary)?", "mar(ch)?", "apr(il)?", "may", "june?", "july?", "aug(ust)?", "sep(tember)?",
+    "oct(ober)?", "nov(ember)?", "dec(ember)?",
+)  # fmt: skip
+_CLOCK = "[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2})?"
+_WHOLE = (
+    "^([0-9]{4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,2})"
+    "(?:[t ]+([0-9]{1,2})(?::([0-9]{1,2}))?(?::([0-9]{1,2})(?:[.]([0-9]+))?)?(?: *([ap]m)(?!z))?)?"
+    " *(z|utc|gmt)? *(?:([+-])([0-9]{1,2}):?([0-9]{2})?)?$"
+)
+_PARTS = ";".join(f"${number}" for number in range(1, 13))
+_WORDS = "(?: *(?:[ap]m|utc|gmt|z|msk|[+-][0-9:]+))*"
+_TIME = f"([t ]+{_CLOCK}.*)?$"
+_TIME_FIRST = (f"^({_CLOCK}(?:[.][0-9]+)?{_WORDS}) +((?![0-9]{{4}} +[a-z])[^:]+)$", "$2 $1")
+_WEEKDAY = ("^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? *", "")
+_NAMED = (
+    (f"^@(..) +([0-9]{{1,2}}) +({_CLOCK}{_WORDS}) +([0-9]{{4}})$", "$4-$1-$2 $3"),
+    (f"^@(..) *([0-9]{{1,2}})(?:,| ) *([0-9]{{4}}){_REST}", "$3-$1-$2$4"),
+    (f"^@(..) +([0-9]{{4}}){_TIME}", "$2-$1-01$3"),
+    ("^([0-9]{4}) +@(..)$", "$1-$2-01"),
+    (f"^([0-9]{{4}}) +@(..) +([0-9]{{1,2}}){_REST}", "$1-$2-$3$4"),
+)
+_DIGITS = (
+    ("^([0-9]{4})$", "$1-01-01"),
+    (f"^([0-9]{{4}})[-/.]?([0-9]{{2}}){_TIME}|^([0-9]{{4}})[-/.]([0-9]){_TIME}", "$1$4-$2$5-01$3$6"),
+    ("^([0-9]{4}) ([0-9]{1,2})$", "$1-$2-01"),
+    (f"^([0-9]{{4}})([0-9]{{2}})([0-9]{{2}})([0-9]{{2}})([0-9]{{2}})([0-9]{{2}}){_REST}", "$1-$2-$3 $4:$5:$6$7"),
+    (f"^([0-9]{{4}})([0-9]{{2}})([0-9]{{2}}){_REST}", "$1-$2-$3$4"),
+)
+_SIX = (f"^([0-9]{{4}}[-/.][0-9]{{1,2}}[-/.][0-9]{{1,2}}[t ]+[0-9]{{2}})([0-9]{{2}})([0-9]{{2}}){_REST}", "$1:$2:$3$4")
+_LARGE = "1[3-9]|2[0-9]|3[01]"
+_SHORT_YEAR = tuple(
+    (f"^([0-9]{{1,2}}[-/.][0-9]{{1,2}}[-/.])({decade}[0-9]){_REST}", f"$1{century}$2$3")
+    for decade, century in (("[0-6]", "20"), ("[7-9]", "19"))
+)
+_EUROPEAN = (
+    (f"^([0-9]{{1,2}})[-/. ]?@(..),?[-/. ]?([0-9]{{4}}){_REST}", "$3-$2-$1$4"),
+    (f"^([0-9]{{1,2}})[-/.]({_LARGE})[-/.]([0-9]{{4}}){_REST}", "$3-$1-$2$4"),
+    (f"^([0-9]{{1,2}})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{4}}){_REST}", "$3-$2-$1$4"),
+)
+_AMERICAN = (
+    (f"^([0-9]{{1,2}}) ?@(..),? ?([0-9]{{4}}){_REST}", "$3-$2-$1$4"),
+    (f"^({_LARGE})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{4}}){_REST}", "$3-$2-$1$4"),
+    (f"^([0-9]{{1,2}})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{4}}){_REST}", "$3-$1-$2$4"),
+)
+_ZONES = ((" *msk$", "+03:00"), (" *msd$", "+04:00"))
+"""Patterns over the text in small letters, and what stands for them; `@08` is the name of a month."""
+
+
+def _one_shape(text: str, american: str) -> str:
+    months = ((f"(?<![a-z]){name}(?![a-z])", f"@{number:02}") for number, name in enumerate(_MONTHS, 1))
+    order = _AMERICAN if american else _EUROPEAN
+    for pattern, shape in (_TIME_FIRST, _WEEKDAY, *months, *_NAMED, *_DIGITS, *_SHORT_YEAR, *order, _SIX, *_ZONES):
+        text = f"regexp_replace({text}, '{pattern}', '{shape}')"
+    return text
+
+
+def _time(parts: str, zone: str | None) -> str:
+    """The time of the parts, NULL where there are not all of them: the text is of no known shape."""
+    part = [f"try_element_at({parts}, {place})" for place in range(13)]
+    year, month, first = part[1], *(f"greatest(try_cast({each} AS INT), 1)" for each in part[2:4])
+    day = f"try_cast(concat({year}, '-', {month}, '-', {first}) AS DATE)"
+    hours, minutes, seconds = (f"coalesce(try_cast({part[n]} AS BIGINT), 0)" for n in (4, 5, 6))
+    noon = f"{part[8]} = 'pm' AND {hours} < 12 THEN 12 WHEN {part[8]} = 'am' AND {hours} = 12 THEN -12"
+    fraction = f"coalesce(CAST(try_cast(concat('0.', left({part[7]}, 9)) AS DECIMAL(10,9)) * 1000000 AS BIGINT), 0)"
+    micros = f"(({hours} + CASE WHEN {noon} ELSE 0 END) * 3600 + {minutes} * 60 + {seconds}) * 1000000 + {fraction}"
+    wall = f"timestampadd(MICROSECOND, {micros}, CAST({day} AS TIMESTAMP))"
+    ahead = f"(try_cast({part[11]} AS BIGINT) * 3600 + coalesce(try_cast({part[12]} AS BIGINT), 0) * 60)"
+    there = f"timestampadd(SECOND, if({part[10]} = '-', {ahead}, - {ahead}), {wall})"
+    here = f"if({part[9]} <> '', {wall}, {from_clock_text(wall, zone)})" if zone else wall
+    return f"if({part[12]} IS NOT NULL AND {year} <> '0000', if({part[10]} <> '', {there}, {here}), NULL)"
+
+
+def _loose(text: str, american: str, zone: str | None) -> str:
+    shaped = let(f"trim(lower({text}))", lambda given: _one_shape(given, american))
+    return let(f"split(regexp_replace({shaped}, '{_WHOLE}', '{_PARTS}'), ';', -1)", lambda parts: _time(parts, zone))
+
+
+def _numbers(text: str, fractions: str) -> str:
+    """Seconds of nine or ten digits since 1970, of thirteen and sixteen with smaller units."""
+    number = f"try_cast({text} AS DECIMAL(27,9))"
+    powers = f"CASE WHEN length({text}) = 16 THEN 1 WHEN length({text}) = 13 THEN 1000 ELSE 1000000 END"
+    exact = f"CASE WHEN {text} RLIKE '[.]' THEN 1000000 ELSE {powers} END" if fractions else powers
+    return f"timestamp_micros(try_cast({number} * {exact} AS BIGINT))"
+
+
+def best_effort(text: str, american: str, fractions: str, zone: str | None) -> str:
+    """`american` and `fractions` are empty or not: the month before the day, seconds since 1970 with a fraction."""
+    digits = "^([0-9]{9,10}|[0-9]{13}|[0-9]{16}" + ("|[0-9]{9,10}[.][0-9]{1,9})$" if fractions else ")$")
+
+    def whole(given: str) -> str:
+        iso = f"try_cast({given} AS TIMESTAMP)"
+        return (
+            f"coalesce(CASE WHEN {given} RLIKE '{_ISO}$' THEN {from_clock_text(iso, zone)} "
+            f"WHEN {given} RLIKE '{_ISO}{_ZONE}$' THEN {iso} "
+            f"WHEN {given} RLIKE '{digits}' THEN {_numbers(given, fractions)} END, {_loose(given, american, zone)})"
+        )
+
+    return let(text, whole)

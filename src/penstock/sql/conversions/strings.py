@@ -1,0 +1,102 @@
+"""Conversions to texts and what is kept as text: String, FixedString, UUID, Enum, JSON, IP addresses.
+
+In: a value and a type. Out: `Conversion`. Called by conversions. Invariant: numbers and times are
+written as ClickHouse writes them (1 for 1.0, no trailing zeros of decimals).
+"""
+
+from __future__ import annotations
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.conversions.conversion import Conversion, Overflow
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.dates import wall_clock
+from penstock.sql.expr.ip_addresses import IS_IPV4, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, as_spark
+
+_HEX = "[0-9a-fA-F]"
+_UUID = text_literal(rf"^({_HEX}{{8}}-({_HEX}{{4}}-){{3}}{_HEX}{{12}}|{_HEX}{{32}})\z")
+_WITHOUT_SIGNS = "'^(.{8})(.{4})(.{4})(.{4})(.{12})$', '$1-$2-$3-$4-$5'"
+_TEXTS = (t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6)
+
+
+def to_text(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+    if isinstance(want, t.Enum):
+        return _to_enum(value, want)
+    shown = as_text(value)
+    if shown is None or isinstance(want, t.String):
+        return Conversion(shown) if shown is not None else None
+    if isinstance(want, t.FixedString):
+        padded = f"concat({shown}, repeat(chr(0), {want.length} - octet_length({shown})))"
+        return Conversion(padded, f"octet_length({shown}) <= {want.length}")
+    if not isinstance(value.bare, (t.String, type(want))):
+        return None
+    return _to_kept_text(shown, want)
+
+
+def _to_kept_text(shown: str, want: Type) -> Conversion | None:
+    """Types that are kept as a text of a certain form."""
+    match want:
+        case t.UUID():
+            return Conversion(f"regexp_replace(lower({shown}), {_WITHOUT_SIGNS})", f"{shown} RLIKE {_UUID}")
+        case t.IPv4():
+            return Conversion(ipv4_text(ipv4_number(shown)), f"{shown} RLIKE {IS_IPV4}")
+        case t.IPv6():
+            return Conversion(ipv6_text(ipv6_digits(shown)), f"{ipv6_digits(shown)} IS NOT NULL")
+        case t.Json():
+            return Conversion(shown, f"get_json_object({shown}, '$') IS NOT NULL")
+        case _:
+            return None
+
+
+def _to_enum(value: Typed, want: t.Enum) -> Conversion | None:
+    if isinstance(value.bare, t.Int):
+        pairs = ", ".join(f"{number}, {text_literal(name)}" for name, number in want.values)
+        sql = f"map({pairs})[{as_spark(value, 'INT')}]"
+        return Conversion(sql, f"{sql} IS NOT NULL")
+    if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
+        return None
+    names = ", ".join(text_literal(name) for name, _ in want.values)
+    return Conversion(value.sql, f"{value.sql} IN ({names})")
+
+
+def as_text(value: Typed) -> str | None:
+    """A value as ClickHouse writes it; None where that is not supported."""
+    match value.bare:
+        case t.FixedString() if value.constant is None:
+            return f"rtrim(chr(0), {value.sql})"
+        case of if isinstance(of, _TEXTS):
+            return value.sql
+        case t.Int() if value.spark == "BOOLEAN":
+            return f"CAST({as_spark(value, 'INT')} AS STRING)"
+        case t.Int() | t.Bool() | t.Date():
+            return f"CAST({value.sql} AS STRING)"
+        case t.DateTime() | t.DateTime64() as of:
+            precision = of.precision if isinstance(of, t.DateTime64) else 0
+            fraction = f".{'S' * precision}" if precision else ""
+            return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
+        case t.Decimal(_, scale):
+            shown = f"CAST({value.sql} AS STRING)"
+            return f"regexp_replace({shown}, '[.]?0+$', '')" if scale else shown
+        case t.Float():
+            return let(value.sql, lambda v: let(f"CAST({v} AS STRING)", lambda s: _float_text(v, s)))
+        case _:
+            return None
+
+
+def _float_text(value: str, shown: str) -> str:
+    """Java writes 1.0E-7 and 1.0E20 where ClickHouse writes 1e-7 and 100000000000000000000."""
+    plain = f"regexp_replace({shown}, '[.]0$', '')"
+    scientific = f"regexp_replace(regexp_replace({shown}, '[.]0E', 'E'), 'E', 'e')"
+    size = f"abs({value})"
+    small, large = (
+        f"regexp_replace(CAST(CAST({value} AS DECIMAL(38,{scale})) AS STRING), '[.]?0+$', '')" for scale in (24, 12)
+    )
+    return (
+        f"CASE WHEN isnan({value}) THEN 'nan' WHEN {shown} LIKE '%Infinity' "
+        f"THEN replace({shown}, 'Infinity', 'inf') WHEN {shown} NOT LIKE '%E%' THEN {plain} "
+        f"WHEN {size} >= 1e-6D AND {size} < 1D THEN {small} "
+        f"WHEN {size} >= 1e15D AND {size} < 1e21D THEN CAST(CAST({value} AS DECIMAL(38,0)) AS STRING) "
+        f"WHEN {size} >= 1D AND {size} < 1e21D THEN {large} ELSE {scientific} END"
+    )

@@ -1,0 +1,61 @@
+"""One expression over the columns of a table: DEFAULT.
+
+In: a text and columns. Out: `Expression`. Called by transpile, views and plan. Invariant: it reads
+columns only; no table, aggregate or window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from penstock.model.datasource import Column, Text
+from penstock.sql.calls.dispatch import HANDLERS
+from penstock.sql.column_types import spark_type
+from penstock.sql.compiler.scope import Relation, Scope, Uses
+from penstock.sql.compiler.translator import Columns, Translator
+from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.typed import Typed
+from penstock.sql.query import Expression
+from penstock.sql.syntax.problems import Report, refused
+from penstock.sql.syntax.tree import parse_select_list
+
+OWN = "__own"
+
+
+def compile_expression(text: Text, columns: Sequence[Column]) -> Expression:
+    """A DEFAULT expression. Raises InvalidQuery."""
+    report = Report()
+    with report.collecting():
+        tr = row_translator(text, {c.name: column_value(c) for c in columns})
+        value = tr.translate(_only(text, parse_select_list(text)).unalias())
+        used = tr.uses.columns[OWN]
+        return Expression(value.sql, value.type, tuple(c.name for c in columns if c.name in used))
+    report.finish("the expression cannot be compiled")
+    raise AssertionError("a refused expression has a problem")
+
+
+def column_value(column: Column) -> Typed:
+    """A column of the table itself."""
+    return Typed(quoted(column.name), column.type, spark_type(column.type))
+
+
+def _only(text: Text, tree: exp.Select) -> exp.Expr:
+    used = [key for key, value in tree.args.items() if value and key not in ("expressions", "kind")]
+    if len(tree.expressions) != 1 or used:
+        raise refused(text, tree, "invalid-expression", "expected one expression")
+    only: exp.Expr = tree.expressions[0]
+    return only
+
+
+def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:
+    """A translator for expressions over one row."""
+    uses = Uses()
+    uses.table(OWN, OWN)
+    scope = Scope((Relation(OWN, columns, OWN),))
+
+    def no_subquery(tree: exp.Query) -> tuple[str, Columns]:
+        raise refused(text, tree, "unsupported-syntax", "a SELECT is not allowed in this expression")
+
+    return Translator(text, scope, uses, HANDLERS, no_subquery, place="row")

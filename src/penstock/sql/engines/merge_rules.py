@@ -1,0 +1,290 @@
+"""The merge rule of a data source's engine.
+
+In: a data source. Out: `Ruling`: a `Merge`, or why FINAL cannot be had. Called by tables (FINAL) and
+plan.merging. Invariant: where there is a rule, FINAL shows what ClickHouse's FINAL shows; where
+ClickHouse's answer hangs on what is not known here, there is none.
+
+What a column becomes when rows with equal sorting keys are merged, as Spark SQL.
+
+In: a column's type, its SQL, and a window over its rows in their order. Out: SQL of the column's Spark
+type. Called by merge_rules (whether it can be merged) and lake.merge. Invariant: sums wrap around as
+ClickHouse's do; NULL is passed over; what depends on the order follows the window's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.model import types as t
+from penstock.model.datasource import Column, DataSource, Text
+from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.aggregates.aggregate import State
+from penstock.sql.column_types import UnknownState, spark_type, state_arguments, state_parameters, state_row
+from penstock.sql.engines.column_expression import compile_expression
+from penstock.sql.expr.sort_order import enum_number
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.query import Expression
+
+MERGING = (
+    "ReplacingMergeTree", "SummingMergeTree", "AggregatingMergeTree", "CollapsingMergeTree",
+    "VersionedCollapsingMergeTree",
+)  # fmt: skip
+"""Engines whose rows are merged."""
+_BY_KEY = "SummingMergeTree", "AggregatingMergeTree"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Without a rule, `why` FINAL is refused, and what may be done."""
+
+    rule: Merge | None = None
+    why: str = ""
+    hint: str = "leave FINAL out"
+
+
+def merge_rule(source: DataSource) -> Ruling:
+    """What the engine does with rows of equal keys. Raises InvalidQuery where a key does not compile."""
+    engine = source.engine
+    if engine.name not in MERGING:
+        return Ruling(why=f"FINAL is not supported by the engine {engine.name}")
+    if engine.name in _BY_KEY and not engine.sorting_key:
+        message = f"`{source.name}` has no sorting key: {engine.name} merges nothing"
+        return Ruling(why=f"FINAL is not supported here: {message}", hint="give it an ENGINE_SORTING_KEY")
+    sorting = _compiled(source, "ENGINE_SORTING_KEY", engine.sorting_key)
+    parting = _compiled(source, "ENGINE_PARTITION_KEY", engine.partition_key)
+    partition = () if _is_settled(sorting, parting, engine.sorting_key) else _ids(parting)
+    if partition is None:
+        message = "ClickHouse hashes its partition key, and that alone says which of two rows of equal keys is first"
+        hint = "let the sorting key have the columns of the partition key"
+        return Ruling(why=f"FINAL is not supported on `{source.name}`: {message}", hint=hint)
+    fixed = frozenset(name for each in (*sorting, *parting) for name in each.uses)
+    return _rule(source, tuple(each.sql for each in sorting), partition, fixed)
+
+
+def _rule(source: DataSource, keys: tuple[str, ...], partition: tuple[str, ...], fixed: frozenset[str]) -> Ruling:
+    """`fixed` are the columns that the keys read: they are never merged."""
+    engine = source.engine
+    if engine.name == "ReplacingMergeTree":
+        return Ruling(Replacing(keys, engine.ver, engine.is_deleted, partition))
+    if engine.name == "CollapsingMergeTree":
+        return Ruling(Collapsing(keys, engine.sign or "", partition))
+    if engine.name == "VersionedCollapsingMergeTree":
+        return Ruling(VersionedCollapsing(keys, engine.sign or "", engine.version or "", partition))
+    merged = _merged(source, fixed)
+    refused = next((column for column in merged if not _has_form(column)), None)
+    if refused is not None:
+        message = (
+            f"FINAL is not supported on `{source.name}`: `{refused.name}` is {refused.type}, which is not merged here"
+        )
+        return Ruling(why=message, hint=_instead(refused))
+    names = tuple(column.name for column in merged)
+    if engine.name == "AggregatingMergeTree":
+        return Ruling(Aggregating(keys, names, partition))
+    drops_zeros = bool(merged) and all(is_summed(column.type) for column in merged)
+    return Ruling(Summing(keys, names, drops_zeros, partition))
+
+
+def _merged(source: DataSource, fixed: frozenset[str]) -> tuple[Column, ...]:
+    """The columns that the engine sums or merges."""
+    engine = source.engine
+    columns = tuple(column for column in source.columns if column.name not in fixed)
+    if engine.name == "AggregatingMergeTree":
+        return tuple(column for column in columns if is_aggregate(column.type))
+    named = engine.summed
+    chosen = (column for column in columns if not named or column.name in named)
+    return tuple(column for column in chosen if is_summed(column.type) or is_aggregate(column.type))
+
+
+def _has_form(column: Column) -> bool:
+    try:
+        return can_be_merged(column.type)
+    except UnknownState:
+        return False
+
+
+def _instead(column: Column) -> str:
+    if isinstance(bare(column.type), t.Bool) and is_summed(column.type):
+        return "make it a UInt64, or name the columns to sum in ENGINE_COLUMNS"
+    return "merge it where it is read, with GROUP BY"
+
+
+def _compiled(source: DataSource, directive: str, parts: Sequence[str]) -> tuple[Expression, ...]:
+    place = source.engine.location(directive) or source.location
+    return tuple(compile_expression(Text(part, place), source.columns) for part in parts)
+
+
+def _is_settled(sorting: Sequence[Expression], parting: Sequence[Expression], keys: Sequence[str]) -> bool:
+    """Whether rows of equal sorting keys lie in one partition: it is made of columns of the key."""
+    columns = {name for each, key in zip(sorting, keys, strict=True) for name in each.uses if key == name}
+    known = {each.sql for each in sorting}
+    return all(each.sql in known or columns.issuperset(each.uses) for each in parting)
+
+
+def _ids(parting: Sequence[Expression]) -> tuple[str, ...] | None:
+    """The parts of ClickHouse's partition id, which it compares as text; None where it is a hash."""
+    found = [_id(each) for each in parting]
+    parts = tuple(each for each in found if each is not None)
+    return parts if len(parts) == len(found) else None
+
+
+def _id(part: Expression) -> str | None:
+    if nullable(part.type):
+        return None
+    match bare(part.type):
+        case t.Int():
+            return f"CAST({part.sql} AS STRING)"
+        case t.Bool():
+            return f"CAST(CAST({part.sql} AS INT) AS STRING)"
+        case t.Date(wide=False):
+            return f"date_format({part.sql}, 'yyyyMMdd')"
+        case t.Date():
+            return f"CAST(datediff({part.sql}, DATE'1970-01-01') AS STRING)"
+        case t.DateTime():
+            return f"CAST(unix_seconds({part.sql}) AS STRING)"
+        case t.Enum() as texts:
+            return f"CAST({enum_number(texts, part.sql)} AS STRING)"
+        case _:
+            return None
+
+
+_WHOLE = "DECIMAL(38,0)"
+_SUMMED = (t.Int, t.Float, t.Decimal)
+_ORDERED = (*_SUMMED, t.Bool, t.Date, t.DateTime, t.DateTime64, t.String, t.FixedString, t.Enum)
+_KEYS = (t.Int, t.String, t.FixedString)
+
+
+def is_summed(of: Type) -> bool:
+    """Whether SummingMergeTree takes a column of this type for a number. Bool is one, though its sums
+    are neither true nor false."""
+    return not is_aggregate(of) and isinstance(bare(of), (*_SUMMED, t.Bool))
+
+
+def is_aggregate(of: Type) -> bool:
+    """Whether a merge of states or of simple aggregates is meant."""
+    return isinstance(of, (t.AggregateFunction, t.SimpleAggregateFunction))
+
+
+def can_be_merged(of: Type) -> bool:
+    """Whether `merged_column` has a form for the type. Raises UnknownState."""
+    match of:
+        case t.AggregateFunction():
+            return bool(spark_type(of))
+        case t.SimpleAggregateFunction(function, inner):
+            return function in _SIMPLE and _takes(function, inner)
+        case _:
+            return isinstance(bare(of), _SUMMED)
+
+
+def _takes(function: str, of: Type) -> bool:
+    """Whether the simple aggregate of values of this type has a form here."""
+    match function, bare(of):
+        case (("min" | "max"), plain):
+            return isinstance(plain, _ORDERED)
+        case (("sum" | "sumWithOverflow"), plain):
+            return isinstance(plain, _SUMMED)
+        case (("groupBitAnd" | "groupBitOr" | "groupBitXor"), plain):
+            return isinstance(plain, t.Int)
+        case "sumMap", t.Map(key, value):
+            return isinstance(bare(key), _KEYS) and isinstance(value, (t.Int, t.Float))
+        case (("groupArrayArray" | "groupUniqArrayArray"), plain):
+            return isinstance(plain, t.Array)
+        case (("any" | "anyLast" | "any_respect_nulls" | "anyLast_respect_nulls"), _):
+            return True
+        case _:
+            return False
+
+
+def merged_column(of: Type, sql: str, over: str) -> str:
+    """The column over all rows of the window."""
+    match of:
+        case t.AggregateFunction():
+            state = State(sql, state_arguments(of), state_parameters(of), over)
+            return f"CAST({state_row(of).merge(state)} AS {spark_type(of)})"
+        case t.SimpleAggregateFunction(function, inner):
+            return _SIMPLE[function](inner, sql, over)
+        case _:
+            return _sum(of, sql, over)
+
+
+def _sum(of: Type, sql: str, over: str) -> str:
+    match bare(of):
+        case t.Float(32):
+            # From row to row as a FLOAT: Spark's sum would be rounded once, at the end.
+            adding = "(` a`, ` x`) -> coalesce(` a` + ` x`, ` x`)"
+            return f"aggregate(collect_list({sql}){over}, CAST(NULL AS FLOAT), {adding})"
+        case t.Int() as whole:
+            return wrapped(f"sum(CAST({sql} AS DECIMAL(20,0))){over}", whole)
+        case plain:
+            return f"CAST(sum({sql}){over} AS {value_type(plain)})"
+
+
+def wrapped(sql: str, of: t.Int) -> str:
+    """The lowest bits of a whole decimal number, as the integer."""
+    span = f"CAST({1 << of.bits} AS {_WHOLE})"
+    low = f"CAST({of.low} AS {_WHOLE})"
+    inside = f"pmod({sql} - {low}, {span}) + {low}" if of.signed else f"pmod({sql}, {span})"
+    return f"CAST({inside} AS {value_type(of)})"
+
+
+def _extreme(name: str) -> Callable[[Type, str, str], str]:
+    """min or max: of an enumeration by its numbers; NaN only where there is nothing else."""
+
+    def pick(of: Type, sql: str, over: str) -> str:
+        match bare(of):
+            case t.Float():
+                return f"coalesce({name}(if(isnan({sql}), NULL, {sql})){over}, max({sql}){over})"
+            case t.Enum() as texts:
+                return f"{name}_by({sql}, {enum_number(texts, sql)}){over}"
+            case _:
+                return f"{name}({sql}){over}"
+
+    return pick
+
+
+def _bits(name: str) -> Callable[[Type, str, str], str]:
+    """Bit by bit; a UInt64, a decimal in Spark, goes through the signed integer of the same bits."""
+
+    def merge(of: Type, sql: str, over: str) -> str:
+        if bare(of) != t.Int(64, signed=False):
+            return f"CAST({name}(CAST({sql} AS BIGINT)){over} AS {value_type(of)})"
+        signed = wrapped(f"CAST({sql} AS {_WHOLE})", t.Int(64))
+        return wrapped(f"CAST({name}({signed}){over} AS {_WHOLE})", t.Int(64, signed=False))
+
+    return merge
+
+
+def _arrays(of: Type, sql: str, over: str) -> str:
+    return f"flatten(collect_list({sql}){over})"
+
+
+def _sum_map(of: Type, sql: str, over: str) -> str:
+    """Key by key; in the order of the keys, those whose sum is 0 as well."""
+    plain = bare(of)
+    assert isinstance(plain, t.Map), "asked for maps only"
+    kept = value_type(plain.value) if isinstance(plain.value, t.Float) else _WHOLE
+    done = wrapped("` s`", plain.value) if isinstance(plain.value, t.Int) else "` s`"
+    own = "filter(` e`, ` p` -> ` p`.`key` = ` k`)"
+    total = f"aggregate({own}, CAST(0 AS {kept}), (` s`, ` p`) -> CAST(` s` + ` p`.`value` AS {kept}), ` s` -> {done})"
+    keys = "array_sort(array_distinct(transform(` e`, ` p` -> ` p`.`key`)))"
+    made = f"map_from_arrays({keys}, transform({keys}, ` k` -> {total}))"
+    return f"element_at(transform(array(flatten(collect_list(map_entries({sql})){over})), ` e` -> {made}), 1)"
+
+
+_SIMPLE: Mapping[str, Callable[[Type, str, str], str]] = {
+    "any": lambda of, sql, over: f"first({sql}, true){over}",
+    "anyLast": lambda of, sql, over: f"last({sql}, true){over}",
+    "any_respect_nulls": lambda of, sql, over: f"first({sql}){over}",
+    "anyLast_respect_nulls": lambda of, sql, over: f"last({sql}){over}",
+    "min": _extreme("min"),
+    "max": _extreme("max"),
+    "sum": _sum,
+    "sumWithOverflow": _sum,
+    "groupBitAnd": _bits("bit_and"),
+    "groupBitOr": _bits("bit_or"),
+    "groupBitXor": _bits("bit_xor"),
+    "sumMap": _sum_map,
+    "groupArrayArray": _arrays,
+    "groupUniqArrayArray": lambda of, sql, over: f"array_distinct({_arrays(of, sql, over)})",
+}

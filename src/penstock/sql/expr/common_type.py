@@ -1,0 +1,179 @@
+"""The type that holds the values of several types, and the result types of arithmetic.
+
+In: types. Out: a `Type`, or None where ClickHouse has no common one. Called by the translation.
+Invariant: as ClickHouse's getLeastSupertype and NumberTraits (tests compare with chDB).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.expr.dates import zone_of
+from penstock.sql.expr.typed import NOTHING
+
+DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
+"""The decimal digits of an integer of so many bits."""
+
+_TEXTS = (t.String, t.FixedString)
+
+
+def supertype(types: Iterable[Type]) -> Type | None:
+    """The least type that every given one converts to without loss."""
+    all_types = list(types)
+    if all(of == all_types[0] for of in all_types):
+        return all_types[0]
+    plain = reduce(_pair_or_none, (bare(of) for of in all_types[1:]), _start(all_types))
+    if plain is None:
+        return None
+    wraps = any(map(nullable, all_types)) and not isinstance(plain, (t.Array, t.Map))
+    return t.Nullable(plain) if wraps else plain
+
+
+def _start(types: list[Type]) -> Type | None:
+    return bare(types[0])
+
+
+def _pair_or_none(left: Type | None, right: Type) -> Type | None:
+    return None if left is None else _pair(left, right)
+
+
+def _pair(left: Type, right: Type) -> Type | None:
+    if left == right or right == NOTHING:
+        return left
+    if left == NOTHING:
+        return right
+    return _numbers(left, right) or _times(left, right) or _texts(left, right) or _nested(left, right)
+
+
+def _numbers(left: Type, right: Type) -> Type | None:
+    a, b = (t.Int(8, signed=False) if isinstance(of, t.Bool) else of for of in (left, right))
+    match (a, b):
+        case (t.Int(), t.Int()):
+            return _integers(a, b)
+        case (t.Float(), t.Float()):
+            return t.Float(max(a.bits, b.bits))
+        case (t.Float(), t.Int(bits)):
+            return t.Float(32) if a.bits == 32 and bits <= 16 else t.Float(64) if bits <= 32 else None
+        case (t.Decimal(p1, s1), t.Decimal(p2, s2)):
+            return _decimal(max(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
+        case (t.Decimal(p, s), t.Int(bits)):
+            return _decimal(max(p - s, DIGITS[bits]) + s, s)
+        case (t.Int(), t.Float() | t.Decimal()):
+            return _numbers(b, a)
+        case _:
+            return None
+
+
+def _integers(left: t.Int, right: t.Int) -> Type | None:
+    if left.signed == right.signed:
+        return t.Int(max(left.bits, right.bits), left.signed)
+    signed, unsigned = (left, right) if left.signed else (right, left)
+    bits = max(signed.bits, unsigned.bits * 2)
+    return t.Int(bits) if bits <= 64 else None
+
+
+def _decimal(precision: int, scale: int) -> t.Decimal | None:
+    fits = next((size for size in (9, 18, 38) if precision <= size), None)
+    return t.Decimal(fits, scale) if fits else None
+
+
+def _times(left: Type, right: Type) -> Type | None:
+    """Of equal kinds the first one's zone counts, of DateTime64s that of the finer one. A day beside a time in
+    a zone is midnight there, which no cast of Spark gives: there is none."""
+    ranks = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
+    if type(left) not in ranks or type(right) not in ranks:
+        return None
+    low, high = sorted((left, right), key=lambda of: ranks[type(of)])
+    match (low, high):
+        case (t.Date(), t.Date()):
+            return t.Date(wide=True)
+        case (t.Date(wide=True), t.DateTime()):
+            return t.DateTime64(0)
+        case (t.Date(), _):
+            return None if zone_of(high) else high
+        case (t.DateTime(), t.DateTime()):
+            return left
+        case (t.DateTime64(p1, _), t.DateTime64(p2, _)):
+            return right if p2 > p1 else left
+        case _:
+            return high
+
+
+def _texts(left: Type, right: Type) -> Type | None:
+    texts = isinstance(left, _TEXTS) or isinstance(right, _TEXTS)
+    others = (*_TEXTS, t.Enum)
+    return t.String() if texts and isinstance(left, others) and isinstance(right, others) else None
+
+
+def _nested(left: Type, right: Type) -> Type | None:
+    match (left, right):
+        case (t.Array(a), t.Array(b)):
+            inner = supertype((a, b))
+            return t.Array(inner) if inner else None
+        case (t.Map(k1, v1), t.Map(k2, v2)):
+            key, value = supertype((k1, k2)), supertype((v1, v2))
+            return t.Map(key, value) if key and value else None
+        case (t.Tuple(f1), t.Tuple(f2)) if len(f1) == len(f2):
+            parts = [supertype((a, b)) for (_, a), (_, b) in zip(f1, f2, strict=True)]
+            names = [a if a == b else None for (a, _), (b, _) in zip(f1, f2, strict=True)]
+            given = [part for part in parts if part is not None]
+            return t.Tuple(tuple(zip(names, given, strict=True))) if len(given) == len(parts) else None
+        case _:
+            return None
+
+
+def same_digits(one: Type, other: Type) -> bool:
+    """Whether ClickHouse takes one type for the other: Decimals of one scale and width each keep their precision."""
+    if not isinstance(one, t.Decimal) or not isinstance(other, t.Decimal):
+        return one == other
+    narrow, wide = sorted((one.precision, other.precision))
+    return one.scale == other.scale and not any(narrow <= size < wide for size in (9, 18, 38))
+
+
+def arithmetic(operator: str, left: Type, right: Type) -> Type | None:
+    """The type of `left operator right` for two bare numbers; None where there is none."""
+    a, b = (t.Int(8, signed=False) if isinstance(of, t.Bool) else of for of in (left, right))
+    if isinstance(a, t.Decimal) or isinstance(b, t.Decimal):
+        return _decimal_arithmetic(operator, a, b)
+    if not isinstance(a, (t.Int, t.Float)) or not isinstance(b, (t.Int, t.Float)):
+        return None
+    if operator == "/":
+        return t.Float(64)
+    if isinstance(a, t.Int) and isinstance(b, t.Int):
+        return _integer_arithmetic(operator, a, b)
+    return t.Float(64) if operator != "intDiv" else None
+
+
+def _integer_arithmetic(operator: str, a: t.Int, b: t.Int) -> Type:
+    match operator:
+        case "-":
+            return t.Int(min(64, 2 * max(a.bits, b.bits)))
+        case "intDiv":
+            return t.Int(a.bits, a.signed or b.signed)
+        case "%":
+            return t.Int(min(64, b.bits * 2) if a.signed else b.bits, a.signed)
+        case _:
+            return t.Int(min(64, 2 * max(a.bits, b.bits)), a.signed or b.signed)
+
+
+def _decimal_arithmetic(operator: str, a: Type, b: Type) -> Type | None:
+    if isinstance(a, t.Float) or isinstance(b, t.Float):
+        return t.Float(64)
+    if operator not in ("+", "-", "*", "/"):
+        return None
+    if operator == "/" and any(isinstance(of, t.Decimal) and of.precision > 18 for of in (a, b)):
+        return None
+    match (a, b):
+        case (t.Decimal(p, s), t.Decimal(q, _)) if operator == "/":
+            return _decimal(max(p, q), s)
+        case (t.Decimal(p, s), t.Decimal(q, r)):
+            return _decimal(max(p, q), s + r if operator == "*" else max(s, r))
+        case (t.Decimal(), t.Int()):
+            return a
+        case (t.Int(), t.Decimal()):
+            return b
+        case _:
+            return None

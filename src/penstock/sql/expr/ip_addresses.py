@@ -1,0 +1,97 @@
+"""IP addresses as texts and as numbers: what ClickHouse reads, and how it writes an address.
+
+In: SQL of texts, or of 32 hexadecimal digits. Out: SQL. Called by conversions, kept_order and addresses. Invariant:
+an address has one text, so that equal addresses are equal texts; NULL for what is no address.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv6Address
+
+from penstock.sql.expr.bind_once import bound
+from penstock.sql.expr.spark_types import text_literal
+
+_BYTE = "(?![0-9]{5})0{0,3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4 = rf"{_BYTE}(?:[.]{_BYTE}){{3}}"
+_GROUP = "[0-9a-f]{1,4}"
+_GROUPS = f"{_GROUP}(?::{_GROUP})*"
+IS_IPV4 = text_literal(rf"^{_IPV4}\z")
+"""A pattern of Spark's; leading zeros are passed over."""
+_MAPPED = text_literal(rf"^(?!0[0-9]){_IPV4}\z")
+_ENDS_IN_IPV4 = text_literal(rf"^[0-9a-f:]*:{_IPV4}\z")
+_WHOLE = text_literal(rf"^{_GROUP}(?::{_GROUP}){{7}}\z")
+_SHORT = text_literal(rf"^(?:{_GROUPS})?::(?:{_GROUPS})?\z")
+_THREE = text_literal(r"(?<=[0-9a-f]):::(?=[0-9a-f])")
+_EDGES = text_literal(r"^:(?!:)|(?<!:):$")
+DIGITS = 32
+
+
+def ipv4_number(text: str) -> str:
+    """The BIGINT of a text that is an IPv4 address."""
+    parts = f"transform(split({text}, '[.]'), ` p` -> try_cast(` p` AS BIGINT))"
+    return f"aggregate({parts}, 0L, (` a`, ` e`) -> ` a` * 256L + ` e`)"
+
+
+def ipv4_text(number: str) -> str:
+    """The text of a BIGINT from 0 to 2^32 - 1."""
+    parts = (f"CAST(shiftright(` n`, {shift}) & 255L AS STRING)" for shift in (24, 16, 8, 0))
+    shown = f"concat_ws('.', {', '.join(parts)})"
+    return bound(number, "` n`", f"if(` n` IS NULL, NULL, {shown})")
+
+
+def ipv6_digits(text: str) -> str:
+    """The 32 digits of a text that is an IPv6 address, or an IPv4 one; NULL for any other."""
+    known = f"CASE WHEN ` i` RLIKE {_MAPPED} THEN concat('::ffff:', ` i`) ELSE ` i` END"
+    last = "substring_index(` j`, ':', -1)"
+    low, start = f"lpad(lower(hex({ipv4_number(last)})), 8, '0')", f"substring(` j`, 1, length(` j`) - length({last}))"
+    tail = bound(low, "` t`", f"concat({start}, substring(` t`, 1, 4), ':', substring(` t`, 5, 4))")
+    groups = f"regexp_replace(if(` j` RLIKE {_ENDS_IN_IPV4}, {tail}, ` j`), {_THREE}, '::')"
+    return bound(bound(bound(f"lower({text})", "` i`", known), "` j`", groups), "` k`", _digits_of_groups())
+
+
+def _digits_of_groups() -> str:
+    start, every = _wide("substring_index(` k`, '::', 1)"), _wide("` k`")
+    missing = f"repeat('0', {DIGITS} - length(` w`))"
+    fits = f"length(` w`) < {DIGITS} OR (length(` w`) = {DIGITS} AND ` k` NOT LIKE '%::')"
+    filled = f"if({fits}, concat({start}, {missing}, substring(` w`, length({start}) + 1)), NULL)"
+    return (
+        f"CASE WHEN ` k` RLIKE {_WHOLE} THEN {every} WHEN ` k` RLIKE {_SHORT} THEN {bound(every, '` w`', filled)} END"
+    )
+
+
+def _wide(groups: str) -> str:
+    return f"array_join(transform(split({groups}, ':'), ` g` -> if(` g` = '', '', lpad(` g`, 4, '0'))), '')"
+
+
+def ipv6_text(digits: str) -> str:
+    """The text of 32 digits: the longest run of zeros left out, the end as IPv4 where the start is its prefix."""
+    end = ", ".join(f"conv(substring(` d`, {place}, 2), 16, 10)" for place in (25, 27, 29, 31))
+    dotted = f"concat_ws('.', {end})"
+    every = "transform(sequence(1, 29, 4), ` p` -> lower(conv(substring(` d`, ` p`, 4), 16, 16)))"
+    zeros = "concat(repeat(':0', ` n`), ':')"
+    left_out = f"concat(substring_index(` a`, {zeros}, 1), '::', substring(` a`, instr(` a`, {zeros}) + 2 * ` n` + 1))"
+    step = f"if(contains(` a`, '::') OR NOT contains(` a`, {zeros}), ` a`, {left_out})"
+    short = f"aggregate(sequence(8, 2), concat(':', array_join({every}, ':'), ':'), (` a`, ` n`) -> {step})"
+    shown = (
+        f"CASE WHEN ` d` IS NULL THEN NULL WHEN ` d` LIKE '{'0' * 20}ffff%' THEN concat('::ffff:', {dotted}) "
+        f"WHEN ` d` LIKE '{'0' * 24}%' AND ` d` NOT LIKE '{'0' * 28}%' THEN concat('::', {dotted}) "
+        f"ELSE regexp_replace({short}, {_EDGES}, '') END"
+    )
+    return bound(digits, "` d`", shown)
+
+
+def written_ipv4(text: str) -> str:
+    """The one text of a literal. Raises ValueError."""
+    if not re.fullmatch(_IPV4, text):
+        raise ValueError(text)
+    return ".".join(str(int(part)) for part in text.split("."))
+
+
+def literal_digits(text: str) -> str:
+    """The 32 digits of a literal of an IPv6 or IPv4 address. Raises ValueError."""
+    if ":" not in text:
+        text = f"::ffff:{written_ipv4(text)}"
+    if "%" in text:
+        raise ValueError(text)
+    return IPv6Address(text).packed.hex()

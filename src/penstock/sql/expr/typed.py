@@ -1,0 +1,135 @@
+"""A piece of Spark SQL with its types: the unit that the translation works on.
+
+In: nothing. Out: `Typed`. Called by every part of the translation. Invariant: `spark` is the Spark
+type that `sql` really has; `type` is what ClickHouse calls the same value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from penstock.model import types as t
+from penstock.model.types import Type, bare, nullable
+from penstock.sql.expr.spark_types import text_literal, value_type
+
+Constant: TypeAlias = Union[str, int, float, bool]
+
+NOTHING = t.Tuple(())
+"""The type of an empty array's elements and, as Nullable, of NULL: it converts to every other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What arithmetic knows of a BIGINT: `of` is its SQL, `tried` the same but NULL where a step passes 64 bits,
+    `exact` the same in decimals, where none does, and `reach` the greatest absolute value of that."""
+
+    of: str
+    tried: str
+    exact: str
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """`constant` is the value of a literal, `unit` that of an interval (whose `sql` is the number); `whole` holds
+    only while its `of` is this `sql`."""
+
+    sql: str
+    type: Type
+    spark: str
+    constant: Constant | None = None
+    unit: str | None = None
+    whole: Whole | None = None
+
+    @property
+    def bare(self) -> Type:
+        return bare(self.type)
+
+    @property
+    def nullable(self) -> bool:
+        return nullable(self.type)
+
+
+def typed(sql: str, of: Type) -> Typed:
+    """SQL whose Spark type is the one that columns of the type have."""
+    return Typed(sql, of, value_type(of))
+
+
+NULL = Typed("NULL", t.Nullable(NOTHING), "VOID")
+NEVER = "false"
+"""A test that is not true of any row."""
+
+
+def is_null(value: Typed) -> bool:
+    """Whether a value is the literal NULL."""
+    return value.bare == NOTHING
+
+
+def integer(value: int) -> Typed:
+    """An integer literal, of the least type that holds it as ClickHouse has it."""
+    of = integer_literal_type(value)
+    spark = value_type(of)
+    if spark == "INT":
+        return Typed(str(value), of, spark, value)
+    sql = f"{value}L" if spark == "BIGINT" else f"CAST({value} AS {spark})"
+    return Typed(sql, of, spark, value)
+
+
+def integer_literal_type(value: int) -> t.Int:
+    for bits in (8, 16, 32, 64):
+        of = t.Int(bits, signed=value < 0)
+        if of.low <= value <= of.high:
+            return of
+    return t.Int(64, signed=value < 0)
+
+
+def text(value: str) -> Typed:
+    """A string literal."""
+    return Typed(text_literal(value), t.String(), "STRING", value)
+
+
+def as_spark(value: Typed, spark: str) -> str:
+    """The SQL of a value as another Spark type, by a cast that does not change it."""
+    if value.spark == spark:
+        return value.sql
+    if isinstance(value.constant, int) and spark in ("BIGINT", "DOUBLE") and not isinstance(value.constant, bool):
+        return f"{value.constant}{'L' if spark == 'BIGINT' else 'D'}"
+    return f"CAST({value.sql} AS {spark})"
+
+
+def condition(value: Typed) -> str:
+    """A value as a Spark boolean: a number is true where it is not 0."""
+    if is_null(value):
+        return "CAST(NULL AS BOOLEAN)"
+    if value.spark == "BOOLEAN":
+        return value.sql
+    return f"({value.sql} <> 0)"
+
+
+def tests_null(value: Typed) -> Typed:
+    """Whether a value is NULL, as ClickHouse's UInt8; known to be false where there is none."""
+    return Typed(f"({value.sql} IS NULL)" if value.nullable else NEVER, t.Int(8, signed=False), "BOOLEAN")
+
+
+def unless_null(sql: str, *operands: Typed) -> str:
+    """SQL that may have a value of its own for a NULL: NULL where an operand is one."""
+    tests = " OR ".join(dict.fromkeys(f"{operand.sql} IS NULL" for operand in operands if operand.nullable))
+    return f"if({tests}, NULL, {sql})" if tests else sql
+
+
+def number_sql(value: Typed) -> str:
+    """A number's SQL; 1 or 0 of a comparison, which is a boolean of Spark's."""
+    return as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
+
+
+def boolean(sql: str, *operands: Typed) -> Typed:
+    """A Spark boolean that ClickHouse calls UInt8."""
+    return Typed(sql, null_if_any(t.Int(8, signed=False), operands), "BOOLEAN")
+
+
+def null_if_any(of: Type, operands: tuple[Typed, ...] | list[Typed]) -> Type:
+    """`of`, Nullable where any operand may be NULL. Arrays, maps and tuples are never Nullable."""
+    if any(operand.nullable for operand in operands) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable)):
+        return t.Nullable(of)
+    return of

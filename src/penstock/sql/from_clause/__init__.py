@@ -1,0 +1,1 @@
+"""FROM: tables, subqueries, table functions, SAMPLE, ARRAY JOIN and JOIN."""

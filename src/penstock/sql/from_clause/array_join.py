@@ -1,0 +1,121 @@
+"""ARRAY JOIN: one row for each element of an array or map, or of several side by side.
+
+In: an ARRAY JOIN node. Out: a Block with the elements in scope. Called by passes.sources. Invariant: an
+empty array gives no row, with LEFT one row of the zero value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.column_types import zero
+from penstock.sql.compiler.block import Block
+from penstock.sql.compiler.scope import Relation, Scope
+from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.typed import Typed, typed
+
+
+def array_join(block: Block, node: exp.Join) -> Block:
+    tr = block.translator.at("filter").tracing()
+    parts = [each for each in (node.this, *node.expressions) if each is not None]
+    names = [_name(tr, part) for part in parts]
+    tr = tr.with_scope(_without_own_names(tr, parts, names))
+    arrays = [_array(tr, part) for part in parts]
+    outer = str(node.args.get("side") or "").upper() == "LEFT"
+    alias = f"__array{len(block.translator.scope.relations)}"
+    shown = ", ".join(quoted(f"e{place}") for place in range(len(names)))
+    view = f"LATERAL VIEW {'OUTER ' if outer else ''}inline({_zipped(arrays)}) {quoted(alias)} AS {shown}"
+    columns = {}
+    for place, (name, array) in enumerate(zip(names, arrays, strict=True)):
+        element = typed(f"{quoted(alias)}.{quoted(f'e{place}')}", _element_type(array))
+        columns[name] = _zero_if_missing(element) if outer else element
+    given = frozenset(part.alias for part in parts if isinstance(part, exp.Alias))
+    scope = block.translator.scope
+    relations = (Relation(alias, columns, hidden=given), *_unfolded(scope, parts, columns))
+    # The element hides the array of its name, so it is looked up first; `*` gives it in the array's place.
+    return replace(
+        block,
+        source=f"{block.source} {view}",
+        unnested=True,
+        translator=block.translator.with_scope(replace(scope, relations=relations)),
+    )
+
+
+def _without_own_names(tr: Translator, parts: list[exp.Expr], names: list[str]) -> Scope:
+    """The scope for the arrays: an alias that is made of an element is not one of them. Raises Refused where a
+    column and another expression have the name of an array."""
+    aliases = dict(tr.scope.aliases)
+    for part in parts:
+        for each in part.unalias().find_all(exp.Column):
+            found = aliases.get(each.name)
+            if found is None or each.table or tr.scope.find(each.name) is None:
+                continue
+            if not any(inner.name in (*names, each.name) for inner in found.find_all(exp.Column)):
+                message = f"`{each.name}` is both a column and an alias of this SELECT"
+                raise tr.refused(each, "duplicate-column", message, "give the alias another name")
+            del aliases[each.name]
+    return replace(tr.scope, aliases=aliases)
+
+
+def _element_type(array: Typed) -> Type:
+    match array.bare:
+        case t.Array(of):
+            return of
+        case t.Map(key, value):
+            return t.Tuple((("keys", key), ("values", value)))
+        case of:
+            return of
+
+
+def _zero_if_missing(value: Typed) -> Typed:
+    return value if value.nullable else replace(value, sql=f"coalesce({value.sql}, {zero(value.type)})")
+
+
+def _unfolded(scope: Scope, parts: list[exp.Expr], columns: dict[str, Typed]) -> tuple[Relation, ...]:
+    """The relations with the columns that are unfolded under their own names; `table.*` still gives the arrays."""
+    relations = scope.relations
+    for part in parts:
+        if isinstance(part, exp.Column):
+            found = scope.relation(part.table) if part.table else scope.find(part.name)
+            if found is not None and part.name in found.columns:
+                relations = tuple(
+                    _with_element(each, part.name, columns[part.name]) if each.name == found.name else each
+                    for each in relations
+                )
+    return relations
+
+
+def _with_element(relation: Relation, name: str, element: Typed) -> Relation:
+    whole = {**relation.whole, name: relation.reading(name, "whole")}
+    return replace(relation, columns={**relation.columns, name: element}, whole=whole)
+
+
+def _array(tr: Translator, node: exp.Expr) -> Typed:
+    """An array, or a map as the array of its entries."""
+    value = tr.translate(node.unalias())
+    if isinstance(value.bare, t.Map):
+        return replace(value, sql=f"transform(map_entries({value.sql}), ` e` -> named_struct('keys', ` e`.key, "
+                       f"'values', ` e`.value))")  # fmt: skip
+    if not isinstance(value.bare, t.Array):
+        raise tr.refused(node, "wrong-argument-type", f"ARRAY JOIN needs an Array, this is {value.type}")
+    return value
+
+
+def _name(tr: Translator, node: exp.Expr) -> str:
+    if isinstance(node, (exp.Alias, exp.Column)):
+        return node.alias_or_name
+    raise tr.refused(node, "missing-alias", "this array needs a name", "ARRAY JOIN … AS name")
+
+
+def _zipped(arrays: list[Typed]) -> str:
+    shown = [array.sql for array in arrays]
+    if len(shown) == 1:
+        return f"arrays_zip({shown[0]})"
+    same = " OR ".join(f"size({shown[0]}) <> size({other})" for other in shown[1:])
+    wrong = "raise_error('the arrays of ARRAY JOIN have different sizes')"
+    return f"if({same}, {wrong}, arrays_zip({', '.join(shown)}))"

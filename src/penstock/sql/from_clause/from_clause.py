@@ -1,0 +1,86 @@
+"""Pass: FROM and its joins, as relations that names are looked up in.
+
+In: FROM, JOIN, ARRAY JOIN of one SELECT. Out: the Spark text of FROM and a scope. Called by transpile.
+Invariant: columns of a side that may miss read as zero values, as with join_use_nulls = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.sql.compiler.any_join_filters import of_both
+from penstock.sql.compiler.block import Block
+from penstock.sql.from_clause.array_join import array_join
+from penstock.sql.from_clause.from_subquery import derived
+from penstock.sql.from_clause.joins import join
+from penstock.sql.from_clause.tables import Table, one, table
+from penstock.sql.syntax.problems import refused
+
+_FILTERS = ("prewhere", "where", "having", "qualify")
+
+
+def sources(block: Block) -> Block:
+    clause = block.tree.args.get("from_")
+    if clause is None:
+        return _with_relations(block, one("system.one")) if _reads_one(block) else block
+    joins = block.tree.args.get("joins") or []
+    _check_aliases(block, [clause.this, *(each.this for each in joins if each.args.get("kind") != "ARRAY")])
+    first = table(block.environment, clause.this, len(block.translator.scope.relations))
+    block = replace(block, source=first.sql, source_grouped=first.grouped, below=first.totals, taken=first.taken)
+    block = _with_relations(block, first)
+    for node in joins:
+        if node.args.get("kind") == "ARRAY":
+            block = array_join(block, node)
+        else:
+            block = _joined(derived(block) if block.unnested else block, node)
+    for key in _FILTERS:
+        _check_filter(block, key.upper(), block.tree.args.get(key))
+    return block
+
+
+def _reads_one(block: Block) -> bool:
+    """Whether a SELECT without FROM names the column of system.one."""
+    return any(
+        isinstance(each, exp.Star) or (isinstance(each, exp.Column) and each.name == "dummy")
+        for each in block.tree.expressions
+    )
+
+
+def _check_aliases(block: Block, nodes: list[exp.Expr]) -> None:
+    """As ClickHouse: whatever is no table by its name needs an alias where something is joined."""
+    for node in nodes if len(nodes) > 1 else []:
+        called = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
+        if (called or isinstance(node, (exp.Subquery, exp.Values))) and not node.alias:
+            message = "a SELECT or table function that is joined needs an alias"
+            raise refused(block.environment.text, node, "missing-alias", message, "(SELECT …) AS name")
+
+
+def _joined(block: Block, node: exp.Join) -> Block:
+    environment = block.environment.not_triggering()
+    right = table(environment, node.this, len(block.translator.scope.relations))
+    done = join(block, node, right)
+    scope = replace(block.translator.scope, relations=done.relations)
+    below, taken = block.below or right.totals, of_both(block.taken, right.taken)
+    translator = block.translator.with_scope(scope)
+    block = replace(block, source=done.source, translator=translator, below=below, taken=taken)
+    for each in [node.args.get("on"), *(exp.Column(this=name.copy()) for name in node.args.get("using") or [])]:
+        _check_filter(block, "a JOIN", each)
+    return replace(block, taken=of_both(done.taken, taken))
+
+
+def _check_filter(block: Block, what: str, node: exp.Expr | None) -> None:
+    """Where an ANY JOIN has taken rows. Raises Refused for what may change which rows those are."""
+    taken = block.taken
+    if taken is None or node is None or taken.keeps(node, block.translator.scope):
+        return
+    message = f"{what} beside or around {taken.words} filters before a row is taken, or after, as ClickHouse likes"
+    hint = f"the condition in ON of {taken.words}, or a SELECT with a LIMIT between them"
+    raise refused(block.environment.text, node, "unsupported-clause", message, hint)
+
+
+def _with_relations(block: Block, found: Table) -> Block:
+    scope = replace(block.translator.scope, relations=(found.relation,))
+    source = block.source or found.sql
+    return replace(block, source=source, translator=block.translator.with_scope(scope))

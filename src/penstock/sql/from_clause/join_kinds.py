@@ -1,0 +1,164 @@
+"""The kinds of JOIN: what each is in Spark and what ClickHouse asks of its condition.
+
+In: a Join node. Out: `Kind`. Called by joins. Invariant: a kind that is not here is refused.
+
+What the columns of both sides read as after a JOIN: zero values where a side misses, one column for USING.
+
+In: the kind, the relations before and of the right table, the columns of USING. Out: the relations after. Called by
+joins. Invariant: a column whose value would be that of any matching row is barred, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from penstock.model.types import Type
+from penstock.sql.column_types import spark_type, zero
+from penstock.sql.compiler.scope import Relation
+from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.common_type import same_digits, supertype
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.typed import Typed, as_spark, typed
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`keyed` kinds need an equality of both sides, or conditions on the side `filters` alone. `misses` are the sides
+    whose columns read as zero values; `swapped` writes the right side first; `picks` are the sides of which one row
+    for each key is taken; `asof` takes the nearest row of the right side."""
+
+    words: str
+    spark: str
+    keyed: bool = False
+    filters: str | None = None
+    misses: frozenset[str] = frozenset()
+    swapped: bool = False
+    picks: frozenset[str] = frozenset()
+    asof: bool = False
+    matches: str | None = None
+    """The side of which only the rows that match, or do not, are kept."""
+
+
+_LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
+_KINDS: Mapping[tuple[str, ...], Kind] = {
+    ("INNER",): Kind("JOIN", "INNER JOIN"),
+    ("CROSS",): Kind("CROSS JOIN", "CROSS JOIN"),
+    ("LEFT",): Kind("LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT),
+    ("RIGHT",): Kind("RIGHT JOIN", "RIGHT JOIN", True, "left", _LEFT),
+    ("FULL",): Kind("FULL JOIN", "FULL JOIN", True, None, _LEFT | _RIGHT),
+    ("ANY", "LEFT"): Kind("ANY LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, picks=_RIGHT),
+    ("ANY", "INNER"): Kind("ANY INNER JOIN", "INNER JOIN", picks=_LEFT | _RIGHT),
+    ("ANY", "RIGHT"): Kind("ANY RIGHT JOIN", "RIGHT JOIN", True, "left", _LEFT, picks=_LEFT),
+    ("ASOF", "INNER"): Kind("ASOF JOIN", "INNER JOIN", asof=True),
+    ("ASOF", "LEFT"): Kind("ASOF LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, asof=True),
+    ("LEFT", "SEMI"): Kind("SEMI LEFT JOIN", "LEFT SEMI JOIN", True, "right", matches="left"),
+    ("ANTI", "LEFT"): Kind("ANTI LEFT JOIN", "LEFT ANTI JOIN", True, "right", _RIGHT, matches="left"),
+    ("RIGHT", "SEMI"): Kind("SEMI RIGHT JOIN", "LEFT SEMI JOIN", True, "left", swapped=True, matches="right"),
+    ("ANTI", "RIGHT"): Kind("ANTI RIGHT JOIN", "LEFT ANTI JOIN", True, "left", _LEFT, swapped=True, matches="right"),
+}
+_DEFAULTS = {(): ("INNER",), ("SEMI",): ("LEFT", "SEMI"), ("ANTI",): ("ANTI", "LEFT"),
+             ("ANY",): ("ANY", "INNER"), ("ASOF",): ("ASOF", "INNER")}  # fmt: skip
+_DROPPED = ("", "OUTER", "ALL", "GLOBAL")
+_HINTS = {
+    "ANY": "ANY LEFT JOIN, ANY RIGHT JOIN or ANY INNER JOIN",
+    "ASOF": "ASOF JOIN or ASOF LEFT JOIN",
+    "NATURAL": "JOIN … USING (…)",
+    "PASTE": "JOIN … USING (…) of a row number",
+}
+
+
+def kind_of(tr: Translator, node: exp.Join) -> Kind:
+    """Raises Refused."""
+    given = (str(node.args.get(key) or "").upper() for key in ("method", "side", "kind"))
+    words = tuple(sorted({each for each in given if each not in _DROPPED}))
+    found = _KINDS.get(_DEFAULTS.get(words, words))
+    if found is None:
+        shown = " ".join(words)
+        hint = next((text for word, text in _HINTS.items() if word in words), None)
+        raise tr.refused(node, "unsupported-clause", f"{shown} JOIN is not supported", hint)
+    return found
+
+
+_ONE_ROW = "INNER JOIN with a SELECT that gives one row for each key"
+
+
+def after_join(kind: Kind, before: tuple[Relation, ...], right: Relation, using: list[str]) -> tuple[Relation, ...]:
+    """The relations in scope after a join; `using` are the columns that USING names."""
+    lefts = tuple(_merged(each, right, using, kind) for each in before)
+    last = _of_merged_type(right, before, using)
+    if "left" in kind.misses:
+        lefts = tuple(_missing(each, kind) for each in lefts)
+    if "right" in kind.misses:
+        last = _missing(last, kind)
+    if kind.matches == "left" and not kind.misses:
+        keys = {name: next(each for each in lefts if name in each.columns).columns[name] for name in using}
+        last = _barred(last.with_columns({**last.columns, **keys}), frozenset(using))
+    if kind.matches == "right" and not kind.misses:
+        lefts = tuple(_barred(each, frozenset(using)) for each in lefts)
+    if "right" not in kind.misses and ("left" in kind.misses or kind.matches == "right"):
+        lefts = tuple(replace(each, named=each.named | frozenset(using)) for each in lefts)
+    return (*lefts, replace(last, hidden=last.hidden | frozenset(using)))
+
+
+def _barred(relation: Relation, using: frozenset[str]) -> Relation:
+    """The side of a SEMI JOIN whose rows are only looked for."""
+    return replace(relation, barred={name: _ONE_ROW for name in relation.columns if name not in using})
+
+
+def _merged(relation: Relation, right: Relation, using: list[str], kind: Kind) -> Relation:
+    """The USING columns of the left side: of both sides' type, from the side that never misses."""
+    columns, own = dict(relation.columns), dict(relation.own)
+    for name in using:
+        if name in columns:
+            merged = _merged_column(columns[name], right.columns[name], kind)
+            mine = own.get(name, columns[name])
+            if "left" in kind.misses or name in own:
+                own[name] = _as_type(mine, merged.type)
+            columns[name] = merged
+    return replace(relation, columns=columns, own=own)
+
+
+def _of_merged_type(right: Relation, lefts: tuple[Relation, ...], using: list[str]) -> Relation:
+    """The right side's own USING columns: of both sides' type."""
+    columns = dict(right.columns)
+    for name in using:
+        left = next(each for each in lefts if name in each.columns).columns[name]
+        columns[name] = _as_type(columns[name], supertype((left.type, columns[name].type)) or left.type)
+    return right.with_columns(columns)
+
+
+def _as_type(value: Typed, of: Type) -> Typed:
+    return value if same_digits(value.type, of) else typed(as_spark(value, value_type(of)), of)
+
+
+def _merged_column(left: Typed, right: Typed, kind: Kind) -> Typed:
+    of = supertype((left.type, right.type)) or left.type
+    a, b = ((value.sql if value.type == of else as_spark(value, value_type(of))) for value in (left, right))
+    if left.type != of and same_digits(left.type, of) and "left" not in kind.misses and kind.matches != "right":
+        return left
+    first = b if "left" in kind.misses or kind.matches == "right" else a
+    sql = f"coalesce({a}, {b})" if kind.spark == "FULL JOIN" else first
+    return typed(sql, of) if left.type != right.type else replace(left, sql=sql)
+
+
+def _missing(relation: Relation, kind: Kind) -> Relation:
+    """The side that may have no row; after ANTI it has none."""
+    kept = {name: value for name, value in relation.columns.items() if name in relation.own}
+    filled = relation.mapped(_nothing if kind.matches else _zero_if_missing)
+    return filled.with_columns({**filled.columns, **kept})
+
+
+def _nothing(value: Typed) -> Typed:
+    default = "NULL" if value.nullable else zero(value.type)
+    return replace(value, sql=f"CAST({default} AS {value.spark})", constant=None)
+
+
+def _zero_if_missing(value: Typed) -> Typed:
+    if value.nullable or value.spark == "VOID":
+        return value
+    default = zero(value.type)
+    shown = default if value.spark == spark_type(value.type) else f"CAST({default} AS {value.spark})"
+    return replace(value, sql=f"coalesce({value.sql}, {shown})")

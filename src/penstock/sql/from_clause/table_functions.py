@@ -1,0 +1,124 @@
+"""Table functions: numbers, zeros, generate_series, and system.one.
+
+In: the call in a FROM. Out: Spark text and its columns. Called by tables. Invariant: what reads files or the network
+is refused; a count that is no literal is worked out by Spark, once, and fails where ClickHouse fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.errors import did_you_mean
+from penstock.integer_parsing import whole_number
+from penstock.model import types as t
+from penstock.sql.compiler.environment import Environment
+from penstock.sql.expr.spark_types import quoted
+from penstock.sql.functions.function import UINT8, UINT64
+from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.tree import call_name, call_parts
+
+_NUMBERS = {"numbers": "number", "numbers_mt": "number", "zeros": "zero", "zeros_mt": "zero"}
+_SERIES = ("generate_series", "generateSeries")
+_UNSAFE = {
+    "url", "urlCluster", "file", "fileCluster", "s3", "s3Cluster", "gcs", "azureBlobStorage", "hdfs", "remote",
+    "remoteSecure", "cluster", "clusterAllReplicas", "mysql", "postgresql", "mongodb", "redis", "sqlite", "jdbc",
+    "odbc", "executable", "input", "iceberg", "deltaLake", "hudi", "merge", "dictionary",
+}  # fmt: skip
+_LONGEST = 2**63 - 1
+_CONVERSIONS = {f"toInt{bits}": 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)} | {
+    f"toUInt{bits}": 2**bits - 1 for bits in (8, 16, 32, 64)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The SELECT of a table function, and its one column."""
+
+    sql: str
+    column: str
+    type: t.Int
+
+
+def function_rows(environment: Environment, call: exp.Expr) -> Rows:
+    """Raises Refused."""
+    name = call_name(call) or call.name
+    _, arguments = call_parts(call)
+    if name not in _NUMBERS and name not in _SERIES:
+        raise _unknown(environment, call, name)
+    low, high = (2, 3) if name in _SERIES else (1, 1 if name.startswith("zeros") else 3)
+    if not low <= len(arguments) <= high:
+        message = f"`{name}` takes {low} to {high} arguments, {len(arguments)} are given"
+        raise refused(environment.text, call, "wrong-argument-count", message)
+    bounds = _bounds(name, [_count(environment, call, each) for each in arguments])
+    if bounds.step == "0":
+        raise refused(environment.text, arguments[-1], "invalid-literal", f"the step of `{name}` must not be 0")
+    column = "generate_series" if name in _SERIES else _NUMBERS[name]
+    if name.startswith("zeros"):
+        return Rows(f"SELECT 0 AS `zero` FROM ({bounds.rows('id')})", "zero", UINT8)
+    return Rows(bounds.rows(column), column, UINT64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """From, up to but without, by."""
+
+    start: str
+    end: str
+    step: str
+    literal: bool
+
+    def rows(self, column: str) -> str:
+        if self.literal:
+            step = "" if self.step == "1" else f", {self.step}"
+            return f"SELECT id AS {quoted(column)} FROM range({self.start}, {self.end}{step})"
+        every = f"sequence({self.start}, {self.end} - 1, {self.step})"
+        rows = f"if({self.end} > {self.start}, {every}, CAST(array() AS ARRAY<BIGINT>))"
+        return f"SELECT explode({rows}) AS {quoted(column)}"
+
+
+def _bounds(name: str, given: list[str]) -> _Bounds:
+    literal = all(whole_number(each) is not None for each in given)
+    step = given[2] if len(given) > 2 else "1"
+    start, last = (given[0], given[1]) if len(given) > 1 else ("0", given[0])
+    more = "1" if name in _SERIES else start
+    if literal:
+        return _Bounds(start, str(int(last) + int(more)), step, literal)
+    return _Bounds(f"CAST({start} AS BIGINT)", f"({last} + {more})", f"CAST({step} AS BIGINT)", literal)
+
+
+def _count(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
+    """A count as Spark SQL: a literal as it is, else what the expression gives, which must not be negative."""
+    output = environment.compile(environment.not_triggering(), exp.Select(expressions=[node]))
+    value = output.columns[0][1]
+    number = _literal(node)
+    if isinstance(value.type, t.Int) and (number is None or number <= _LONGEST // 4):
+        if number is not None:
+            return str(number)
+        wrong = f"raise_error('the counts of {call_name(call)} must not be negative')"
+        sql = f"CAST(({output.sql}) AS BIGINT)"
+        return f"if({sql} < 0, {wrong}, {sql})"
+    message = f"`{call_name(call)}` needs a whole number from 0, this is {value.type}"
+    raise refused(environment.text, node, "wrong-argument-type", message, "assumeNotNull(…) or toUInt64(…) of it")
+
+
+def _literal(node: exp.Expr) -> int | None:
+    """The number that a literal is, or a conversion of one, as a template writes its parameters. Else None."""
+    inner, most = node, _LONGEST
+    if (name := call_name(node)) in _CONVERSIONS and len(node.expressions) == 1:
+        (inner,), most = node.expressions, _CONVERSIONS[str(name)]
+    is_text = bool(inner.args.get("is_string"))
+    if not isinstance(inner, exp.Literal) or (is_text and inner is node):
+        return None
+    number = whole_number(inner.name)
+    return number if number is not None and number <= most else None
+
+
+def _unknown(environment: Environment, call: exp.Expr, name: str) -> Exception:
+    if name in _UNSAFE:
+        message = f"the table function `{name}` is not allowed: SQL reads only this project's data"
+        return refused(environment.text, call, "unknown-table", message, "load it into a data source")
+    known = [*_NUMBERS, *_SERIES, "view"]
+    message = f"the table function `{name}` is not supported"
+    return refused(environment.text, call, "unknown-table", message, did_you_mean(name, known))

@@ -1,0 +1,288 @@
+"""One table of a FROM: a data source, a pipe, a node, a CTE, a subquery, numbers(n).
+
+In: the node of the table. Out: its Spark text and its `Relation`. Called by passes.sources. Invariant:
+nodes, pipes and CTEs are written out where they are read, so the left-most one can read what is new.
+
+Which columns of a SELECT no two of its rows share: those of GROUP BY, DISTINCT or LIMIT 1 BY.
+
+In: a SELECT's tree. Out: names of columns, or None where nothing is known. Called by tables; joins ask it for ANY
+and SEMI. Invariant: never a set of which two rows may have the same values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from penstock.errors import InvalidQuery, did_you_mean
+from penstock.integer_parsing import whole_number
+from penstock.model.datasource import DataSource
+from penstock.model.pipe import Node, Pipe
+from penstock.sql.column_types import spark_type
+from penstock.sql.compiler.any_join_filters import Taken
+from penstock.sql.compiler.environment import Environment, Output, Totals
+from penstock.sql.compiler.scope import Relation
+from penstock.sql.compiler.translator import check_length
+from penstock.sql.engines.merge_rules import Ruling, merge_rule
+from penstock.sql.expr.bind_once import is_made_up
+from penstock.sql.expr.spark_types import quoted, value_type
+from penstock.sql.expr.typed import Typed
+from penstock.sql.from_clause.sample import no_sample, sampled
+from penstock.sql.from_clause.table_functions import Rows, function_rows
+from penstock.sql.functions.function import UINT8, UINT64
+from penstock.sql.query import FINAL
+from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.tree import call_name, call_parts
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with its alias, as Spark SQL. `unique` are columns of which no two rows have the same values, where
+    some are known; `totals` those of a SELECT WITH TOTALS, as a table; `taken` as in its Output."""
+
+    sql: str
+    relation: Relation
+    grouped: bool = False
+    unique: frozenset[str] | None = None
+    totals: Totals | None = None
+    taken: Taken | None = None
+
+
+def table(environment: Environment, node: exp.Expr, place: int) -> Table:
+    """The table. Raises Refused."""
+    if is_made_up(node.alias_or_name):
+        message = f"a table cannot be called `{node.alias_or_name}`"
+        raise refused(environment.text, node, "invalid-name", message, "give it an alias that begins with a letter")
+    found = _table(environment, node, place)
+    check_length(environment.text, node, found.sql)
+    return found
+
+
+def _table(environment: Environment, node: exp.Expr, place: int) -> Table:
+    if isinstance(node, exp.Final):
+        return _final(environment, node)
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        no_sample(environment, node, "a SELECT")
+        return _selected(environment, node, place)
+    if not isinstance(node, exp.Table):
+        raise refused(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
+        raise refused(environment.text, node, "unsupported-clause", "names of columns after a table are not supported")
+    if node.args.get("version") or node.args.get("when"):
+        raise refused(environment.text, node, "unsupported-clause", "a table of another time is not supported")
+    if isinstance(node.this, exp.Anonymous):
+        no_sample(environment, node, "a table function")
+        return _function(environment, node)
+    if node.db == "system" and node.name == "one":
+        no_sample(environment, node, "system.one")
+        return one(node.alias or "one")
+    if node.args.get("db") is not None:
+        name = f"{node.db}.{node.name}"
+        raise refused(
+            environment.text, node, "unknown-table", f"unknown table `{name}`", hint_for(environment, node.name)
+        )
+    return _named(environment, node, node.alias or node.name)
+
+
+def hint_for(environment: Environment, name: str) -> str | None:
+    """The nearest name that SQL may read here."""
+    nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
+    return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
+
+
+def _selected(environment: Environment, node: exp.Subquery, place: int) -> Table:
+    """A SELECT in brackets."""
+    output = environment.compile(environment, node.this)
+    names = [name for name, _ in output.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        message = f"this SELECT gives the column `{twice}` twice"
+        raise refused(environment.text, node, "duplicate-column", message, "give one of them an alias")
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
+        raise refused(environment.text, node, "unsupported-clause", "names of columns after a table are not supported")
+    found = _subquery(output, node.alias or f"__t{place}")
+    return replace(found, unique=unique_by(node.this))
+
+
+def _subquery(output: Output, alias: str) -> Table:
+    columns = {
+        name: Typed(f"{quoted(alias)}.{quoted(name)}", value.type, value.spark) for name, value in output.columns
+    }
+    totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quoted(alias)}")
+    taken = output.taken and output.taken.as_table(alias)
+    sql = f"({output.sql}) AS {quoted(alias)}"
+    return Table(sql, Relation(alias, columns), output.grouped, totals=totals, taken=taken)
+
+
+def _named(environment: Environment, node: exp.Table, alias: str) -> Table:
+    """By name: a CTE, a node of this pipe, a pipe, a data source."""
+    name = node.name
+    cte = environment.ctes.get(name)
+    if cte is not None:
+        no_sample(environment, node, "a SELECT")
+        inner = replace(cte.environment, triggers=environment.triggers)
+        rows = _subquery(inner.compile(inner, cte.query), alias)
+        return replace(rows, relation=replace(rows.relation, also=name), unique=unique_by(cte.query))
+    environment.names(name)
+    found = node_named(environment, name)
+    if found is not None:
+        no_sample(environment, node, "a pipe")
+        return _subquery(inlined(environment, node, found), alias)
+    source = environment.project.datasource(name)
+    if source is None:
+        hint = hint_for(environment, name)
+        raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
+    stored = _datasource(environment, source, alias)
+    if not node.args.get("sample"):
+        return stored
+    sample = sampled(environment, node, source, placeholder_of(environment, source))
+    return replace(stored, sql=f"{sample} AS {quoted(alias)}")
+
+
+def node_named(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
+    """The node that a name means: one of this pipe, else another pipe's result."""
+    if environment.pipe is not None:
+        node = next((each for each in environment.pipe.nodes if each.name == name), None)
+        if node is not None:
+            return environment.pipe, node
+    pipe = environment.project.pipe(name)
+    return (pipe, pipe.result) if pipe is not None else None
+
+
+def inlined(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> Output:
+    """A node compiled where it is read. Raises Refused where it reads itself."""
+    pipe, node = found
+    if f"{pipe.name}.{node.name}" in environment.inside:
+        way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
+        raise refused(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
+    inner = environment.of_node(pipe, node)
+    return inner.compile_text(inner)
+
+
+def _datasource(environment: Environment, source: DataSource, alias: str) -> Table:
+    return _stored(source, alias, placeholder_of(environment, source))
+
+
+def _stored(source: DataSource, alias: str, placeholder: str) -> Table:
+    columns = {
+        column.name: Typed(f"{quoted(alias)}.{quoted(column.name)}", column.type, spark_type(column.type))
+        for column in source.columns
+    }
+    return Table(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder, also=source.name))
+
+
+def _final(environment: Environment, node: exp.Final) -> Table:
+    """A data source whose engine merges, as it is merged. Raises Refused."""
+    of = node.this
+    source = environment.project.datasource(of.name) if isinstance(of, exp.Table) else None
+    if source is None:
+        message = "FINAL is for a data source whose engine merges rows"
+        raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
+    no_sample(environment, of, "rows that FINAL merges")
+    ruling = _ruling(environment, node, source)
+    if ruling.rule is None:
+        raise refused(environment.text, node, "unsupported-clause", ruling.why, ruling.hint)
+    _check_prewhere(environment, node)
+    if environment.triggers:
+        message = "a materialized node cannot read the rows that trigger it with FINAL"
+        raise refused(environment.text, node, "unsupported-view", message, "leave FINAL out: it sees what is inserted")
+    environment.names(source.name)
+    placeholder = f"{FINAL}{source.name}__"
+    environment.uses.table(placeholder, source.name)
+    return _stored(source, of.alias or of.name, placeholder)
+
+
+def _check_prewhere(environment: Environment, node: exp.Final) -> None:
+    """ClickHouse filters by PREWHERE what it merges, and by WHERE what is merged."""
+    around = node.find_ancestor(exp.Select)
+    if around is not None and around.args.get("prewhere"):
+        message = "PREWHERE with FINAL filters rows before they are merged: it is not supported"
+        raise refused(environment.text, node, "unsupported-clause", message, "WHERE filters merged rows")
+
+
+def _ruling(environment: Environment, node: exp.Final, source: DataSource) -> Ruling:
+    try:
+        return merge_rule(source)
+    except InvalidQuery as error:
+        message = f"FINAL is not possible on `{source.name}`: its keys do not compile"
+        raise refused(environment.text, node, "unsupported-clause", message, error.hint) from error
+
+
+def placeholder_of(environment: Environment, source: DataSource) -> str:
+    """What stands for a data source in the SQL; noted as read."""
+    placeholder = f"__{'new' if environment.triggers else 'all'}_{source.name}__"
+    environment.uses.table(placeholder, source.name)
+    return placeholder
+
+
+def _function(environment: Environment, node: exp.Table) -> Table:
+    """A table function: numbers(n), view(SELECT …) …"""
+    _, arguments = call_parts(node.this)
+    if call_name(node.this) == "view" and len(arguments) == 1 and isinstance(arguments[0], exp.Query):
+        return _subquery(environment.compile(environment, arguments[0]), node.alias or "view")
+    return _of_rows(function_rows(environment, node.this), node.alias or call_name(node.this) or "")
+
+
+def _of_rows(rows: Rows, alias: str) -> Table:
+    value = Typed(f"{quoted(alias)}.{quoted(rows.column)}", rows.type, value_type(rows.type))
+    column = replace(value, spark="BIGINT") if rows.type == UINT64 else value
+    return Table(f"({rows.sql}) AS {quoted(alias)}", Relation(alias, {rows.column: column}))
+
+
+def one(alias: str) -> Table:
+    """system.one: one row, which a SELECT without FROM reads as well."""
+    return _of_rows(Rows("SELECT 0 AS `dummy`", "dummy", UINT8), alias)
+
+
+def unique_by(tree: exp.Expr) -> frozenset[str] | None:
+    """The columns, by the names that the SELECT gives them."""
+    while isinstance(tree, exp.Subquery):
+        tree = tree.this
+    if not isinstance(tree, exp.Select) or any(each.find(exp.Star) for each in tree.expressions):
+        return None
+    if any(_spreads(each) for each in tree.expressions):
+        return None
+    limit = tree.args.get("distribute")
+    if limit is not None and _is_one(limit):
+        return _names(tree, [each.this for each in limit.expressions[2:]])
+    group = tree.args.get("group")
+    if group is not None and {key for key, value in group.args.items() if value} == {"expressions"}:
+        return _names(tree, _flat(group.expressions))
+    if tree.args.get("distinct") and group is None:
+        return frozenset(each.alias_or_name for each in tree.expressions)
+    return None
+
+
+def _is_one(limit: exp.Expr) -> bool:
+    count = limit.expressions[0].this
+    return isinstance(count, exp.Literal) and whole_number(count.name) == 1
+
+
+def _spreads(node: exp.Expr) -> bool:
+    """Whether arrayJoin makes rows of it."""
+    return any(each.name.lower().startswith("arrayjoin") for each in node.find_all(exp.Anonymous))
+
+
+def _flat(nodes: list[exp.Expr]) -> list[exp.Expr]:
+    return [part for node in nodes for part in (node.expressions if isinstance(node, exp.Tuple) else [node])]
+
+
+def _names(tree: exp.Select, keys: list[exp.Expr]) -> frozenset[str] | None:
+    """The columns that the keys are; None where one of them is not shown."""
+    found = [_shown(tree, key) for key in keys]
+    names = frozenset(name for name in found if name)
+    return names if keys and all(found) else None
+
+
+def _shown(tree: exp.Select, key: exp.Expr) -> str | None:
+    place = whole_number(key.name) if isinstance(key, exp.Literal) and not key.args.get("is_string") else None
+    if place is not None:
+        return str(tree.expressions[place - 1].alias_or_name) if 1 <= place <= len(tree.expressions) else None
+    for each in tree.expressions:
+        same_name = isinstance(key, exp.Column) and not key.table and each.alias_or_name == key.name
+        if same_name or each.unalias() == key:
+            return str(each.alias_or_name)
+    return None

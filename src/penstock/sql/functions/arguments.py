@@ -1,0 +1,159 @@
+"""What functions on texts take: literals, numbers as Spark's INT, NULL as no elements.
+
+In: `Typed` arguments. Out: SQL and literal values. Called by the families of functions on texts. Invariant: a
+number out of INT's range becomes the nearest that is in it.
+
+What functions on arrays ask of elements: their type, a common one, whether they compare as Spark compares.
+
+In: `Typed` arrays. Out: types and SQL. Called by the families of functions on arrays and by lambdas. Invariant:
+what Spark would compare or sort otherwise than ClickHouse is refused, or is written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import TokenType
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.expr.bind_once import bound, let
+from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.spark_types import quoted, text_literal, value_type
+from penstock.sql.expr.typed import Typed, as_spark, text
+from penstock.sql.functions.function import BadArguments
+
+_LARGEST = 2**31 - 1
+
+
+def constant_text(value: Typed, what: str) -> str:
+    """The text of a literal. Raises BadArguments for what is none."""
+    if not isinstance(value.constant, str):
+        raise BadArguments(f"{what} must be a text literal")
+    return value.constant
+
+
+def constant_texts(value: Typed, what: str) -> list[Typed]:
+    """The texts of a literal array. Raises BadArguments for what is none."""
+    try:
+        tokens = sqlglot.tokenize(value.sql, dialect="spark")
+    except SqlglotError:
+        tokens = []
+    found = [text(token.text) for token in tokens if token.token_type == TokenType.STRING]
+    if not found or value.sql != f"array({', '.join(each.sql for each in found)})":
+        raise BadArguments(f"{what} must be a literal array of texts")
+    return found
+
+
+def constant_number(value: Typed, what: str) -> int:
+    """A literal integer. Raises BadArguments for what is none."""
+    if not isinstance(value.constant, int) or isinstance(value.constant, bool):
+        raise BadArguments(f"{what} must be a literal number")
+    return value.constant
+
+
+def as_int(value: Typed) -> str:
+    """A number as Spark's INT, the nearest where it is out of range."""
+    if value.spark == "INT":
+        return value.sql
+    if isinstance(value.constant, int) and abs(value.constant) <= _LARGEST:
+        return str(int(value.constant))
+    if value.spark == "BOOLEAN":
+        return f"CAST({value.sql} AS INT)"
+    if value.spark == "BIGINT":
+        return f"CAST(greatest(least({value.sql}, {_LARGEST}), -{_LARGEST}) AS INT)"
+    return let(f"CAST({value.sql} AS DECIMAL(20,0))", _of_unsigned)
+
+
+def _of_unsigned(v: str) -> str:
+    """A UInt64 is read as an Int64."""
+    negative = f"greatest({v} - 18446744073709551616, -{_LARGEST})"
+    return f"CAST(if({v} > 9223372036854775807, {negative}, least({v}, {_LARGEST})) AS INT)"
+
+
+def all_or_none(array: str, value: Typed, spark: str = "ARRAY<STRING>") -> str:
+    """Of a NULL there are no elements: an array is never NULL."""
+    return f"coalesce({array}, CAST(array() AS {spark}))" if value.nullable else array
+
+
+def at_most(array: str, values: Sequence[Typed], place: int = 2) -> str:
+    """The first elements of an array of texts, as many as the argument says; all for 0 and less."""
+    if len(values) <= place:
+        return array
+    most = constant_number(values[place], "the largest number of parts")
+    return array if most <= 0 else f"slice({array}, 1, {min(most, _LARGEST)})"
+
+
+def as_bytes(sql: str) -> str:
+    """A text as Spark's BINARY: what is done to it is done to bytes."""
+    return f"CAST({sql} AS BINARY)"
+
+
+def byte_text(sql: str) -> str:
+    """Bytes as a text; they stay what they are, valid or not."""
+    return f"CAST({sql} AS STRING)"
+
+
+def template_literal(value: str) -> str:
+    """A literal in a template of `simple`, whose braces are doubled."""
+    return text_literal(value).replace("{", "{{").replace("}", "}}")
+
+
+_KEPT_AS_TEXT = (t.Enum, t.UUID, t.IPv4, t.IPv6)
+
+
+def element_type(value: Typed) -> Type:
+    """The type of an array's elements. Raises BadArguments for what is no array."""
+    if not isinstance(value.bare, t.Array):
+        raise BadArguments(f"expected an Array, this is {value.type}")
+    return value.bare.of
+
+
+def parts_of(of: Type) -> list[Type]:
+    """The types that values of a type are made of, without itself."""
+    match t.bare(of):
+        case t.Array(inner):
+            return [inner, *parts_of(inner)]
+        case t.Tuple(fields):
+            return [part for _, inner in fields for part in (inner, *parts_of(inner))]
+        case t.Map(key, value):
+            return [key, value, *parts_of(key), *parts_of(value)]
+        case _:
+            return []
+
+
+def check_equality(of: Type) -> None:
+    """Refuses elements that hold floats deeper inside: NaN is not itself in ClickHouse, and is in Spark."""
+    if any(isinstance(t.bare(part), t.Float) for part in parts_of(of)):
+        raise BadArguments(f"elements of {of} cannot be compared exactly", "arrays of plain values")
+
+
+def check_order(of: Type) -> None:
+    """Refuses elements whose order in Spark is another than in ClickHouse."""
+    for part in (of, *parts_of(of)):
+        if isinstance(t.bare(part), _KEPT_AS_TEXT):
+            raise BadArguments(f"the order of {t.bare(part)} inside an array is not supported", "toString(x)")
+    check_equality(of)
+    if any(t.nullable(part) for part in parts_of(of)):
+        raise BadArguments(f"the order of {of} is not supported", "elements without NULL inside")
+
+
+def common_array(values: Sequence[Typed]) -> tuple[list[str], Type]:
+    """Arrays as one type, and the type of their elements. Raises BadArguments where there is none."""
+    of = supertype([element_type(value) for value in values])
+    if of is None:
+        raise BadArguments("the arrays have no common type")
+    return [as_spark(value, value_type(t.Array(of))) for value in values], of
+
+
+def side_by_side(arrays: Sequence[str]) -> str:
+    """Arrays of one size as one array of structs `0`, `1` …; arrays of several sizes are an error."""
+    parts = ", ".join(f"{sql} AS {quoted(str(place))}" for place, sql in enumerate(arrays))
+    names = [quoted(str(place)) for place in range(len(arrays))]
+    fields = ", ".join(f"element_at(` s`.{name}, ` i` + 1) AS {name}" for name in names)
+    same = " OR ".join(f"size(` s`.`0`) <> size(` s`.{name})" for name in names[1:])
+    walk = f"transform(` s`.`0`, (` e`, ` i`) -> struct({fields}))"
+    wrong = "raise_error('the arrays of a lambda have different sizes')"
+    return bound(f"struct({parts})", "` s`", f"if({same}, {wrong}, {walk})")

@@ -1,0 +1,163 @@
+"""Arrays made, read and cut: element, slices, what is pushed and popped, joins to text.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: places count from
+1, from the end where negative; a place outside gives the element type's zero value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.model.types import nullable
+from penstock.sql.conversions.strings import as_text
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, is_null, null_if_any, typed
+from penstock.sql.functions.arguments import as_int, common_array, element_type
+from penstock.sql.functions.arrays.sets import both
+from penstock.sql.functions.function import MANY, STRING, BadArguments, Function, simple
+from penstock.sql.functions.maps import map_element
+
+_NESTED = (t.Array, t.Map, t.Tuple)
+
+
+def element(values: Sequence[Typed]) -> Typed:
+    """`array[place]` or `map[key]`."""
+    value, key = values
+    if is_null(key):
+        return NULL
+    if isinstance(value.bare, t.Map):
+        return map_element(value, key)
+    if not isinstance(value.bare, t.Array):
+        raise BadArguments(f"`[…]` needs an Array or a Map, this is {value.type}")
+    of, found = value.bare.of, _at(value, key)
+    sql = found if nullable(of) else f"coalesce({found}, {value_zero(of)})"
+    if not key.nullable:
+        return typed(sql, of)
+    if isinstance(t.bare(of), _NESTED):
+        raise BadArguments(f"a place that may be NULL in {value.type} is not supported", "assumeNotNull")
+    return typed(f"if({key.sql} IS NULL, NULL, {sql})", null_if_any(of, [key]))
+
+
+def _at(value: Typed, key: Typed) -> str:
+    if not isinstance(key.bare, (t.Int, t.Bool)):
+        raise BadArguments(f"a place in an Array must be an integer, this is {key.type}")
+    if key.constant == 0 and not isinstance(key.constant, bool):
+        raise BadArguments("places in arrays are counted from 1")
+    if key.spark == "DECIMAL(20,0)":
+        return f"try_element_at({value.sql}, nullif(try_cast({key.sql} AS INT), 0))"
+    place = as_int(key) if key.spark in ("BIGINT", "BOOLEAN") else as_spark(key, "INT")
+    return f"try_element_at({value.sql}, nullif({place}, 0))"
+
+
+def _element_or_null(values: Sequence[Typed]) -> Typed:
+    value, key = values
+    of = element_type(value)
+    if isinstance(t.bare(of), _NESTED):
+        raise BadArguments(f"`arrayElementOrNull` of {value.type} is not supported", "arrayElement")
+    return typed(_at(value, key), of if nullable(of) else t.Nullable(of))
+
+
+def _pushed(name: str, template: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        array, value, of = both(values)
+        return typed(template.format(array, value), t.Array(of))
+
+    return Function(name, (2, 2), ("array", "any"), build, strict=False)
+
+
+def _same(name: str, template: str) -> Function:
+    """An array to an array of the same elements."""
+    return simple(name, "array", template, lambda values: values[0].bare)
+
+
+def _slice(values: Sequence[Typed]) -> Typed:
+    array, start = values[0].sql, values[1]
+    length = values[2] if len(values) > 2 else None
+    fixed = isinstance(start.constant, int) and start.constant != 0
+    if fixed and int(start.constant or 0) > 0 and (length is None or _from_zero(length)):
+        end = as_spark(length, "INT") if length else f"size({array})"
+        return Typed(f"slice({array}, {as_spark(start, 'INT')}, {end})", values[0].type, values[0].spark)
+    if fixed and length is None:
+        place = f"greatest({as_spark(start, 'INT')}, - size({array}))"
+        sql = f"if(size({array}) = 0, {array}, slice({array}, {place}, size({array})))"
+        return Typed(sql, values[0].type, values[0].spark)
+    if any(value.nullable for value in values[1:]):
+        raise BadArguments("places of `arraySlice` that may be NULL are not supported", "assumeNotNull")
+    sql = let(array, lambda a: _any_slice(a, as_int(start), as_int(length) if length else None))
+    return Typed(sql, values[0].type, values[0].spark)
+
+
+def _from_zero(length: Typed) -> bool:
+    return isinstance(length.constant, int) and length.constant >= 0
+
+
+def _any_slice(array: str, start: str, length: str | None) -> str:
+    """Of any start, any length: a length below 0 leaves so many out at the end."""
+    place, size = f"CAST({start} AS BIGINT)", f"size({array})"
+    first = f"if({place} < 0, {size} + {place} + 1, {place})"
+    wide = f"CAST({length} AS BIGINT)"
+    last = (
+        f"least(if({wide} < 0, {size} + {wide}, {first} + {wide} - 1), {size})" if length else f"CAST({size} AS BIGINT)"
+    )
+    begin = f"greatest({first}, 1L)"
+    count = f"CAST(if({place} = 0, 0L, greatest({last} - {begin} + 1, 0L)) AS INT)"
+    return f"slice({array}, CAST(least({begin}, 2147483647L) AS INT), {count})"
+
+
+def _join(values: Sequence[Typed]) -> Typed:
+    of = element_type(values[0])
+    shown = as_text(typed("` x`", of)) if of != NOTHING else "` x`"
+    if shown is None:
+        raise BadArguments(f"elements of {of} cannot be joined")
+    if len(values) > 1 and values[1].constant is None:
+        raise BadArguments("the separator of `arrayStringConcat` must be a text literal")
+    separator = values[1].sql if len(values) > 1 else "''"
+    return typed(f"array_join(transform({values[0].sql}, ` x` -> {shown}), {separator})", STRING)
+
+
+def _make_array(values: Sequence[Typed]) -> Typed:
+    if not values:
+        return Typed("array()", t.Array(NOTHING), "ARRAY<VOID>")
+    of = supertype([value.type for value in values])
+    if of is None:
+        raise BadArguments("the elements have no common type")
+    return typed(f"array({', '.join(as_spark(value, value_type(of)) for value in values)})", t.Array(of))
+
+
+def _flatten(values: Sequence[Typed]) -> Typed:
+    of, sql = values[0].bare, values[0].sql
+    while isinstance(of, t.Array) and isinstance(of.of, t.Array):
+        of, sql = of.of, f"flatten({sql})"
+    return typed(sql, of)
+
+
+def _concat(values: Sequence[Typed]) -> Typed:
+    arrays, of = common_array(values)
+    return typed(f"concat({', '.join(arrays)})", t.Array(of))
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("arrayElement", (2, 2), ("any",), element),
+    Function("arrayElementOrNull", (2, 2), ("array", "integer"), _element_or_null),
+    _pushed("arrayPushBack", "array_append({0}, {1})"),
+    _pushed("arrayPushFront", "array_prepend({0}, {1})"),
+    _same("arrayReverse", "reverse({0})"),
+    _same("arrayPopBack", "slice({0}, 1, greatest(size({0}) - 1, 0))"),
+    _same("arrayPopFront", "slice({0}, 2, size({0}))"),
+    _same(
+        "arrayCompact",
+        "transform(filter(transform({0}, (` x`, ` i`) -> struct(` x` AS v, "
+        "if(` i` = 0, false, ` x` <=> {0}[` i` - 1]) AS r)), "
+        "` s` -> NOT ` s`.r), ` s` -> ` s`.v)",
+    ),
+    Function("arrayFlatten", (1, 1), ("array",), _flatten),
+    Function("arraySlice", (2, 3), ("array", "integer"), _slice),
+    Function("arrayStringConcat", (1, 2), ("array", "string"), _join),
+    Function("arrayConcat", (1, MANY), ("array",), _concat),
+    Function("array", (0, MANY), ("any",), _make_array, strict=False),
+)
+ALIASES = {"flatten": "arrayFlatten"}
+ANY_CASE = ("flatten",)

@@ -1,0 +1,294 @@
+"""Numbers out of arrays of numbers: sums, extremes, products, running sums, range.
+
+In: `Typed` arguments. Out: rows of the table, and the folds that may be of a lambda. Called by `functions.table`
+and lambdas. Invariant: elements that may be NULL are refused where ClickHouse refuses them.
+
+Norms and distances of arrays of numbers.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: counted in doubles; of elements
+for which ClickHouse counts otherwise they are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.common_type import arithmetic, supertype
+from penstock.sql.expr.overflow import TWO_64, added, to_signed, whole
+from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.typed import Typed, as_spark, typed
+from penstock.sql.functions.arguments import check_order, element_type, side_by_side
+from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Function
+
+
+def array_sum_type(of: Type) -> Type:
+    """The type of a sum of elements."""
+    match of:
+        case t.Int(_, signed):
+            return t.Int(64, signed)
+        case t.Bool():
+            return t.Int(64, signed=False)
+        case t.Float():
+            return t.Float(64)
+        case t.Decimal(_, scale):
+            return t.Decimal(38, scale)
+        case _:
+            raise BadArguments(f"elements of {of} cannot be added")
+
+
+def numbers(value: Typed) -> Type:
+    """The type of elements that are numbers and never NULL."""
+    of = element_type(value)
+    if t.nullable(of):
+        raise BadArguments(
+            f"elements of {of} cannot be added", "arrayFilter(x -> x IS NOT NULL, …), then assumeNotNull"
+        )
+    array_sum_type(t.bare(of))
+    return t.bare(of)
+
+
+def _plus(of: Type, total: str, each: str) -> str:
+    """One more element of a sum; whole numbers of 64 bits wrap around."""
+    spark = value_type(of)
+    if of == t.Int(64):
+        return added(total, each)
+    if of == t.Int(64, signed=False):
+        return f"CAST(pmod({total} + {each}, {TWO_64}) AS {spark})"
+    return f"CAST({total} + {each} AS {spark})"
+
+
+def _sum(values: Sequence[Typed]) -> Typed:
+    given = numbers(values[0])
+    of = array_sum_type(given)
+    spark = value_type(of)
+    narrow = isinstance(given, t.Int) and given.bits < 64
+    element = "coalesce(` x`, 0)"
+    step = f"CAST(` a` + {element} AS {spark})" if narrow else _plus(of, "` a`", element)
+    array = as_spark(values[0], "ARRAY<INT>") if isinstance(given, t.Bool) else values[0].sql
+    return typed(f"aggregate({array}, CAST(0 AS {spark}), (` a`, ` x`) -> {step})", of)
+
+
+def _average(values: Sequence[Typed]) -> Typed:
+    of = numbers(values[0])
+    if isinstance(of, t.Decimal):
+        raise BadArguments("`arrayAvg` of decimals is not supported", "CAST(… AS Array(Float64))")
+    array = as_spark(values[0], "ARRAY<INT>") if isinstance(of, t.Bool) else values[0].sql
+    total = f"aggregate({array}, 0D, (` a`, ` x`) -> ` a` + CAST(` x` AS DOUBLE))"
+    if isinstance(of, t.Int) and of.bits == 64:
+        total = f"CAST({_sum(values).sql} AS DOUBLE)"
+    return typed(f"if(size({array}) = 0, 0D, {total} / size({array}))", FLOAT64)
+
+
+def _product(values: Sequence[Typed]) -> Typed:
+    """Whole numbers are multiplied in 64 bits, where they wrap around, and only the result is made a double."""
+    of = numbers(values[0])
+    if isinstance(of, t.Decimal):
+        raise BadArguments("`arrayProduct` of decimals is not supported", "CAST(… AS Array(Float64))")
+    if isinstance(of, t.Int):
+        return typed(f"if(size({values[0].sql}) = 0, 0D, CAST({_whole_product(values[0], of)} AS DOUBLE))", FLOAT64)
+    array = as_spark(values[0], "ARRAY<DOUBLE>")
+    return typed(f"if(size({array}) = 0, 0D, aggregate({array}, 1D, (` a`, ` x`) -> ` a` * ` x`))", FLOAT64)
+
+
+def _whole_product(value: Typed, of: t.Int) -> str:
+    wide = value_type(of).startswith("DECIMAL")
+    each = Typed(to_signed("` x`") if wide else "` x`", t.Int(64), "BIGINT" if wide else value_type(of))
+    step = whole("*", Typed("` a`", t.Int(64), "BIGINT"), each).sql
+    bits = f"aggregate({value.sql}, 1L, (` a`, ` x`) -> {step})"
+    return bits if of.signed else f"pmod(CAST({bits} AS DECIMAL(20,0)), {TWO_64})"
+
+
+def _extreme(name: str, spark: str) -> Build:
+    """NaN is the extreme only of an array without another number."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = element_type(values[0])
+        if of == t.Tuple(()) or t.bare(of) == t.Tuple(()):
+            raise BadArguments(f"`{name}` needs elements with a type")
+        check_order(of)
+        array = values[0].sql
+        found = f"{spark}({array})"
+        if isinstance(t.bare(of), t.Float) and name == "arrayMax":
+            found = f"coalesce({spark}(filter({array}, ` x` -> NOT isnan(` x`))), {found})"
+        if t.nullable(of):
+            return typed(found, of)
+        return typed(f"coalesce({found}, {value_zero(t.bare(of))})", t.bare(of))
+
+    return build
+
+
+def _running(total: str) -> Build:
+    """Each place's sum of what is up to it; `total` is written of `{}`, the sum."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        given = numbers(values[0])
+        of = array_sum_type(given)
+        spark = value_type(of)
+        array = as_spark(values[0], "ARRAY<INT>") if isinstance(given, t.Bool) else values[0].sql
+        last = f"coalesce(try_element_at(` a`, -1), CAST(0 AS {spark}))"
+        narrow = isinstance(given, t.Int) and given.bits < 64
+        more = f"CAST({last} + ` x` AS {spark})" if narrow else _plus(of, last, "` x`")
+        step = f"array_append(` a`, {total.format(more, spark)})"
+        rows = f"aggregate({array}, CAST(array() AS ARRAY<{spark}>), (` a`, ` x`) -> {step})"
+        return typed(rows, t.Array(of))
+
+    return build
+
+
+def _difference(values: Sequence[Typed]) -> Typed:
+    of = numbers(values[0])
+    if isinstance(of, t.Bool):
+        raise BadArguments("`arrayDifference` of Bool is not supported", "CAST(… AS Array(UInt8))")
+    result = of if isinstance(of, t.Decimal) else FLOAT64 if isinstance(of, t.Float) else arithmetic("-", of, of)
+    assert result is not None
+    spark = value_type(result)
+
+    whole = isinstance(of, t.Int) and of.bits == 64
+    wide = "DECIMAL(38,0)" if whole else spark
+
+    def formula(a: str) -> str:
+        change = f"CAST(` x` AS {wide}) - CAST(try_element_at({a}, nullif(` i`, 0)) AS {wide})"
+        if whole:
+            change = f"pmod({change} + {2**63}, {2**64}) - {2**63}"
+        return f"transform({a}, (` x`, ` i`) -> if(` i` = 0, CAST(0 AS {spark}), CAST({change} AS {spark})))"
+
+    return typed(let(values[0].sql, formula), t.Array(result))
+
+
+def _range(values: Sequence[Typed]) -> Typed:
+    of = supertype([value.type for value in values])
+    if of is None or not isinstance(t.bare(of), t.Int):
+        raise BadArguments("`range` needs integers")
+    step = values[2].constant if len(values) > 2 else 1
+    if not isinstance(step, int) or step == 0:
+        raise BadArguments("the step of `range` must be a literal integer that is not 0")
+    low = as_spark(values[0], "BIGINT") if len(values) > 1 else "0L"
+    high = as_spark(values[1] if len(values) > 1 else values[0], "BIGINT")
+    if step < 0:
+        whole = f"if({low} <= {high}, array(), sequence({low}, {high} + 1, {step}L))"
+    else:
+        shown = as_spark(values[2], "BIGINT") if len(values) > 2 else "1L"
+        whole = f"if({low} >= {high}, array(), sequence({low}, {high} - 1, {shown}))"
+    if len(values) == 1 and isinstance(values[0].bare, t.Int) and values[0].bare.signed:
+        whole = f"if({high} < 0, raise_error('the end of range is negative'), {whole})"
+    result = t.Array(t.bare(of))
+    missing = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
+    if missing:
+        whole = f"if({missing}, raise_error('range of NULL'), {whole})"
+    return typed(f"CAST({whole} AS {value_type(result)})", result)
+
+
+def _dot(values: Sequence[Typed]) -> Typed:
+    """Whole numbers wrap around in the type of a product."""
+    of = arithmetic("*", numbers(values[0]), numbers(values[1]))
+    if not isinstance(of, (t.Int, t.Float)) or of == t.Int(64, signed=False):
+        raise BadArguments(f"a product of {values[0].type} and {values[1].type} is not supported", "Array(Float64)")
+    if isinstance(of, t.Float) and t.Float(32) in (numbers(values[0]), numbers(values[1])):
+        raise BadArguments("a product of Float32 is not supported", "CAST(… AS Array(Float64))")
+    spark, zero = ("DOUBLE", "0D") if isinstance(of, t.Float) else ("BIGINT", "0L")
+    rows = side_by_side([as_spark(value, f"ARRAY<{spark}>") for value in values])
+    step = "` a` + ` r`.`0` * ` r`.`1`"
+    if of == t.Int(64):
+        sum_so_far, left, right = (Typed(sql, of, spark) for sql in ("` a`", "` r`.`0`", "` r`.`1`"))
+        step = whole("+", sum_so_far, whole("*", left, right)).sql
+    total = f"aggregate({rows}, {zero}, (` a`, ` r`) -> {step})"
+    if isinstance(of, t.Float) or of.bits == 64:
+        return typed(total, of)
+    wrapped = f"({total} & {2**of.bits - 1}L)"
+    half = 2 ** (of.bits - 1)
+    return typed(f"CAST({f'(({wrapped} ^ {half}L) - {half}L)' if of.signed else wrapped} AS {value_type(of)})", of)
+
+
+ARRAY_FOLDS: Mapping[str, Build] = {
+    "arraySum": _sum,
+    "arrayMin": _extreme("arrayMin", "array_min"),
+    "arrayMax": _extreme("arrayMax", "array_max"),
+    "arrayAvg": _average,
+    "arrayProduct": _product,
+    "arrayCumSum": _running("{0}"),
+    "arrayCumSumNonNegative": _running("greatest({0}, CAST(0 AS {1}))"),
+    "arrayDifference": _difference,
+}
+
+
+def _doubles(name: str, value: Typed) -> str:
+    """An array as doubles; ClickHouse counts Float32 in Float32."""
+    of = numbers(value)
+    if isinstance(of, (t.Decimal, t.Bool)) or of == t.Float(32):
+        raise BadArguments(f"`{name}` of elements of {of} is not supported", "CAST(… AS Array(Float64))")
+    return as_spark(value, "ARRAY<DOUBLE>")
+
+
+def _folded(rows: str, each: str, step: str = "` a` + ") -> str:
+    return f"aggregate({rows}, 0D, (` a`, ` x`) -> {step}{each})"
+
+
+_NORMS: Mapping[str, Callable[[str], str]] = {
+    "L1": lambda rows: _folded(rows, "abs(` x`)"),
+    "L2": lambda rows: f"sqrt({_folded(rows, '` x` * ` x`')})",
+    "L2Squared": lambda rows: _folded(rows, "` x` * ` x`"),
+    "Linf": lambda rows: f"aggregate({rows}, 0D, (` a`, ` x`) -> greatest(` a`, abs(` x`)))",
+}
+
+
+def _norm(kind: str) -> Function:
+    name = f"{kind}Norm"
+    return Function(name, (1, 1), ("array",), lambda v: typed(_NORMS[kind](_doubles(name, v[0])), FLOAT64))
+
+
+def _gaps(name: str, values: Sequence[Typed]) -> str:
+    rows = side_by_side([_doubles(name, value) for value in values[:2]])
+    return f"transform({rows}, ` r` -> ` r`.`0` - ` r`.`1`)"
+
+
+def _distance(kind: str) -> Function:
+    name = f"{kind}Distance"
+    return Function(name, (2, 2), ("array",), lambda v: typed(_NORMS[kind](_gaps(name, v)), FLOAT64))
+
+
+def _power(value: Typed) -> str:
+    number = value.constant
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 1 <= number < 1e9:
+        raise BadArguments("the power must be a literal number from 1")
+    return f"{float(number)!r}D"
+
+
+def _of_power(rows: str, value: Typed) -> str:
+    power = _power(value)
+    total = _folded(rows, f"power(abs(` x`), {power})")
+    return f"power({total}, 1D / {power})"
+
+
+def _cosine(values: Sequence[Typed]) -> Typed:
+    a, b = (as_spark(value, "ARRAY<DOUBLE>") for value in values)
+    for value in values:
+        _doubles("cosineDistance", value)
+
+    def dot(x: str, y: str) -> str:
+        return f"aggregate(zip_with({x}, {y}, (` p`, ` q`) -> ` p` * ` q`), 0D, (` s`, ` v`) -> ` s` + ` v`)"
+
+    same = f"if(size({a}) <> size({b}), raise_error('the arrays have different sizes'), 1D)"
+    under = f"sqrt({dot(a, a)} * {dot(b, b)})"
+    return typed(f"({same} - if({under} = 0, double('NaN'), {dot(a, b)} / nullif({under}, 0D)))", FLOAT64)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("range", (1, 3), ("integer",), _range),
+    Function("arrayDotProduct", (2, 2), ("array",), _dot),
+    *map(_norm, _NORMS),
+    *map(_distance, _NORMS),
+    Function(
+        "LpNorm", (2, 2), ("array", "number"),
+        lambda v: typed(_of_power(_doubles("LpNorm", v[0]), v[1]), FLOAT64),
+    ),
+    Function(
+        "LpDistance", (3, 3), ("array", "array", "number"),
+        lambda v: typed(_of_power(_gaps("LpDistance", v), v[2]), FLOAT64),
+    ),
+    Function("cosineDistance", (2, 2), ("array",), _cosine),
+)  # fmt: skip
+ALIASES: dict[str, str] = {}
+ANY_CASE: tuple[str, ...] = ()

@@ -1,0 +1,243 @@
+"""Arrays of another size or order: arrayResize, arrayRotate*, arrayShift*, arrayZip, arrayWithConstant, emptyArray*.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a new place holds the value
+given, or the zero value of the elements.
+
+Arrays cut, turned and filled: arrayRemove, arrayShingles, arrayTranspose, mapPopulateSeries.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: what comes out of ClickHouse
+in the order of a hash table, or in none, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from penstock.model import types as t
+from penstock.model.types import Type, nullable
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.spark_types import quoted, value_type, value_zero
+from penstock.sql.expr.typed import Typed, as_spark, is_null, typed
+from penstock.sql.functions.arguments import as_int, check_equality, constant_number, element_type, side_by_side
+from penstock.sql.functions.arrays.sets import FUNCTIONS as SETS
+from penstock.sql.functions.arrays.sets import both
+from penstock.sql.functions.function import MANY, STRING, UINT64, BadArguments, Function
+
+_NESTED = (t.Array, t.Map, t.Tuple)
+
+
+def _filler(values: Sequence[Typed], place: int, of: Type) -> str:
+    """What new places hold: an argument, or the zero value."""
+    return as_spark(values[place], value_type(of)) if len(values) > place else value_zero(of)
+
+
+def _size(value: Typed, name: str) -> str:
+    if value.nullable:
+        raise BadArguments(f"a number of `{name}` that may be NULL is not supported", "assumeNotNull")
+    return as_int(value)
+
+
+def _resize(values: Sequence[Typed]) -> Typed:
+    of = supertype([element_type(values[0]), *(value.type for value in values[2:])])
+    if of is None:
+        raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
+    filler, n = _filler(values, 2, of), _size(values[1], "arrayResize")
+
+    def formula(a: str) -> str:
+        new = f"array_repeat({filler}, greatest(abs({n}) - size({a}), 0))"
+        start = f"greatest(size({a}) + {n}, 0) + 1"
+        return f"if({n} < 0, concat({new}, slice({a}, {start}, abs({n}))), concat(slice({a}, 1, abs({n})), {new}))"
+
+    return typed(let(as_spark(values[0], value_type(t.Array(of))), formula), t.Array(of))
+
+
+def _rotate(name: str, sign: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        if values[1].nullable or values[1].spark.startswith("DECIMAL"):
+            raise BadArguments(f"a number of `{name}` cannot be a {values[1].type}", "toInt64")
+        n = f"({as_spark(values[1], 'BIGINT')})"
+
+        def formula(a: str) -> str:
+            k = f"CAST(pmod({sign}{n}, greatest(size({a}), 1)) AS INT)"
+            return f"concat(slice({a}, {k} + 1, size({a})), slice({a}, 1, {k}))"
+
+        return Typed(let(values[0].sql, formula), values[0].type, values[0].spark)
+
+    return Function(name, (2, 2), ("array", "integer"), build)
+
+
+def _shift(name: str, sign: str) -> Function:
+    """Places that become free hold the third argument, or the zero value."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of, n = element_type(values[0]), f"{sign}({_size(values[1], name)})"
+        if len(values) > 2 and supertype((of, values[2].type)) != of:
+            raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
+        filler = _filler(values, 2, of)
+
+        def formula(a: str) -> str:
+            count = f"least(abs({n}), size({a}))"
+            new, kept = f"array_repeat({filler}, {count})", f"size({a}) - {count}"
+            return f"if({n} < 0, concat({new}, slice({a}, 1, {kept})), concat(slice({a}, {count} + 1, {kept}), {new}))"
+
+        return Typed(let(values[0].sql, formula), values[0].type, values[0].spark)
+
+    return Function(name, (2, 3), ("array", "integer", "any"), build)
+
+
+def _zip(values: Sequence[Typed]) -> Typed:
+    types = [element_type(value) for value in values]
+    result = t.Array(t.Tuple(tuple((None, of) for of in types)))
+    if len(values) == 1:
+        return typed(f"transform({values[0].sql}, ` r` -> named_struct('_1', ` r`))", result)
+    parts = ", ".join(f"'_{place + 1}', ` r`.{quoted(str(place))}" for place in range(len(values)))
+    rows = side_by_side([value.sql for value in values])
+    return typed(f"transform({rows}, ` r` -> named_struct({parts}))", result)
+
+
+def _zip_unaligned(values: Sequence[Typed]) -> Typed:
+    types = [element_type(value) for value in values]
+    if len(types) == 1 or any(isinstance(t.bare(of), _NESTED) for of in types):
+        raise BadArguments("`arrayZipUnaligned` takes two arrays or more, of plain values", "arrayZip")
+    result = t.Array(t.Tuple(tuple((None, of if nullable(of) else t.Nullable(of)) for of in types)))
+    most = f"greatest({', '.join(f'size({value.sql})' for value in values)})"
+    parts = ", ".join(f"'_{n}', try_element_at({value.sql}, ` i`)" for n, value in enumerate(values, 1))
+    rows = f"transform(sequence(1, {most}), ` i` -> named_struct({parts}))"
+    return typed(f"if({most} = 0, CAST(array() AS {value_type(result)}), {rows})", result)
+
+
+def _with_constant(values: Sequence[Typed]) -> Typed:
+    n, value = _size(values[0], "arrayWithConstant"), values[1]
+    wrong = "raise_error('the size of an array is negative')"
+    return typed(f"if({n} < 0, {wrong}, array_repeat({value.sql}, {n}))", t.Array(value.type))
+
+
+def _empty_to_single(values: Sequence[Typed]) -> Typed:
+    array, of = values[0].sql, element_type(values[0])
+    return Typed(f"if(size({array}) = 0, array({value_zero(of)}), {array})", values[0].type, values[0].spark)
+
+
+def _empty(name: str, of: Type) -> Function:
+    return Function(f"emptyArray{name}", (0, 0), ("any",), lambda values: typed(value_zero(t.Array(of)), t.Array(of)))
+
+
+_EMPTY: tuple[tuple[str, Type], ...] = (
+    *((str(t.Int(bits, signed)), t.Int(bits, signed)) for bits in (8, 16, 32, 64) for signed in (True, False)),
+    ("Float32", t.Float(32)), ("Float64", t.Float(64)), ("String", STRING), ("Date", t.Date()),
+    ("DateTime", t.DateTime()),
+)  # fmt: skip
+
+
+_HAS = next(row for row in SETS if row.name == "has")
+_INTEGERS = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False) if bits < 64 or signed)
+
+
+def _not_has(values: Sequence[Typed]) -> Typed:
+    found = _HAS.build(values)
+    return replace(found, sql=f"(NOT {found.sql})")
+
+
+def _remove(values: Sequence[Typed]) -> Typed:
+    """Without the elements that equal the value; NULL equals NULL."""
+    of = element_type(values[0])
+    check_equality(of)
+    if isinstance(t.bare(of), (t.Float, t.Decimal)) or isinstance(values[1].bare, (t.Float, t.Decimal)):
+        raise BadArguments("`arrayRemove` of floats and decimals is not supported", "arrayFilter(x -> x != …, …)")
+    if is_null(values[1]):
+        return typed(f"filter({values[0].sql}, ` x` -> ` x` IS NOT NULL)", values[0].type)
+    array, value, wide = both(values)
+    kept = f"filter({array}, ` x` -> NOT (` x` <=> {value}))"
+    whole = value_type(values[0].type)
+    return typed(kept if value_type(t.Array(wide)) == whole else f"CAST({kept} AS {whole})", values[0].type)
+
+
+def _shingles(values: Sequence[Typed]) -> Typed:
+    """All runs of neighbours of one length; a shorter array is an error."""
+    size = constant_number(values[1], "the length of the shingles")
+    if not 1 <= size < 2**31:
+        raise BadArguments("the length of the shingles must be a literal from 1")
+
+    def formula(a: str) -> str:
+        runs = f"transform(sequence(1, greatest(size({a}) - {size - 1}, 1)), ` i` -> slice({a}, ` i`, {size}))"
+        return f"if(size({a}) < {size}, raise_error('the shingles are longer than the array'), {runs})"
+
+    return typed(let(values[0].sql, formula), t.Array(values[0].bare))
+
+
+def _transpose(values: Sequence[Typed]) -> Typed:
+    of = element_type(values[0])
+    if not isinstance(of, t.Array):
+        raise BadArguments(f"`arrayTranspose` needs an array of arrays, this is {values[0].type}")
+
+    def formula(a: str) -> str:
+        column = f"transform({a}, ` r` -> ` r`[` i`])"
+        columns = f"transform({a}[0], (` e`, ` i`) -> {column})"
+        wrong = "raise_error('the arrays of arrayTranspose have different sizes')"
+        uneven = f"exists({a}, ` r` -> size(` r`) <> size({a}[0]))"
+        return f"CASE WHEN size({a}) = 0 THEN {a} WHEN {uneven} THEN {wrong} ELSE {columns} END"
+
+    return typed(let(values[0].sql, formula), values[0].type)
+
+
+def _flattened_length(values: Sequence[Typed]) -> Typed:
+    def count(sql: str, of: Type, level: int) -> str:
+        inner = of.of if isinstance(of, t.Array) else of
+        if not isinstance(inner, t.Array):
+            return f"CAST(size({sql}) AS BIGINT)"
+        name = f"` x{level}`"
+        each = count(name, inner, level + 1)
+        return f"aggregate(transform({sql}, {name} -> {each}), 0L, (` a`, ` b`) -> ` a` + ` b`)"
+
+    return Typed(count(values[0].sql, values[0].bare, 0), UINT64, "BIGINT")
+
+
+def _populate(values: Sequence[Typed]) -> Typed:
+    """Every key between the least and the greatest, or a given last one; a new one has the value 0."""
+    of = values[0].bare
+    if not isinstance(of, t.Map) or of.key not in _INTEGERS or of.value not in _INTEGERS:
+        raise BadArguments(f"`mapPopulateSeries` of {values[0].type} is not supported", "a Map of integers")
+    key, value = value_type(of.key), value_type(of.value)
+
+    def formula(m: str) -> str:
+        last = f"array_max(map_keys({m}))"
+        if len(values) > 1:
+            end = constant_number(values[1], "the last key")
+            if not isinstance(of.key, t.Int) or not of.key.low <= end <= of.key.high:
+                raise BadArguments(f"the last key {end} is no {of.key}")
+            last = f"CAST({end} AS {key})"
+        first = f"array_min(map_keys({m}))"
+        filled = f"coalesce(try_element_at({m}, ` k`), CAST(0 AS {value}))"
+        entries = f"transform(sequence({first}, greatest({last}, {first})), ` k` -> struct(` k`, {filled}))"
+        nothing = f"CAST(map() AS MAP<{key}, {value}>)"
+        empty = f"size({m}) = 0 OR {last} < {first}"
+        return f"if({empty}, {nothing}, map_from_entries({entries}))"
+
+    return typed(let(values[0].sql, formula), of)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("arrayResize", (2, 3), ("array", "integer", "any"), _resize, strict=False),
+    _rotate("arrayRotateLeft", ""),
+    _rotate("arrayRotateRight", "-"),
+    _shift("arrayShiftLeft", ""),
+    _shift("arrayShiftRight", "-"),
+    Function("arrayZip", (1, MANY), ("array",), _zip),
+    Function("arrayZipUnaligned", (1, MANY), ("array",), _zip_unaligned),
+    Function("arrayWithConstant", (2, 2), ("integer", "any"), _with_constant, strict=False),
+    Function("emptyArrayToSingle", (1, 1), ("array",), _empty_to_single),
+    *(_empty(name, of) for name, of in _EMPTY),
+    Function("notHas", (2, 2), ("any",), _not_has, strict=False),
+    Function("arrayRemove", (2, 2), ("array", "any"), _remove, strict=False),
+    Function("arrayShingles", (2, 2), ("array", "constant"), _shingles),
+    Function("arrayTranspose", (1, 1), ("array",), _transpose),
+    Function("arrayFlattenedLength", (1, 1), ("array",), _flattened_length),
+    Function("mapPopulateSeries", (1, 2), ("map", "constant"), _populate),
+)
+ALIASES: dict[str, str] = {
+    "array_remove": "arrayRemove", "CARDINALITY": "length", "array_to_string": "arrayStringConcat",
+}
+ANY_CASE: tuple[str, ...] = (
+    "array_remove", "CARDINALITY", "array_to_string",
+)

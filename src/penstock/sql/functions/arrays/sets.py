@@ -1,0 +1,203 @@
+"""Which elements an array has: has, indexOf, countEqual, hasAll, arrayIntersect, arrayUniq, arrayEnumerate*.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: NULL is like NULL; NaN is not
+like NaN where ClickHouse compares, and is where it hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.spark_types import quoted, value_type
+from penstock.sql.expr.typed import Typed, as_spark, typed
+from penstock.sql.functions.arguments import check_equality, common_array, element_type, side_by_side
+from penstock.sql.functions.function import FLOAT64, MANY, UINT8, UINT32, UINT64, BadArguments, Function, simple
+from penstock.sql.functions.maps import map_contains
+
+
+def _is_float(of: Type) -> bool:
+    return isinstance(t.bare(of), t.Float)
+
+
+def both(values: Sequence[Typed]) -> tuple[str, str, Type]:
+    """An array and a value as one element type."""
+    of = supertype((element_type(values[0]), values[1].type))
+    if of is None:
+        raise BadArguments(f"{values[0].type} cannot hold {values[1].type}")
+    return as_spark(values[0], value_type(t.Array(of))), as_spark(values[1], value_type(of)), of
+
+
+def _like(values: Sequence[Typed]) -> tuple[str, str]:
+    """An array, and the test whether ` x` is like the value."""
+    array, value, of = both(values)
+    check_equality(of)
+    known = f" AND NOT coalesce(isnan({value}), false)" if _is_float(of) else ""
+    return array, f"` x` <=> {value}{known}"
+
+
+def _has(values: Sequence[Typed]) -> Typed:
+    if isinstance(values[0].bare, t.Map):
+        return map_contains(values)
+    array, test = _like(values)
+    return Typed(f"exists({array}, ` x` -> {test})", UINT8, "BOOLEAN")
+
+
+def _index_of(values: Sequence[Typed]) -> Typed:
+    array, test = _like(values)
+    return Typed(f"CAST(array_position(transform({array}, ` x` -> {test}), true) AS INT)", UINT64, "INT")
+
+
+def _count_equal(values: Sequence[Typed]) -> Typed:
+    array, test = _like(values)
+    return Typed(f"size(filter({array}, ` x` -> {test}))", UINT64, "INT")
+
+
+def _pair(values: Sequence[Typed]) -> tuple[str, str]:
+    """Two arrays as one type, the second without NaN."""
+    (a, b), of = common_array(values)
+    check_equality(of)
+    return a, f"filter({b}, ` x` -> NOT coalesce(isnan(` x`), false))" if _is_float(of) else b
+
+
+def _has_any(values: Sequence[Typed]) -> Typed:
+    a, b = _pair(values)
+    return Typed(f"(size(array_intersect({a}, {b})) > 0)", UINT8, "BOOLEAN")
+
+
+def _has_all(values: Sequence[Typed]) -> Typed:
+    (a, b), of = common_array(values)
+    check_equality(of)
+    if _is_float(of):
+        unlike = f"NOT exists({b}, ` x` -> coalesce(isnan(` x`), false)) AND "
+        return Typed(f"({unlike}size(array_except({b}, {a})) = 0)", UINT8, "BOOLEAN")
+    return Typed(f"(size(array_except({b}, {a})) = 0)", UINT8, "BOOLEAN")
+
+
+def _has_substring(values: Sequence[Typed]) -> Typed:
+    (a, b), of = common_array(values)
+    check_equality(of)
+    if _is_float(of):
+        raise BadArguments(f"`hasSubstr` of elements of {of} is not supported", "whole numbers or texts")
+    places = f"sequence(1, greatest(size({a}) - size({b}) + 1, 1))"
+    return Typed(f"exists({places}, ` p` -> slice({a}, ` p`, size({b})) <=> {b})", UINT8, "BOOLEAN")
+
+
+def _least_type(types: Sequence[Type]) -> Type:
+    """ClickHouse's getMostSubtype: the narrowest, unsigned before signed; Nullable if all are."""
+    plain = [t.bare(of) for of in types]
+    wraps = all(map(t.nullable, types))
+    if any(of == t.Tuple(()) for of in plain):
+        return t.Tuple(())
+    numbers = [of for of in plain if isinstance(of, t.Int)]
+    if len(numbers) == len(plain):
+        least: Type = min(numbers, key=lambda of: (of.bits, of.signed))
+    elif all(of == plain[0] for of in plain) and isinstance(plain[0], (t.String, t.Date, t.Bool, t.Float, t.DateTime)):
+        least = plain[0]
+    else:
+        raise BadArguments("arrays of several types are not intersected", "CAST them to one type")
+    return t.Nullable(least) if wraps else least
+
+
+def _intersect(values: Sequence[Typed]) -> Typed:
+    """In the order of the first array."""
+    arrays, of = common_array(values)
+    least = _least_type([element_type(value) for value in values])
+    sql = arrays[0]
+    for other in arrays[1:] or arrays:
+        sql = f"array_intersect({sql}, {other})"
+    if not t.nullable(of) and least == of:
+        return typed(sql, t.Array(of))
+    return typed(f"CAST({sql} AS {value_type(t.Array(least))})", t.Array(least))
+
+
+def _except(values: Sequence[Typed]) -> Typed:
+    """The elements of the first array that are not in the second, each as often as it is there."""
+    if element_type(values[0]) != element_type(values[1]):
+        raise BadArguments("both arrays of `arrayExcept` must have elements of one type")
+    arrays, of = common_array(values)
+    check_equality(of)
+    if _is_float(of):
+        raise BadArguments("`arrayExcept` of floats is not supported", "arrayFilter(x -> NOT has(…, x), …)")
+    return typed(f"filter({arrays[0]}, ` x` -> NOT exists({arrays[1]}, ` y` -> ` y` <=> ` x`))", t.Array(of))
+
+
+def _jaccard(values: Sequence[Typed]) -> Typed:
+    (a, b), of = common_array(values)
+    check_equality(of)
+    if _is_float(of):
+        raise BadArguments("`arrayJaccardIndex` of floats is not supported", "whole numbers or texts")
+    union = f"size(array_union({a}, {b}))"
+    shared = f"CAST(size(array_intersect({a}, {b})) AS DOUBLE)"
+    return typed(f"if({union} = 0, double('NaN'), {shared} / greatest({union}, 1))", FLOAT64)
+
+
+def _distinct(values: Sequence[Typed]) -> Typed:
+    of = element_type(values[0])
+    given = f"filter({values[0].sql}, ` x` -> ` x` IS NOT NULL)"
+    result = t.Array(of.of if isinstance(of, t.Nullable) else of)
+    if not _is_float(of):
+        return typed(f"array_distinct({given})", result)
+    keyed = f"transform({given}, ` x` -> struct(` x` AS v, CAST(` x` AS STRING) AS k))"
+    return typed(f"transform(array_distinct({keyed}), ` s` -> ` s`.v)", result)
+
+
+def _keys(values: Sequence[Typed]) -> str:
+    """A struct for each place that is the same where the elements are; -0.0 is not 0.0."""
+    for value in values:
+        check_equality(element_type(value))
+
+    def key(sql: str, value: Typed) -> str:
+        return f"CAST({sql} AS STRING)" if _is_float(element_type(value)) else sql
+
+    if len(values) == 1:
+        return f"transform({values[0].sql}, ` x` -> struct({key('` x`', values[0])} AS k))"
+    fields = (f"{key(f'` r`.{quoted(str(place))}', value)} AS k{place}" for place, value in enumerate(values))
+    return f"transform({side_by_side([value.sql for value in values])}, ` r` -> struct({', '.join(fields)}))"
+
+
+def _uniq(values: Sequence[Typed]) -> Typed:
+    return Typed(f"size(array_distinct({_keys(values)}))", UINT32, "INT")
+
+
+def _enumerate_uniq(values: Sequence[Typed]) -> Typed:
+    def formula(k: str) -> str:
+        before = f"filter(slice({k}, 1, ` i` + 1), ` y` -> ` y` <=> ` k`)"
+        return f"transform({k}, (` k`, ` i`) -> CAST(size({before}) AS BIGINT))"
+
+    return typed(let(_keys(values), formula), t.Array(UINT32))
+
+
+def _enumerate_dense(values: Sequence[Typed]) -> Typed:
+    def formula(k: str) -> str:
+        return f"transform({k}, ` k` -> array_position(array_distinct({k}), ` k`))"
+
+    return typed(let(_keys(values), formula), t.Array(UINT32))
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("has", (2, 2), ("any",), _has, strict=False),
+    Function("indexOf", (2, 2), ("array", "any"), _index_of, strict=False),
+    Function("countEqual", (2, 2), ("array", "any"), _count_equal, strict=False),
+    Function("hasAll", (2, 2), ("array",), _has_all),
+    Function("hasAny", (2, 2), ("array",), _has_any),
+    Function("hasSubstr", (2, 2), ("array",), _has_substring),
+    Function("arrayIntersect", (1, MANY), ("array",), _intersect),
+    Function("arrayExcept", (2, 2), ("array",), _except),
+    Function("arrayJaccardIndex", (2, 2), ("array",), _jaccard),
+    Function("arrayDistinct", (1, 1), ("array",), _distinct),
+    Function("arrayUniq", (1, MANY), ("array",), _uniq),
+    Function("arrayEnumerateUniq", (1, MANY), ("array",), _enumerate_uniq),
+    Function("arrayEnumerateDense", (1, MANY), ("array",), _enumerate_dense),
+    simple(
+        "arrayEnumerate",
+        "array",
+        "CAST(if(size({0}) = 0, array(), sequence(1, size({0}))) AS ARRAY<BIGINT>)",
+        t.Array(UINT32),
+    ),
+)
+ALIASES: dict[str, str] = {}
+ANY_CASE: tuple[str, ...] = ()

@@ -1,0 +1,206 @@
+"""CityHash64 of version 1.0.2, which ClickHouse has, as a Spark expression of some 20,000 characters.
+
+In: texts. Out: SQL of an array of BIGINT. Called by hashes. Invariant: bits equal to ClickHouse's for texts of any
+length; NULL for NULL. What the lengths share (their words, the last mixing) is written once, and what is used twice is
+bound: Spark plans and evaluates as much as is written. What waits for each other is kept short: Spark gives up after
+100 rounds of resolving, of which each level of a lambda takes one or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from penstock.sql.expr.overflow import Wrapping, bind, constant
+
+_K0, _K1, _K2, _K3 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
+_MUL = 0x9DDFEA08EB382D69
+_BYTES, _TEXT, _WORDS, _CHUNK, _STATE = "` r`", "` x`", "` w`", "` c`", "` s`"
+"""The parameters: digits, the text's struct (see `_formula`), its words, those of a chunk, the state of a fold."""
+_FIELDS = ("x", "y", "z", "v1", "v2", "w1", "w2")
+_P, _Q, _V = "` p`", "` q`", "` v`"
+_N, _M = f"{_TEXT}.n", f"{_TEXT}.m"
+_LENGTH = f"CAST({_N} AS BIGINT)"
+_DO = Wrapping()
+
+
+def hashes_of(texts: Sequence[str]) -> str:
+    """The array of the hashes of several texts."""
+    return f"transform(array({', '.join(map(reversed_digits, texts))}), {_BYTES} -> {_formula()})"
+
+
+def reversed_digits(text: str) -> str:
+    """The bytes in hexadecimal, reversed: a number that begins at a byte ends with its digits."""
+    return f"hex(encode(reverse(decode(CAST({text} AS BINARY), 'ISO-8859-1')), 'ISO-8859-1'))"
+
+
+def combined(first: str, second: str) -> str:
+    """One hash of two. (The high bits folded in twice are as before: the first step does it again.)"""
+    step = _DO.times("(` t` ^ shiftrightunsigned(` t`, 47) ^ ` e`)", _MUL)
+    return f"aggregate(array({second}, {second}, 0L), {_DO.mixed(first, 47)}, (` t`, ` e`) -> {step})"
+
+
+@lru_cache(maxsize=1)
+def _formula() -> str:
+    """The text as its digits (of 8 bytes at least), its length and that of the digits; then eight of its words:
+    the first four and the last four, or the last eight."""
+    text = _struct(
+        r=f"if(length({_BYTES}) < 16, lpad({_BYTES}, 16, '0'), {_BYTES})",
+        n=f"CAST(length({_BYTES}) / 2 AS INT)",
+        m=f"CAST(greatest(length({_BYTES}) / 2, 8) AS INT)",
+    )
+    start = f"if(` i` < 4 AND {_N} <= 64, least(8 * ` i`, {_M} - 8), greatest({_M} - 64 + 8 * ` i`, 0))"
+    words = f"transform(transform(sequence(0, 7), ` i` -> {start}), ` o` -> {_number('` o`')})"
+    cases = f"CASE WHEN {_N} > 64 THEN {_longer()} WHEN {_N} > 32 THEN {_to_64()} ELSE {_to_32()} END"
+    last = (
+        f"if({_N} > 64 OR {_N} BETWEEN 4 AND 32, {combined(f'{_V}.u', f'{_V}.v')} ^ {_V}.o, "
+        f"{_DO.times(_DO.mixed(f'{_V}.u', 47), _K2)})"
+    )
+    step = f"if(` k` = 0, {cases}, {_result(last)})"
+    both = f"aggregate(array(0, 1), {_empty('u', 'v', 'o')}, ({_V}, ` k`) -> {step}, {_V} -> {_V}.u)"
+    hashed = bind(_TEXT, text, bind(_WORDS, words, both))
+    return f"if({_BYTES} IS NULL, NULL, {hashed})"
+
+
+def _struct(**fields: str) -> str:
+    return f"named_struct({', '.join(f'{name!r}, {value}' for name, value in fields.items())})"
+
+
+def _empty(*fields: str) -> str:
+    """NULL of the type of a struct."""
+    return f"CAST(NULL AS STRUCT<{', '.join(f'{name}: BIGINT' for name in fields)}>)"
+
+
+def _number(place: str) -> str:
+    """The little-endian number of 8 bytes at a place."""
+    return f"CAST(conv(substring({_TEXT}.r, 2 * ({_M} - {place}) - 15, 16), 16, -10) AS BIGINT)"
+
+
+def _w(place: int) -> str:
+    return f"{_WORDS}[{place}]"
+
+
+def _to_32() -> str:
+    """Two numbers to be combined, and what goes into the hash at the end; up to 3 bytes one number to be mixed."""
+    first, last = _w(0), _w(7)
+    low = f"(({first} & 255L) + shiftleft(shiftrightunsigned({first}, 8 * shiftright({_N}, 1)) & 255L, 8))"
+    high = f"({_N} + shiftleft(shiftrightunsigned({first}, 8 * ({_N} - 1)), 2))"
+    bytes_ = f"({_DO.times(low, _K2)} ^ {_DO.times(high, _K3)})"
+    turned = bind(_Q, _DO.plus(last, _LENGTH), f"(shiftrightunsigned({_Q}, {_N}) | shiftleft({_Q}, 64 - {_N}))")
+    ends = _result(f"({_N} + shiftleft({first} & 4294967295L, 3))", f"shiftrightunsigned({first}, 8 * ({_N} - 4))")
+    return (
+        f"CASE WHEN {_N} > 16 THEN {_to_32_long()} WHEN {_N} > 8 THEN {_result(first, turned, last)} "
+        f"WHEN {_N} >= 4 THEN {ends} WHEN {_N} > 0 THEN {_result(bytes_)} ELSE {_result('1L')} END"
+    )
+
+
+def _result(u: str, v: str = "0L", o: str = "0L") -> str:
+    return _struct(u=u, v=v, o=o)
+
+
+def _to_32_long() -> str:
+    a, b, c = f"{_P}.a", _w(1), f"{_P}.c"
+    differences = _struct(b=_DO.minus(a, b), d=f"({b} ^ {constant(_K3)})")
+    left = _DO.plus(_DO.rotated(f"{_Q}.b", 43), _DO.rotated(c, 30), f"{_P}.d")
+    right = _DO.minus(a, _DO.rotated(f"{_Q}.d", 20), _LENGTH, c)
+    products = _struct(a=_DO.times(_w(0), _K1), c=_DO.times(_w(7), _K2), d=_DO.times(_w(6), _K0))
+    return bind(_P, products, bind(_Q, differences, _result(left, right)))
+
+
+def _to_64() -> str:
+    """Twice the same with four words; `f` and `s` come out."""
+    starts = (_DO.plus(_w(0), _DO.times(_DO.plus(_w(6), _LENGTH), _K0)), _DO.plus(_w(2), _w(4)))
+    pairs = ", ".join(_struct(o=str(4 * place), a=start) for place, start in enumerate(starts))
+    one, two, three = (f"{_WORDS}[{_Q}.o + {place}]" for place in (1, 2, 3))
+    a, b, c, d, z = (f"{_Q}.{name}" for name in "abcdz")
+    with_b = f"transform(array({pairs}), {_Q} -> {_struct(a=a, b=_DO.plus(a, one), t=two, z=three)})"
+    with_c = f"transform({with_b}, {_Q} -> {_struct(a=a, b=b, c=_DO.plus(b, f'{_Q}.t'), d=_DO.plus(a, z), z=z)})"
+    turned = (_DO.rotated(d, 52), _DO.rotated(a, 37), _DO.rotated(b, 7), _DO.rotated(c, 31))
+    both = f"transform({with_c}, {_Q} -> {_struct(f=_DO.plus(c, z), s=_DO.plus(*turned))})"
+    v, w = f"{_P}[0]", f"{_P}[1]"
+    products = _struct(
+        a=_DO.times(_DO.plus(f"{v}.f", f"{w}.s"), _K2), b=_DO.times(_DO.plus(f"{w}.f", f"{v}.s"), _K0), s=f"{v}.s"
+    )
+    r = _DO.times(_DO.mixed(_DO.plus(f"{_Q}.a", f"{_Q}.b"), 47), _K0)
+    mixed = bind(_P, bind(_Q, products, _struct(r=r, s=f"{_Q}.s")), _DO.plus(f"{_P}.r", f"{_P}.s"))
+    return bind(_P, both, _result(mixed))
+
+
+def _weak(words: str, first: tuple[str, str], second: tuple[str, str]) -> str:
+    """The pairs (f, s) of two times four words and two seeds."""
+    pairs = ", ".join(_struct(o=str(4 * place), a=a, b=b) for place, (a, b) in enumerate((first, second)))
+    zero, one, two, three = (f"{words}[{_Q}.o + {place}]" for place in range(4))
+    a, b, c, z = (f"{_Q}.{name}" for name in "abcz")
+    with_c = _struct(o=f"{_Q}.o", b=b, c=_DO.plus(a, zero))
+    with_a = _struct(a=_DO.plus(c, one, two), b=_DO.plus(b, c, three), c=c, z=three)
+    ends = _struct(f=_DO.plus(a, z), s=_DO.plus(_DO.rotated(b, 21), _DO.rotated(a, 44), c))
+    steps = (with_c, with_a, ends)
+    sql = f"array({pairs})"
+    for step in steps:
+        sql = f"transform({sql}, {_Q} -> {step})"
+    return sql
+
+
+def _longer() -> str:
+    """All chunks of 64 bytes, then two pairs combined: one fold, whose steps know the state's type beforehand. Spark
+    resolves them side by side, and it has a limit to how deep what it resolves may be."""
+    c, last = _CHUNK, f"2 * shiftright({_N} - 1, 6)"
+    begun = " ".join(f"WHEN {c} = {place - 3} THEN {sql}" for place, sql in enumerate(_begin()))
+    even, odd = _step()
+    body = f"CASE {begun} WHEN {c} = {last} THEN {_ends()} WHEN {c} & 1 = 0 THEN {even} ELSE {odd} END"
+    result = _result(f"{_STATE}.x", f"{_STATE}.y")
+    return f"aggregate(sequence(-3, {last}), {_empty(*_FIELDS)}, ({_STATE}, {c}) -> {body}, {_STATE} -> {result})"
+
+
+def _state(**changed: str) -> str:
+    return _struct(**{name: changed.get(name, f"{_STATE}.{name}") for name in _FIELDS})
+
+
+def _pairs(pairs: str, **others: str) -> str:
+    """The state with both pairs of `_weak`."""
+    ends = {"v1": f"{_P}[0].f", "v2": f"{_P}[0].s", "w1": f"{_P}[1].f", "w2": f"{_P}[1].s"}
+    return bind(_P, f"{pairs}", _state(**others, **ends))
+
+
+def _begin() -> tuple[str, str, str]:
+    """The state before the first chunk, of the last 64 bytes, in three steps."""
+    s, y, z = _STATE, f"({_w(6)} ^ {constant(_K1)})", f"({_w(1)} ^ {constant(_K0)})"
+    pairs = _weak(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), constant(_K0)))
+    product = _DO.times(_DO.mixed(f"{s}.v2", 47), _K1)
+    second = bind(_Q, product, _state(z=_DO.plus(f"{s}.z", _Q)))
+    x = bind(_Q, _number("0"), _DO.times(_DO.rotated(_DO.plus(f"{s}.z", _Q), 39), _K1))
+    third = _state(x=x, y=_DO.times(_DO.rotated(f"{s}.y", 33), _K1))
+    return _pairs(pairs, x="0L", y=y, z=z), second, third
+
+
+def _step() -> tuple[str, str]:
+    """One chunk, in two steps; between them `v1` is a product."""
+    s, place = _STATE, f"64 * shiftright({_CHUNK}, 1)"
+    turned = (
+        (_DO.plus(f"{s}.x", f"{s}.y", f"{s}.v1", f"{_Q}.a"), 37),
+        (_DO.plus(f"{s}.y", f"{s}.v2", f"{_Q}.b"), 42),
+        (f"{s}.v2", 0),
+    )
+    array = ", ".join(_struct(v=value, k=str(places)) for value, places in turned)
+    rotation = f"(shiftrightunsigned({_P}.v, {_P}.k) | shiftleft({_P}.v, 64 - {_P}.k))"
+    products = f"transform(transform(array({array}), {_P} -> {rotation}), {_P} -> {_DO.times(_P, _K1)})"
+    made = _state(
+        x=f"({_P}[0] ^ {s}.w2)", y=f"({_P}[1] ^ {s}.v1)", z=_DO.rotated(f"({s}.z ^ {s}.w1)", 33), v1=f"{_P}[2]"
+    )
+    numbers = _struct(a=_number(f"({place} + 16)"), b=_number(f"({place} + 48)"))
+    even = bind(_P, bind(_Q, numbers, products), made)
+    words = f"transform(sequence({place}, {place} + 56, 8), ` o` -> {_number('` o`')})"
+    pairs = _weak(_V, (f"{s}.v1", _DO.plus(f"{s}.x", f"{s}.w1")), (_DO.plus(f"{s}.z", f"{s}.w2"), f"{s}.y"))
+    return even, bind(_V, words, _pairs(pairs, x=f"{s}.z", z=f"{s}.x"))
+
+
+def _ends() -> str:
+    """What the hash is combined of, as `x` and `y`."""
+    s = _STATE
+    ends = (
+        _struct(a=f"{s}.v1", b=f"{s}.w1", c=_DO.plus(_P, f"{s}.z")),
+        _struct(a=f"{s}.v2", b=f"{s}.w2", c=f"{s}.x"),
+    )
+    pairs = bind(_P, _DO.times(_DO.mixed(f"{s}.y", 47), _K1), f"array({', '.join(ends)})")
+    hashes = f"transform({pairs}, {_Q} -> {bind(_P, combined(f'{_Q}.a', f'{_Q}.b'), _DO.plus(_P, f'{_Q}.c'))})"
+    return bind(_P, hashes, _state(x=f"{_P}[0]", y=f"{_P}[1]"))

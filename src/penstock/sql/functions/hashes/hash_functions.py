@@ -1,0 +1,181 @@
+"""Hashes: cityHash64, sipHash64, xxHash64, intHash, MD5, SHA, CRC32, javaHash.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: the same bits as
+ClickHouse's; a type whose bytes Spark does not show (floats, decimals, UUIDs) is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from penstock.model import types as t
+from penstock.sql.expr.bind_once import bound
+from penstock.sql.expr.overflow import Wrapping, constant, unsigned
+from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed, unless_null
+from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
+from penstock.sql.functions.hashes.cityhash import combined, hashes_of
+from penstock.sql.functions.hashes.siphash import hash_of_words, words_of_hashes, words_of_number, words_of_text
+
+_INT_SEED_64, _INT_SEED_32 = 0x4CF2D2BAAE6DA887, 0x75D9543DE018BF45
+_FIRST, _SECOND = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
+# Spark's xxhash64 begins with 42 and goes on with each argument's hash: of this number it is 0.
+_MAKES_ZERO = "-365884300664092260L"
+
+
+def _bits(value: Typed, name: str) -> str:
+    """The bytes of a number as the lowest ones of a BIGINT."""
+    match value.bare:
+        case t.Bool():
+            return f"CAST({value.sql} AS BIGINT)"
+        case t.Int() as of:
+            if value.spark.startswith("DECIMAL"):
+                wrapped = f"{value.sql} - {2**64}"
+                return f"CAST(if({value.sql} > {2**63 - 1}, {wrapped}, {value.sql}) AS BIGINT)"
+            number = value.sql if value.spark == "BIGINT" else f"CAST({value.sql} AS BIGINT)"
+            return f"({number} & {2**of.bits - 1}L)" if of.signed and of.bits < 64 else number
+        case t.Date(wide=False):
+            return f"CAST(unix_date({value.sql}) AS BIGINT)"
+        case t.DateTime():
+            return f"unix_seconds({value.sql})"
+        case _:
+            raise BadArguments(f"`{name}` of a {value.type} is not supported", "texts, whole numbers and dates are")
+
+
+def _mixed(sql: str) -> str:
+    """The mixing of MurmurHash that ClickHouse has for numbers."""
+    do = Wrapping()
+    seeded = f"({sql} ^ {constant(_INT_SEED_64)})"
+    return do.mixed(do.times(do.mixed(do.times(do.mixed(seeded, 33), _FIRST), 33), _SECOND), 33)
+
+
+def _int_hash_64(values: Sequence[Typed]) -> Typed:
+    """A number below zero is that of 64 bits."""
+    value = values[0]
+    if not isinstance(value.bare, (t.Int, t.Bool, t.Date, t.DateTime)):
+        raise BadArguments(f"`intHash64` needs a whole number, this is {value.type}")
+    wide = isinstance(value.bare, t.Int) and value.bare.signed
+    bits = as_spark(value, "BIGINT") if wide else _bits(value, "intHash64")
+    return typed(unsigned(_mixed(bits)), null_if_any(UINT64, list(values)))
+
+
+def _is_text(value: Typed) -> bool:
+    return isinstance(value.bare, (t.String, t.FixedString))
+
+
+def _city(values: Sequence[Typed]) -> Typed:
+    """Of several arguments each one's hash is combined with those before."""
+    of = null_if_any(UINT64, list(values))
+    texts = [value for value in values if _is_text(value)]
+    numbers = [value for value in values if not _is_text(value)]
+    hashes = hashes_of([value.sql for value in texts]) if texts else ""
+    mixed = ", ".join(_mixed(_bits(value, "cityHash64")) for value in numbers)
+    if len(values) == 1:
+        return typed(unsigned(mixed or f"{hashes}[0]"), of)
+    found = f"concat({hashes}, array({mixed}))" if texts and numbers else hashes or f"array({mixed})"
+    order = [*texts, *numbers]
+    places = [next(place for place, other in enumerate(order) if other is value) for value in values]
+    rest = ", ".join(f"` p`[{place}]" for place in places[1:])
+    fold = f"aggregate(array({rest}), ` p`[{places[0]}], (` a`, ` h`) -> {combined('` a`', '` h`')})"
+    return typed(unsigned(bound(found, "` p`", fold)), of)
+
+
+def _sip(name: str, halves: int) -> Function:
+    """SipHash of 64 bits, or of 128 as raw bytes. Of several arguments, each hash follows the one of those before."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        words = ", ".join(_words(value, name) for value in values)
+        one = f"if(` x` IS NULL, NULL, {hash_of_words('` x`', halves)})"
+        hashes = f"transform(array({words}), ` x` -> {one})"
+        if len(values) == 1:
+            return _sip_result(f"{hashes}[0]", values, halves)
+        both = f"if(` h` IS NULL OR ` e` IS NULL, NULL, {words_of_hashes('` h`', '` e`', halves)})"
+        step = bound(both, "` x`", one)
+        fold = f"aggregate(slice(` p`, 2, {len(values) - 1}), ` p`[0], (` h`, ` e`) -> {step})"
+        return _sip_result(f"transform(array({hashes}), ` p` -> {fold})[0]", values, halves)
+
+    return Function(name, (1, 64), ("any",), build)
+
+
+def _words(value: Typed, name: str) -> str:
+    if _is_text(value):
+        return words_of_text(value.sql)
+    match value.bare:
+        case t.Bool():
+            size = 1
+        case t.Int(bits):
+            size = bits // 8
+        case t.Date():
+            size = 2
+        case _:
+            size = 4
+    words = words_of_number(_bits(value, name), size)
+    return unless_null(words, value)
+
+
+def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
+    if halves == 1:
+        return typed(unsigned(f"{sql}.l"), null_if_any(UINT64, list(values)))
+    digits = "concat(lpad(hex(` x`.h), 16, '0'), lpad(hex(` x`.l), 16, '0'))"
+    raw = f"CAST(unhex(array_join(transform(sequence(31, 1, -2), ` i` -> substring({digits}, ` i`, 2)), '')) AS STRING)"
+    shown = bound(sql, "` x`", f"if(` x` IS NULL, NULL, {raw})")
+    return typed(shown, null_if_any(t.FixedString(16), list(values)))
+
+
+def _xx(values: Sequence[Typed]) -> Typed:
+    sql = unsigned(f"xxhash64({_MAKES_ZERO}, {values[0].sql})")
+    sql = unless_null(sql, values[0])
+    return typed(sql, null_if_any(UINT64, list(values)))
+
+
+def _half_md5(values: Sequence[Typed]) -> Typed:
+    digits = f"substring(md5(CAST({values[0].sql} AS BINARY)), 1, 16)"
+    return typed(f"CAST(conv({digits}, 16, 10) AS DECIMAL(20,0))", null_if_any(UINT64, list(values)))
+
+
+def _digest(name: str, spark: str, size: int) -> Function:
+    """Raw bytes, as a FixedString."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        digits = spark.format(f"CAST({values[0].sql} AS BINARY)")
+        return typed(f"CAST(unhex({digits}) AS STRING)", null_if_any(t.FixedString(size), list(values)))
+
+    return Function(name, (1, 1), ("bytes",), build)
+
+
+def _crc32(values: Sequence[Typed]) -> Typed:
+    return typed(f"crc32(CAST({values[0].sql} AS BINARY))", null_if_any(UINT32, list(values)))
+
+
+def _java(name: str, last: Callable[[str], str]) -> Function:
+    """Over signed bytes, in 32 bits."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        digits = f"hex({values[0].sql})"
+        byte = "CAST(conv(substring(` x`, 2 * ` i` - 1, 2), 16, 10) AS BIGINT)"
+        step = f"(` a` * 31L + {byte} - if({byte} > 127, 256L, 0L)) & 4294967295L"
+        fold = f"aggregate(sequence(1, length(` x`) DIV 2), 0L, (` a`, ` i`) -> {step})"
+        sql = bound(digits, "` x`", f"if(` x` = '', 0L, {fold})")
+        return typed(f"CAST({last(sql)} AS INT)", null_if_any(t.Int(32), list(values)))
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("cityHash64", (1, 64), ("any",), _city),
+    _sip("sipHash64", 1),
+    _sip("sipHash128", 2),
+    Function("xxHash64", (1, 1), ("bytes",), _xx),
+    Function("intHash64", (1, 1), ("any",), _int_hash_64),
+    Function("halfMD5", (1, 1), ("bytes",), _half_md5),
+    _digest("MD5", "md5({0})", 16),
+    _digest("SHA1", "sha1({0})", 20),
+    _digest("SHA224", "sha2({0}, 224)", 28),
+    _digest("SHA256", "sha2({0}, 256)", 32),
+    _digest("SHA384", "sha2({0}, 384)", 48),
+    _digest("SHA512", "sha2({0}, 512)", 64),
+    Function("CRC32", (1, 1), ("bytes",), _crc32),
+    _java("javaHash", lambda sql: f"shiftright(shiftleft({sql}, 32), 32)"),
+    _java("hiveHash", lambda sql: f"({sql} & 2147483647L)"),
+)
+ALIASES: dict[str, str] = {}
+ANY_CASE = ("CRC32",)

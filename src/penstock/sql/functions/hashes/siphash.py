@@ -1,0 +1,100 @@
+"""SipHash-2-4 with a key of zeros, as ClickHouse has it, as a Spark expression.
+
+In: SQL of words (arrays of BIGINT). Out: SQL of the hash's halves. Called by hashes. Invariant: the same bits as
+ClickHouse's; NULL of NULL. One half of a round is written once and walked through: the halves of a round differ in how
+far they turn, and what comes out is in the order in which the next one takes it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from penstock.sql.expr.bind_once import bound
+from penstock.sql.expr.overflow import Wrapping, constant
+from penstock.sql.functions.hashes.cityhash import reversed_digits
+
+_START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+_STATE, _WORD, _TURN, _SUM, _DIGITS = "` s`", "` w`", "` k`", "` q`", "` r`"
+_NAMES = ("a", "b", "c", "d")
+_DO = Wrapping()
+
+
+def words_of_text(text: str) -> str:
+    """The words of 8 bytes; the last one holds the rest, and the length in its highest byte."""
+    count = f"CAST(length({_DIGITS}) / 2 AS INT)"
+    rest = f"2 * ({count} % 8)"
+    last = f"right(hex({count}), 2)"
+    digits = f"concat(lpad({last}, 2, '0'), lpad(left({_DIGITS}, {rest}), 14, '0'), substring({_DIGITS}, {rest} + 1))"
+    place = "length(` p`) - 16 * ` i` - 15"
+    number = f"CAST(conv(substring(` p`, {place}, 16), 16, -10) AS BIGINT)"
+    words = f"transform(sequence(0, CAST(length(` p`) / 16 AS INT) - 1), ` i` -> {number})"
+    walked = bound(digits, "` p`", words)
+    return bound(reversed_digits(text), _DIGITS, f"if({_DIGITS} IS NULL, NULL, {walked})")
+
+
+def words_of_number(bits: str, size: int) -> str:
+    """Of a number of so many bytes."""
+    if size == 8:
+        return f"array({bits}, {constant(8 << 56)})"
+    return f"array({bits} | {constant(size << 56)})"
+
+
+def words_of_hashes(first: str, second: str, halves: int) -> str:
+    """Of one hash after another: structs of two halves, of which the first one or both are taken."""
+    names = ("l", "h")[:halves]
+    parts = [f"{each}.{name}" for each in (first, second) for name in names]
+    return f"array({', '.join(parts)}, {constant(16 * halves << 56)})"
+
+
+def hash_of_words(words: str, halves: int) -> str:
+    """A struct (l, h): the lower half, and the higher one of 128 bits."""
+    return f"aggregate({_ended(words)}, {_begin()}, ({_STATE}, {_WORD}) -> {_step()}, {_STATE} -> {_end(halves)})"
+
+
+def _ended(words: str) -> str:
+    """A NULL stands for the end, where the rounds are four and not two."""
+    return f"concat({words}, array(CAST(NULL AS BIGINT)))"
+
+
+def _begin() -> str:
+    values = dict(zip(_NAMES, map(constant, _START), strict=True))
+    return _struct(**values, m="0L")
+
+
+@lru_cache(maxsize=1)
+def _step() -> str:
+    """The word goes into the last part before the rounds, and into the first part after them: with the next word."""
+    s, m = _STATE, f"coalesce({_WORD}, 0L)"
+    begin = _struct(
+        a=f"{s}.a ^ {s}.m", b=f"{s}.b", c=f"if({_WORD} IS NULL, {s}.c ^ 255L, {s}.c)", d=f"{s}.d ^ {m}", m=m
+    )
+    turns = f"if({_WORD} IS NULL, array(13, 17, 13, 17, 13, 17, 13, 17), array(13, 17, 13, 17))"
+    return f"aggregate({turns}, {begin}, ({s}, {_TURN}) -> {_half_round()})"
+
+
+def _half_round() -> str:
+    s, q, k = _STATE, _SUM, _TURN
+    sums = _struct(a=_DO.plus(f"{s}.a", f"{s}.b"), c=_DO.plus(f"{s}.c", f"{s}.d"))
+    made = _struct(
+        a=f"{q}.c",
+        b=f"({_turned(f'{s}.b', k)} ^ {q}.a)",
+        c=_turned(f"{q}.a", "32"),
+        d=f"({_turned(f'{s}.d', f'if({k} = 13, 16, 21)')} ^ {q}.c)",
+        m=f"{s}.m",
+    )
+    return bound(sums, q, made)
+
+
+def _turned(value: str, places: str) -> str:
+    return f"(shiftleft({value}, {places}) | shiftrightunsigned({value}, 64 - {places}))"
+
+
+def _end(halves: int) -> str:
+    a, b, c, d = (f"{_STATE}.{name}" for name in _NAMES)
+    if halves == 2:
+        return _struct(l=f"{a} ^ {b}", h=f"{c} ^ {d}")
+    return _struct(l=f"{a} ^ {b} ^ {c} ^ {d}")
+
+
+def _struct(**fields: str) -> str:
+    return f"named_struct({', '.join(f'{name!r}, {value}' for name, value in fields.items())})"

@@ -1,0 +1,100 @@
+"""simpleJSON* (visitParam*): what stands right after the first `"name":` of a text, without parsing the rest.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: as ClickHouse's own quick
+reading: no blank after the colon, the name found at any depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from penstock.model.types import Type
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, null_if_any
+from penstock.sql.functions.arguments import as_bytes, byte_text, constant_text
+from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
+from penstock.sql.functions.json.extract import of_text
+
+_TEXT = text_literal('^"(?:[^"\\\\]|\\\\(?s:.))*"')
+_DIGITS = text_literal('^"?(-?[0-9]{1,18})(?![0-9])')
+_UNSIGNED = text_literal('^"?([0-9]{1,18})(?![0-9])')
+_FRACTION = text_literal('^"?(-?[0-9]+(?:[.][0-9]*)?(?:[eE][+-]?[0-9]+)?)')
+
+
+def _needle(values: Sequence[Typed]) -> str:
+    name = constant_text(values[1], "the name")
+    if not name or '"' in name or "\\" in name:
+        raise BadArguments("a name with quotes is not supported", "JSONExtractString …")
+    return text_literal(f'"{name}":')
+
+
+def _rest(values: Sequence[Typed]) -> str:
+    """The text after the name; NULL without it."""
+    js, needle = values[0].sql, _needle(values)
+    return f"if(instr({js}, {needle}) = 0, NULL, substring({js}, instr({js}, {needle}) + length({needle})))"
+
+
+def _read(name: str, of: Type, formula: Callable[[str], str]) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        return of_text(values[0], let(_rest(values), formula), of)
+
+    return Function(name, (2, 2), ("text", "constant"), build)
+
+
+def _text(rest: str) -> str:
+    """The escapes of the text are read; '' for what is no whole text."""
+    quoted = f"regexp_extract({rest}, {_TEXT}, 0)"
+    return f"coalesce(CAST(try_parse_json({quoted}) AS STRING), '')"
+
+
+def _number(pattern: str, spark: str) -> Callable[[str], str]:
+    def formula(rest: str) -> str:
+        return f"coalesce(try_cast(regexp_extract({rest}, {pattern}, 1) AS {spark}), CAST(0 AS {spark}))"
+
+    return formula
+
+
+# Only a quote is escaped here: two backslashes do not end it.
+_TOKEN = text_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|[^"\\[\\]{},]+')
+
+
+def _raw(rest: str) -> str:
+    """What stands before the next comma or closing brace that no bracket or quotes hold; '' if there is none."""
+
+    def formula(tokens: str) -> str:
+        start = "named_struct('open', '', 'count', 0, 'ended', false)"
+        ended = "` a`.open = '' AND ` p` IN (',', '}')"
+        brackets = "translate(` p`, '[{', ']}')"
+        opened = f"if(` p` IN ('[', '{{'), concat(` a`.open, {brackets}), ` a`.open)"
+        closed = "if(` p` = right(` a`.open, 1), left(` a`.open, length(` a`.open) - 1), " + opened + ")"
+        step = f"named_struct('open', {closed}, 'count', ` a`.count + 1, 'ended', false)"
+        over = "named_struct('open', '', 'count', ` a`.count, 'ended', true)"
+        each = f"(` a`, ` p`) -> CASE WHEN ` a`.ended THEN ` a` WHEN {ended} THEN {over} ELSE {step} END"
+        result = f"` a` -> if(` a`.ended, array_join(slice({tokens}, 1, ` a`.count), ''), '')"
+        return byte_text(f"encode(aggregate({tokens}, {start}, {each}, {result}), 'ISO-8859-1')")
+
+    given = f"coalesce({rest}, '')"
+    single = f"decode({as_bytes(given)}, 'ISO-8859-1')"
+    return let(f"regexp_extract_all({single}, {_TOKEN}, 0)", formula)
+
+
+def _has(values: Sequence[Typed]) -> Typed:
+    return Typed(f"(instr({values[0].sql}, {_needle(values)}) > 0)", null_if_any(UINT8, [values[0]]), "BOOLEAN")
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _read("simpleJSONExtractString", STRING, _text),
+    _read("simpleJSONExtractInt", INT64, _number(_DIGITS, "BIGINT")),
+    _read("simpleJSONExtractUInt", UINT64, _number(_UNSIGNED, "DECIMAL(20,0)")),
+    _read("simpleJSONExtractFloat", FLOAT64, _number(_FRACTION, "DOUBLE")),
+    _read("simpleJSONExtractBool", UINT8, lambda rest: f"if(coalesce(startswith({rest}, 'true'), false), 1, 0)"),
+    _read("simpleJSONExtractRaw", STRING, _raw),
+    Function("simpleJSONHas", (2, 2), ("text", "constant"), _has),
+)
+_KINDS = ("String", "Int", "UInt", "Float", "Bool", "Raw")
+ALIASES = {
+    **{f"visitParamExtract{kind}": f"simpleJSONExtract{kind}" for kind in _KINDS},
+    "visitParamHas": "simpleJSONHas",
+}
+ANY_CASE: tuple[str, ...] = ()

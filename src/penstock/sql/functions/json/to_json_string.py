@@ -1,0 +1,96 @@
+"""toJSONString: any value as JSON, as ClickHouse writes it.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: 64-bit numbers are numbers, nan
+and inf are texts, a named tuple is an object and an unnamed one an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.conversions.strings import as_text
+from penstock.sql.expr.spark_types import quoted, text_literal
+from penstock.sql.expr.typed import NOTHING, Typed, typed, unless_null
+from penstock.sql.functions.function import STRING, BadArguments, Function
+
+_QUOTED = (t.Date, t.DateTime, t.DateTime64, t.UUID, t.IPv4, t.IPv6)
+
+
+def _shown(value: Typed, depth: int) -> str:
+    """A value's JSON; never NULL."""
+    sql = _plain(value, depth)
+    return f"coalesce({sql}, 'null')" if value.nullable else sql
+
+
+def _plain(value: Typed, depth: int) -> str:
+    match value.bare:
+        case of if of == NOTHING:
+            return "CAST(NULL AS STRING)"
+        case t.Array(inner):
+            each = f"` j{depth}`"
+            parts = f"transform({value.sql}, {each} -> {_shown(typed(each, inner), depth + 1)})"
+            return f"concat('[', array_join({parts}, ','), ']')"
+        case t.Map() as of:
+            return _object(value.sql, of, depth)
+        case t.Tuple(fields):
+            return _tuple(value.sql, fields, depth)
+        case _:
+            return _scalar(value)
+
+
+def _object(sql: str, of: t.Map, depth: int) -> str:
+    each = f"` j{depth}`"
+    key = as_text(typed(f"{each}.key", of.key))
+    if key is None:
+        raise BadArguments(f"keys of {of} have no text")
+    pair = f"concat({_string(key)}, ':', {_shown(typed(f'{each}.value', of.value), depth + 1)})"
+    return f"concat('{{', array_join(transform(map_entries({sql}), {each} -> {pair}), ','), '}}')"
+
+
+def _tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
+    parts = []
+    for place, (name, inner) in enumerate(fields, 1):
+        shown = _shown(typed(f"{sql}.{quoted(name or f'_{place}')}", inner), depth)
+        parts.append(f"concat({_string(text_literal(name))}, ':', {shown})" if name else shown)
+    opening, closing = ("{", "}") if all(name for name, _ in fields) else ("[", "]")
+    return f"concat('{opening}', concat_ws(',', {', '.join(parts)}), '{closing}')"
+
+
+def _string(sql: str) -> str:
+    """A text with quotes; a slash is escaped."""
+    whole = f"to_json(array({sql}))"
+    return f"replace(substring({whole}, 2, length({whole}) - 2), '/', {text_literal(chr(92) + '/')})"
+
+
+def _scalar(value: Typed) -> str:
+    of, shown = value.bare, as_text(value)
+    if shown is None:
+        raise BadArguments(f"`toJSONString` of a {value.type} is not supported")
+    match of:
+        case t.Float():
+            return (
+                f"if(isnan({value.sql}) OR abs({value.sql}) = double('Infinity'), concat('\"', {shown}, '\"'), {shown})"
+            )
+        case t.Int() | t.Decimal() | t.Bool():
+            return shown
+        case t.Json():
+            raise BadArguments("`toJSONString` of JSON is not supported", "toString")
+        case _ if isinstance(of, _QUOTED):
+            return f"concat('\"', {shown}, '\"')"
+        case _:
+            text = _string(value.sql)
+            return unless_null(text, value)
+
+
+def _to_json(values: Sequence[Typed]) -> Typed:
+    value = values[0]
+    if value.nullable:
+        return typed(_plain(value, 0), t.Nullable(STRING))
+    return typed(_shown(value, 0), STRING)
+
+
+FUNCTIONS: tuple[Function, ...] = (Function("toJSONString", (1, 1), ("any",), _to_json),)
+ALIASES: dict[str, str] = {}
+ANY_CASE: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Functions on URLs and IP addresses."""

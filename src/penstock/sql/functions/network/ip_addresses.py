@@ -1,0 +1,207 @@
+"""IPv4 addresses as texts and numbers.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a text that is no address
+fails, or becomes NULL or 0 as the name says.
+
+IPv6 addresses, ranges of addresses, and UUIDs as bytes.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: sixteen bytes are a
+FixedString(16), as in ClickHouse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.sql.expr.bind_once import bound, let
+from penstock.sql.expr.ip_addresses import DIGITS, ipv4_number, ipv4_text, ipv6_digits, ipv6_text, literal_digits
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed, unless_null
+from penstock.sql.functions.arguments import constant_text
+from penstock.sql.functions.function import STRING, UINT8, UINT32, BadArguments, Function
+
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_ADDRESS = text_literal(rf"^{_BYTE}[.]{_BYTE}[.]{_BYTE}[.]{_BYTE}\z")
+
+
+def _shown(name: str, last: str) -> Function:
+    """A number as an address; `last` is what stands for its last byte."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = values[0].bare
+        if not isinstance(of, t.Int) or of.signed or of.bits > 32:
+            raise BadArguments(f"`{name}` needs a UInt32, this is {values[0].type}", "toUInt32(…)")
+
+        def formula(v: str) -> str:
+            parts = (f"CAST(shiftright({v}, {shift}) & 255L AS STRING)" for shift in (24, 16, 8))
+            return f"concat_ws('.', {', '.join(parts)}, {last.format(v)})"
+
+        sql = let(as_spark(values[0], "BIGINT"), formula)
+        sql = unless_null(sql, values[0])
+        return typed(sql, null_if_any(STRING, list(values)))
+
+    return Function(name, (1, 1), ("integer",), build)
+
+
+def _number(name: str, otherwise: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        def formula(v: str) -> str:
+            parts = f"transform(split({v}, '[.]'), ` p` -> CAST(` p` AS BIGINT))"
+            number = f"aggregate({parts}, 0L, (` a`, ` e`) -> ` a` * 256L + ` e`)"
+            return f"CASE WHEN {v} IS NULL THEN NULL WHEN {v} RLIKE {_ADDRESS} THEN {number} ELSE {otherwise} END"
+
+        of = t.Nullable(UINT32) if otherwise == "NULL" else null_if_any(UINT32, list(values))
+        return typed(let(values[0].sql, formula), of)
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+def _is_address(values: Sequence[Typed]) -> Typed:
+    return Typed(f"({values[0].sql} RLIKE {_ADDRESS})", null_if_any(UINT8, list(values)), "BOOLEAN")
+
+
+_BYTES = t.FixedString(16)
+_UUID = text_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
+_WITHOUT_ZEROS = text_literal(r"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)){3}\z")
+_NONE = f"'{'0' * DIGITS}'"
+_RANGE = t.Tuple(((None, t.IPv4()), (None, t.IPv4())))
+
+
+def _bytes(digits: str) -> str:
+    return f"CAST(unhex({digits}) AS STRING)"
+
+
+def _from_text(name: str, otherwise: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        value = values[0].sql
+        known = ipv6_digits(f"if(contains({value}, ':') OR {value} RLIKE {_WITHOUT_ZEROS}, {value}, '')")
+        sql = f"CASE WHEN {value} IS NULL THEN NULL ELSE coalesce({known}, {otherwise}) END"
+        of = t.Nullable(_BYTES) if otherwise == "NULL" else null_if_any(_BYTES, list(values))
+        return typed(_bytes(sql), of)
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+def _digits(value: Typed, name: str) -> str:
+    if isinstance(value.bare, t.IPv6):
+        return ipv6_digits(value.sql)
+    if value.bare != _BYTES:
+        raise BadArguments(f"`{name}` needs an IPv6 or a FixedString(16), this is {value.type}")
+    return f"lower(hex({value.sql}))"
+
+
+def _to_text(values: Sequence[Typed]) -> Typed:
+    return typed(ipv6_text(_digits(values[0], "IPv6NumToString")), null_if_any(STRING, list(values)))
+
+
+def _is_ipv6(values: Sequence[Typed]) -> Typed:
+    value = values[0].sql
+    sql = f"(contains({value}, ':') AND if({value} IS NULL, NULL, {ipv6_digits(value)} IS NOT NULL))"
+    return Typed(sql, null_if_any(UINT8, list(values)), "BOOLEAN")
+
+
+def _v4_number(value: Typed, name: str) -> str:
+    if isinstance(value.bare, t.IPv4):
+        return ipv4_number(value.sql)
+    if not isinstance(value.bare, t.Int) or value.bare.signed or value.bare.bits > 32:
+        raise BadArguments(f"`{name}` needs an IPv4 or a UInt32, this is {value.type}", "toUInt32(…)")
+    return as_spark(value, "BIGINT")
+
+
+def _of_ipv4(values: Sequence[Typed]) -> Typed:
+    number = _v4_number(values[0], "IPv4ToIPv6")
+    digits = bound(number, "` n`", "concat('00000000000000000000ffff', lpad(lower(hex(` n`)), 8, '0'))")
+    if isinstance(values[0].bare, t.IPv4):
+        return typed(ipv6_text(digits), null_if_any(t.IPv6(), list(values)))
+    return typed(_bytes(digits), null_if_any(_BYTES, list(values)))
+
+
+def _cidr_range(values: Sequence[Typed]) -> Typed:
+    """The first and the last address; a prefix longer than 32 is 32."""
+    size = values[1].constant
+    if not isinstance(size, int) or size < 0:
+        raise BadArguments("the prefix of `IPv4CIDRToRange` must be a literal number from 0")
+    if values[0].nullable:
+        raise BadArguments("`IPv4CIDRToRange` of a Nullable address is not supported", "assumeNotNull(…)")
+    free = 2 ** (32 - min(size, 32)) - 1
+    parts = f"named_struct('_1', {ipv4_text(f'` r` & {2**32 - 1 - free}L')}, '_2', {ipv4_text(f'` r` | {free}L')})"
+    return typed(bound(_v4_number(values[0], "IPv4CIDRToRange"), "` r`", parts), _RANGE)
+
+
+def _in_range(values: Sequence[Typed]) -> Typed:
+    """IPv4 addresses are in ranges of IPv4 only, IPv6 ones in those of IPv6."""
+    prefix, size = _prefix(constant_text(values[1], "the range of `isIPAddressInRange`"))
+    if values[0].nullable or not isinstance(values[0].bare, (t.String, t.IPv4, t.IPv6)):
+        raise BadArguments(f"`isIPAddressInRange` of {values[0].type} is not supported", "of a String that is not NULL")
+    value = values[0].sql
+    wide = ":" in prefix
+    bits = int(literal_digits(prefix), 16)
+    whole, rest = divmod(size + (0 if wide else 96), 4)
+    start = f"{bits:032x}"
+    same = f"startswith(` x`, '{start[:whole]}')"
+    if rest:
+        digit = int(start[whole], 16) >> (4 - rest)
+        digits = "".join(f"{each:x}" for each in range(16) if each >> (4 - rest) == digit)
+        same = f"({same} AND instr('{digits}', substring(` x`, {whole + 1}, 1)) > 0)"
+    wrong = "raise_error('neither an IPv4 nor an IPv6 address')"
+    kind = f"contains({value}, ':')" if wide else f"NOT contains({value}, ':')"
+    test = bound(ipv6_digits(value), "` x`", f"if(` x` IS NULL, {wrong}, {same})")
+    return Typed(f"({test} AND {kind})", UINT8, "BOOLEAN")
+
+
+def _prefix(text: str) -> tuple[str, int]:
+    address, _, size = text.partition("/")
+    most = 128 if ":" in address else 32
+    try:
+        literal_digits(address)
+    except ValueError as error:
+        raise BadArguments(f"{address!r} is no IP address") from error
+    if not size.isdecimal() or not size.isascii() or int(size) > most:
+        raise BadArguments(f"{text!r} is no range of addresses", "'10.0.0.0/8'")
+    return address, int(size)
+
+
+def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:
+    value = values[0].sql
+    known = f"if({value} RLIKE {_UUID}, replace({value}, '-', ''), {_NONE})"
+    return typed(_bytes(f"if({value} IS NULL, NULL, {known})"), null_if_any(_BYTES, list(values)))
+
+
+def _uuid_to_text(values: Sequence[Typed]) -> Typed:
+    if values[0].bare != _BYTES:
+        raise BadArguments(f"`UUIDNumToString` needs a FixedString(16), this is {values[0].type}")
+    digits = f"lower(hex({values[0].sql}))"
+    sql = f"regexp_replace({digits}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
+    return typed(sql, null_if_any(STRING, list(values)))
+
+
+_WRONG = "raise_error('the text is no IPv6 address')"
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _shown("IPv4NumToString", "CAST({0} & 255L AS STRING)"),
+    _shown("IPv4NumToStringClassC", "'xxx'"),
+    _number("IPv4StringToNum", "raise_error('the text is no IPv4 address')"),
+    _number("IPv4StringToNumOrDefault", "0L"),
+    _number("IPv4StringToNumOrNull", "NULL"),
+    Function("isIPv4String", (1, 1), ("text",), _is_address),
+    _from_text("IPv6StringToNum", _WRONG),
+    _from_text("IPv6StringToNumOrDefault", _NONE),
+    _from_text("IPv6StringToNumOrNull", "NULL"),
+    Function("IPv6NumToString", (1, 1), ("any",), _to_text),
+    Function("isIPv6String", (1, 1), ("text",), _is_ipv6),
+    Function("IPv4ToIPv6", (1, 1), ("any",), _of_ipv4),
+    Function("IPv4CIDRToRange", (2, 2), ("any", "integer"), _cidr_range),
+    Function("isIPAddressInRange", (2, 2), ("any", "constant"), _in_range),
+    Function("UUIDStringToNum", (1, 1), ("text",), _uuid_to_bytes),
+    Function("UUIDNumToString", (1, 1), ("bytes",), _uuid_to_text),
+)
+ALIASES: dict[str, str] = {
+    "INET_NTOA": "IPv4NumToString", "INET_ATON": "IPv4StringToNum",
+    "INET6_NTOA": "IPv6NumToString", "INET6_ATON": "IPv6StringToNum",
+}
+ANY_CASE: tuple[str, ...] = (
+    "INET_NTOA", "INET_ATON",
+    "INET6_NTOA", "INET6_ATON",
+)

@@ -1,0 +1,202 @@
+"""Parts of URLs: protocol, domain, port, path, query, fragment; URLs without a part.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a text that is no
+URL gives the empty text, never an error; what is a domain is decided as ClickHouse does, not by RFC 3986.
+
+Parameters of URLs, their hierarchies, and the encoding of their parts.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: encoding and decoding
+work on bytes, so that what is no UTF-8 is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from penstock.model import types as t
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.functions.arguments import all_or_none, as_int, constant_text
+from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
+
+# The scheme takes 13 characters at most; its first may be anything.
+_SCHEME = r"^(?://|[\x00-\x7F][A-Za-z0-9.+-]{0,12}://)?+"
+_END = ":/?#"
+_NEVER = r" \t<>%{}|\\^~\[\];=&"
+_USER = rf"(?:[^{_END}{_NEVER}]*@)?+"
+_IN_HOST = rf"[^{_END}{_NEVER}@]"
+_DOTTED = rf"(?=[^{_END}]*[.])"
+_STOP = rf"(?<![.])(?=[{_END}]|\z)"
+_START = _SCHEME + _DOTTED + _USER
+_DOMAIN = f"{_START}({_IN_HOST}+){_STOP}"
+_WITHOUT_WWW = rf"{_START}(?:www\.)?({_IN_HOST}+){_STOP}"
+_TOP = rf"{_START}{_IN_HOST}*[.]([^{_END}{_NEVER}@.0-9][^{_END}{_NEVER}@.]*)(?=[{_END}]|\z)"
+_PORT = rf"{_START}{_IN_HOST}+{_STOP}:0*([0-9]{{1,5}})(?=[/?#]|\z)"
+_BEFORE_PATH = "^[^/]*(?://[^/]*)?+"
+_HIGHEST_PORT = 65535
+
+
+def _part(name: str, pattern: str) -> Function:
+    """The first group of a pattern."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        sql = f"regexp_extract({values[0].sql}, {text_literal(pattern)}, 1)"
+        return typed(sql, null_if_any(STRING, list(values)))
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+def _cut(name: str, pattern: str) -> Function:
+    """Without what a pattern matches but for its first group."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        sql = f"regexp_replace({values[0].sql}, {text_literal(pattern)}, '$1')"
+        return typed(sql, null_if_any(STRING, list(values)))
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+def _protocol(values: Sequence[Typed]) -> Typed:
+    """Only where at least three bytes follow the colon."""
+
+    def formula(v: str) -> str:
+        found = f"regexp_extract({v}, '^([a-zA-Z][a-zA-Z0-9+.-]*):', 1)"
+        return f"if(octet_length({v}) <= octet_length({found}) + 3, '', {found})"
+
+    return typed(let(values[0].sql, formula), null_if_any(STRING, list(values)))
+
+
+def _port(values: Sequence[Typed]) -> Typed:
+    default = as_int(values[1]) if len(values) > 1 else "0"
+    if len(values) > 1 and values[1].bare != UINT16:
+        raise BadArguments(f"the default port must be a UInt16, this is {values[1].type}", "toUInt16(…)")
+    found = f"try_cast(regexp_extract({values[0].sql}, {text_literal(_PORT)}, 1) AS INT)"
+    sql = let(found, lambda p: f"if({p} BETWEEN 0 AND {_HIGHEST_PORT}, {p}, {default})")
+    sql = unless_null(sql, values[0])
+    return Typed(sql, null_if_any(UINT16, list(values)), "INT")
+
+
+_TEXTS = t.Array(STRING)
+_NEXT = r"(?:^[^?#]*[?#]|(?!^)\G[&#])(?:[^=&#?]*\?)*"
+_PAIRS = _NEXT + r"([^=&#?]*(?=[&#])|[^=&#?]*=[^&#]*)"
+_NAMES = _NEXT + r"([^=&#?]*)(?=[=&#])[^&#]*"
+_QUERY = r"^[^?#]*(?=[?#])[\s\S]*?"
+_LEVELS = text_literal(r"(?:^[a-z0-9]+://(?=[\s\S])[^/?#]*|(?!^)\G[/?#]*[^/?#]+)[/?#]?")
+_PIECES = r"%[\s\S]{0,2}|[^%]+"
+_NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
+
+
+def _name(value: Typed) -> str:
+    name = constant_text(value, "the parameter's name")
+    if not name:
+        raise BadArguments("the parameter's name is empty")
+    return re.escape(name)
+
+
+def _parameter(values: Sequence[Typed]) -> Typed:
+    pattern = text_literal(rf"{_QUERY}[?#&]{_name(values[1])}=([^&#]*)")
+    return typed(f"regexp_extract({values[0].sql}, {pattern}, 1)", null_if_any(STRING, [values[0]]))
+
+
+def _cut_parameter(values: Sequence[Typed]) -> Typed:
+    """With the `&` behind it, or the one in front if it is the last."""
+    pair = f"{_name(values[1])}=[^&#]*"
+    pattern = text_literal(rf"^([^?#]*(?=[?#])[\s\S]*?)(?:([?#&]){pair}&|&{pair}(?![^#])|([?#]){pair})")
+    return typed(f"regexp_replace({values[0].sql}, {pattern}, '$1$2$3')", null_if_any(STRING, [values[0]]))
+
+
+def _found(name: str, pattern: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        sql = f"regexp_extract_all({values[0].sql}, {text_literal(pattern)}, 1)"
+        return typed(all_or_none(sql, values[0]), _TEXTS)
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+def _levels(value: Typed, formula: Callable[[str, str], str]) -> Typed:
+    given = f"coalesce({value.sql}, '')" if value.nullable else value.sql
+    sql = let(given, lambda v: let(f"regexp_extract_all({v}, {_LEVELS}, 0)", lambda p: formula(v, p)))
+    return typed(sql, _TEXTS)
+
+
+def _hierarchy(values: Sequence[Typed]) -> Typed:
+    """A text without protocol is its only level."""
+
+    def formula(v: str, p: str) -> str:
+        levels = f"transform(sequence(1, size({p})), ` i` -> array_join(slice({p}, 1, ` i`), ''))"
+        return f"CASE WHEN {v} = '' THEN {_NO_TEXTS} WHEN size({p}) = 0 THEN array({v}) ELSE {levels} END"
+
+    return _levels(values[0], formula)
+
+
+def _path_hierarchy(values: Sequence[Typed]) -> Typed:
+    def formula(v: str, p: str) -> str:
+        first = f"right({p}[0], 1)"
+        level = f"concat({first}, array_join(slice({p}, 2, ` i` - 1), ''))"
+        levels = f"transform(sequence(2, size({p})), ` i` -> {level})"
+        return f"if(size({p}) < 2, {_NO_TEXTS}, {levels})"
+
+    return _levels(values[0], formula)
+
+
+def _bytes(value: str) -> str:
+    return f"decode(CAST({value} AS BINARY), 'ISO-8859-1')"
+
+
+def _encoded(values: Sequence[Typed], blank: str) -> Typed:
+    """Letters, digits and `-_.~` are kept."""
+
+    def formula(v: str) -> str:
+        fast = f"replace(replace(url_encode({v}), '*', '%2A'), '%7E', '~')"
+        if blank != "+":
+            fast = f"replace({fast}, '+', '{blank}')"
+        other = f"if(` p` = ' ', '{blank}', concat('%', hex(encode(` p`, 'ISO-8859-1'))))"
+        each = f"if(` p` = '' OR ` p` RLIKE '[A-Za-z0-9._~-]', ` p`, {other})"
+        return f"if(is_valid_utf8({v}), {fast}, array_join(transform(split({_bytes(v)}, ''), ` p` -> {each}), ''))"
+
+    return typed(let(values[0].sql, formula), null_if_any(STRING, list(values)))
+
+
+def _decoded(values: Sequence[Typed], template: str) -> Typed:
+    """`%` and two bytes that are no hexadecimal digits stay, whatever they are."""
+    parts = f"regexp_extract_all({_bytes(template.format(values[0].sql))}, {text_literal(_PIECES)}, 0)"
+    byte = "decode(unhex(substring(` p`, 2)), 'ISO-8859-1')"
+    each = f"if(` p` RLIKE '^%[0-9A-Fa-f]{{2}}$', {byte}, ` p`)"
+    joined = f"array_join(transform({parts}, ` p` -> {each}), '')"
+    return typed(f"CAST(encode({joined}, 'ISO-8859-1') AS STRING)", null_if_any(STRING, list(values)))
+
+
+def _one(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
+    return Function(name, (1, 1), ("text",), build)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _part("domain", _DOMAIN),
+    _part("domainWithoutWWW", _WITHOUT_WWW),
+    _part("topLevelDomain", _TOP),
+    _part("path", rf"{_BEFORE_PATH}(/[^?#]*)"),
+    _part("pathFull", rf"{_BEFORE_PATH}(/[\s\S]*)"),
+    _part("queryString", r"^[^?]*\?([^#]*)"),
+    _part("fragment", r"^[^#]*#([\s\S]*)"),
+    _part("queryStringAndFragment", r"^(?:[^?]*\?|[^?#]*(?=#)(?![^?]*\?))([\s\S]*)"),
+    Function("protocol", (1, 1), ("text",), _protocol),
+    Function("port", (1, 2), ("text", "integer"), _port),
+    _cut("cutWWW", r"^([^/]*//(?:[^:/?#]*@)?+)www\.(?=[\s\S])"),
+    _cut("cutQueryString", r"^([^?]*)\?[^#]*"),
+    _cut("cutFragment", r"^([^#]*)#[\s\S]*"),
+    _cut("cutQueryStringAndFragment", r"^([^?]*(?=\?)|[^?#]*(?=#)(?![^?]*\?))[\s\S]*"),
+    Function("extractURLParameter", (2, 2), ("text", "constant"), _parameter),
+    Function("cutURLParameter", (2, 2), ("text", "constant"), _cut_parameter),
+    _found("extractURLParameters", _PAIRS),
+    _found("extractURLParameterNames", _NAMES),
+    _one("URLHierarchy", _hierarchy),
+    _one("URLPathHierarchy", _path_hierarchy),
+    _one("encodeURLComponent", lambda values: _encoded(values, "%20")),
+    _one("encodeURLFormComponent", lambda values: _encoded(values, "+")),
+    _one("decodeURLComponent", lambda values: _decoded(values, "{0}")),
+    _one("decodeURLFormComponent", lambda values: _decoded(values, "replace({0}, '+', ' ')")),
+)
+ALIASES: dict[str, str] = {}
+ANY_CASE: tuple[str, ...] = ()

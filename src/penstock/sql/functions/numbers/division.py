@@ -1,0 +1,173 @@
+"""Division that does not fail, remainders that are not negative, divisors and powers of whole numbers.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: integers only; the result
+types are those of the operators, as in ClickHouse.
+
+The greatest common divisor and the least common multiple: gcd, lcm.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a zero is an error, as is what
+has no absolute value; a Nullable argument is refused, as ClickHouse fails for the zeros under its NULLs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.expr.bind_once import bound
+from penstock.sql.expr.common_type import arithmetic
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed, unless_null
+from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
+from penstock.sql.operators.arithmetic import signed_sides
+from penstock.sql.operators.literals import negated
+
+
+def _type(value: Typed) -> t.Int:
+    return value.bare if isinstance(value.bare, t.Int) else UINT8
+
+
+def _sides(values: Sequence[Typed]) -> tuple[str, str]:
+    """The two numbers as one Spark type."""
+    used = {value_type(_type(value)) for value in values} | {value.spark for value in values}
+    wide = next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in used), "INT")
+    return as_spark(values[0], wide), as_spark(values[1], wide)
+
+
+def _fails(values: Sequence[Typed]) -> str:
+    """The condition under which ClickHouse has no quotient."""
+    a, b = _sides(values)
+    of = _type(values[0])
+    least = f" OR ({b} = -1 AND {a} = {of.low})" if of.signed and _type(values[1]).signed and of.bits < 64 else ""
+    return f"({b} = 0{least})"
+
+
+def _safe(name: str, operator: str, other: str) -> Function:
+    """intDivOrZero, moduloOrNull …"""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = arithmetic(operator, _type(values[0]), _type(values[1]))
+        assert isinstance(of, t.Int)
+        values = signed_sides(values[0], values[1]) if operator == "intDiv" else values
+        a, b = _sides(values)
+        sql = f"CAST(({a} {'DIV' if operator == 'intDiv' else '%'} {b}) AS {value_type(of)})"
+        zero = f"CAST({other} AS {value_type(of)})"
+        if values[0].nullable and other == "0":
+            zero = f"if({values[0].sql} IS NULL, NULL, {zero})"
+        result = t.Nullable(of) if other == "NULL" else null_if_any(of, list(values))
+        return typed(f"if({_fails(values)}, {zero}, {sql})", result)
+
+    return Function(name, (2, 2), ("integer",), build)
+
+
+def _divide_or_null(values: Sequence[Typed]) -> Typed:
+    a, b = (as_spark(value, "DOUBLE") for value in values)
+    return typed(f"if({b} = 0, NULL, {a} / {b})", t.Nullable(FLOAT64))
+
+
+def _positive_modulo(or_null: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        of = t.Int(_type(values[1]).bits, signed=False)
+        a, b = _sides(values)
+        sql = f"CAST(pmod({a}, abs({b})) AS {value_type(of)})"
+        if or_null:
+            return typed(f"if({b} = 0, NULL, {sql})", t.Nullable(of))
+        return typed(sql, null_if_any(of, list(values)))
+
+    return Function(f"positiveModulo{or_null}", (2, 2), ("integer",), build)
+
+
+def _negate(values: Sequence[Typed]) -> Typed:
+    found = negated(values[0])
+    if found is None:
+        raise BadArguments(f"`negate` needs a number, this is {values[0].type}")
+    return found
+
+
+_POWERS = {2: 64, 10: 20}
+
+
+def _whole_power(base: int) -> Function:
+    """0 below 2**0; the largest UInt64 from the first power that is too large."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        number = as_spark(values[0], "BIGINT")
+        powers = ", ".join(f"CAST({base**n} AS DECIMAL(20,0))" for n in range(_POWERS[base]))
+        inside = f"element_at(array({powers}), CAST({number} AS INT) + 1)"
+        sql = (
+            f"CASE WHEN {number} < 0 THEN CAST(0 AS DECIMAL(20,0)) "
+            f"WHEN {number} >= {_POWERS[base]} THEN CAST({2**64 - 1} AS DECIMAL(20,0)) ELSE {inside} END"
+        )
+        return typed(unless_null(sql, *values), null_if_any(UINT64, list(values)))
+
+    return Function(f"intExp{base}", (1, 1), ("integer",), build)
+
+
+def _extreme_of_two(name: str, sign: str) -> Function:
+    """max2, min2: as doubles."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of: Type = null_if_any(FLOAT64, list(values))
+        if any(isinstance(value.bare, (t.Float, t.Decimal)) or value.nullable for value in values):
+            raise BadArguments(f"`{name}` of floats, decimals or Nullable is not supported", "greatest, least")
+        a, b = (as_spark(value, "DOUBLE") for value in values)
+        return typed(f"{sign}({a}, {b})", of)
+
+    return Function(name, (2, 2), ("number",), build)
+
+
+_STEPS = {8: 13, 16: 25, 32: 48, 64: 94}
+"""How many divisions it takes at most: as many as there are Fibonacci numbers of so many bits."""
+
+
+def _common(name: str, result: str) -> Function:
+    """Of `a` and `b`, and of what is left of them: ` s`.a, the divisor."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        of = arithmetic("+", values[0].bare, values[1].bare)
+        if not isinstance(of, t.Int) or any(value.nullable for value in values):
+            shown = " and ".join(str(value.type) for value in values)
+            raise BadArguments(f"`{name}` of {shown} is not supported", "ifNull(…), assumeNotNull(…)")
+        if of.bits == 64 and (name == "lcm" and any(_bits(value) == 64 for value in values)):
+            raise BadArguments(f"`{name}` of 64-bit numbers is not supported", "toInt32(…)")
+        if of.signed and any(value.bare == t.Int(64, signed=False) for value in values):
+            raise BadArguments(f"`{name}` of UInt64 and a signed number is not supported", "toInt64(…)")
+        spark = "DECIMAL(20,0)" if value_type(of) == "DECIMAL(20,0)" else "BIGINT"
+        pair = ", ".join(f"'{key}', abs({as_spark(value, spark)})" for key, value in zip("ab", values, strict=True))
+        steps = _STEPS[min(map(_bits, values))] + 1
+        rest = f"named_struct('a', ` s`.b, 'b', CAST(` s`.a % ` s`.b AS {spark}))"
+        fold = f"aggregate(sequence(1, {steps}), ` x`, (` s`, ` k`) -> if(` s`.b = 0, ` s`, {rest}), ` s` -> {result})"
+        zero = "raise_error('Division by zero')"
+        sql = bound(f"named_struct({pair})", "` x`", f"if(` x`.a = 0 OR ` x`.b = 0, {zero}, {fold})")
+        return typed(f"CAST({sql} AS {value_type(of)})", of)
+
+    return Function(name, (2, 2), ("integer",), build)
+
+
+def _bits(value: Typed) -> int:
+    return value.bare.bits if isinstance(value.bare, t.Int) else 8
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _safe("intDivOrZero", "intDiv", "0"),
+    _safe("moduloOrZero", "%", "0"),
+    _safe("intDivOrNull", "intDiv", "NULL"),
+    _safe("moduloOrNull", "%", "NULL"),
+    Function("divideOrNull", (2, 2), ("integer",), _divide_or_null),
+    _positive_modulo(""),
+    _positive_modulo("OrNull"),
+    Function("negate", (1, 1), ("number",), _negate),
+    _whole_power(2),
+    _whole_power(10),
+    _extreme_of_two("max2", "greatest"),
+    _extreme_of_two("min2", "least"),
+    _common("gcd", "` s`.a"),
+    _common("lcm", "` x`.a DIV ` s`.a * ` x`.b"),
+)
+ALIASES: dict[str, str] = {
+    "pmod": "positiveModulo", "positive_modulo": "positiveModulo", "modOrNull": "moduloOrNull",
+}
+ANY_CASE: tuple[str, ...] = (
+    "max2", "min2",
+)

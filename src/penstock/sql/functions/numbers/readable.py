@@ -1,0 +1,151 @@
+"""Whole numbers and decimals as texts, and factorials: toDecimalString, formatReadableSize, factorial.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: only what is computed in
+whole numbers and decimals, whose rounding is ClickHouse's; doubles are refused.
+
+Numbers and durations for people: formatReadableQuantity, formatReadableDecimalSize, formatReadableTimeDelta.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: only whole numbers, which
+ClickHouse takes as doubles and divides by 1000 as often as they are larger; the digits are those of that very double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial
+
+from penstock.model import types as t
+from penstock.sql.expr.bind_once import bound, let
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, as_spark, null_if_any, number_sql, typed
+from penstock.sql.functions.arguments import constant_number, constant_text
+from penstock.sql.functions.function import STRING, UINT64, BadArguments, Function
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def _decimal_string(values: Sequence[Typed]) -> Typed:
+    """With so many digits after the point, as many as there are or more."""
+    value, digits = values[0], constant_number(values[1], "the number of digits")
+    of = value.bare
+    whole = 20 if isinstance(of, t.Int) else of.precision - of.scale if isinstance(of, t.Decimal) else 0
+    if not whole:
+        raise BadArguments(f"`toDecimalString` of {value.type} is not supported", "toDecimal128(…, digits)")
+    least = max(of.scale, 1) if isinstance(of, t.Decimal) else 0
+    if not least <= digits <= 37 - whole:
+        raise BadArguments(f"`toDecimalString` of {value.type} takes {least} to {37 - whole} digits here", "round")
+    shown = f"CAST(CAST({value.sql} AS DECIMAL({whole + 1 + digits},{digits})) AS STRING)"
+    return typed(shown, null_if_any(STRING, [value]))
+
+
+def _readable_size(values: Sequence[Typed]) -> Typed:
+    value = values[0]
+    if not isinstance(value.bare, t.Int):
+        raise BadArguments(f"`formatReadableSize` of {value.type} is not supported", "toInt64")
+    number = f"CAST({value.sql} AS DECIMAL(38,0))" if value.bare.bits < 64 else _as_double(value)
+    return typed(let(number, _sized), null_if_any(STRING, [value]))
+
+
+def _as_double(value: Typed) -> str:
+    """ClickHouse takes a double, which large numbers are rounded to."""
+    return f"CAST(CAST({value.sql} AS DOUBLE) AS DECIMAL(38,0))"
+
+
+def _sized(n: str) -> str:
+    def shown(power: int) -> str:
+        cents = f"(abs({n}) * 200 + {1024**power}) DIV {2 * 1024**power}"
+        text = f"concat(CAST({cents} DIV 100 AS STRING), '.', lpad(CAST(({cents}) % 100 AS STRING), 2, '0'))"
+        return f"concat(if({n} < 0, '-', ''), {text.replace(cents + ' DIV', f'({cents}) DIV')}, ' {_UNITS[power]}')"
+
+    tests = " ".join(f"WHEN abs({n}) < {1024 ** (power + 1)} THEN {shown(power)}" for power in range(len(_UNITS) - 1))
+    return f"CASE {tests} WHEN {n} IS NOT NULL THEN {shown(len(_UNITS) - 1)} END"
+
+
+def _factorial(values: Sequence[Typed]) -> Typed:
+    """1 below 0; an error above 20."""
+    number = as_spark(values[0], "BIGINT") if values[0].spark != "DECIMAL(20,0)" else values[0].sql
+    results = ", ".join(f"CAST({factorial(n)} AS DECIMAL(20,0))" for n in range(21))
+    failed = "raise_error('The maximum value for the input argument of function factorial is 20')"
+    inside = f"element_at(array({results}), CAST(greatest({number}, 0) AS INT) + 1)"
+    sql = f"CASE WHEN {number} > 20 THEN {failed} WHEN {number} IS NOT NULL THEN {inside} END"
+    return typed(sql, null_if_any(UINT64, list(values)))
+
+
+_SIZES = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
+_QUANTITIES = ("", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion")
+_SPANS: tuple[tuple[int, str], ...] = (
+    (31536000, "year"), (2635200, "month"), (86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"),
+)  # fmt: skip
+_EXACT = "9007199254740992D"
+"""From here on a double and the next whole number are one: ClickHouse shows the first unit and stops."""
+
+
+def _scaled(name: str, units: Sequence[str]) -> Function:
+    """With two digits after the point. Of a double from 1 to 1000, 52 binary digits after the point are all of it."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        value = values[0]
+        if not isinstance(value.bare, t.Int):
+            raise BadArguments(f"`{name}` of {value.type} is not supported", "toInt64")
+        number = number_sql(value)
+        begin = f"named_struct('v', abs(CAST({number} AS DOUBLE)), 'i', 1)"
+        step = "if(` s`.v >= 1000D, named_struct('v', ` s`.v / 1000D, 'i', ` s`.i + 1), ` s`)"
+        found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
+        digits = f"CAST(CAST(` s`.v * {2**52}D AS BIGINT) AS DECIMAL(19,0)) * 100BD + {2**51}BD"
+        cents = bound(f"({digits}) DIV {2**52}BD", "` c`", _shown(number, units))
+        return typed(bound(found, "` s`", cents), null_if_any(STRING, [value]))
+
+    return Function(name, (1, 1), ("number",), build)
+
+
+def _shown(number: str, units: Sequence[str]) -> str:
+    names = f"array({', '.join(map(text_literal, units))})[` s`.i - 1]"
+    digits = "CAST(` c` DIV 100 AS STRING), '.', lpad(CAST(` c` % 100 AS STRING), 2, '0')"
+    return f"concat(if({number} < 0, '-', ''), {digits}, {names})"
+
+
+def _time_delta(values: Sequence[Typed]) -> Typed:
+    """The largest unit may be given. A month has 30.5 days."""
+    value = values[0]
+    if not isinstance(value.bare, t.Int) or value.bare == t.Int(64, signed=False):
+        raise BadArguments(f"`formatReadableTimeDelta` of {value.type} is not supported", "toInt64")
+    spans = _SPANS
+    if len(values) > 1:
+        unit = constant_text(values[1], "the largest unit of `formatReadableTimeDelta`")
+        names = [f"{name}s" for _, name in _SPANS]
+        if unit not in names:
+            raise BadArguments("the largest unit of `formatReadableTimeDelta` is not known", ", ".join(names))
+        spans = _SPANS[names.index(unit) :]
+    sizes = ", ".join(f"named_struct('n', {size}L, 'u', ' {name}')" for size, name in spans)
+    counted = "concat(CAST(` s`.n DIV ` e`.n AS STRING), ` e`.u, if(` s`.n DIV ` e`.n = 1, '', 's'))"
+    parts = f"if(` s`.n < ` e`.n, ` s`.p, concat(` s`.p, array({counted})))"
+    step = f"named_struct('n', ` s`.n % ` e`.n, 'p', {parts})"
+    begin = "named_struct('n', CAST(` v` AS BIGINT), 'p', CAST(array() AS ARRAY<STRING>))"
+    exact = f"aggregate(array({sizes}), {begin}, (` s`, ` e`) -> {step}, ` s` -> {_joined('` s`.p')})"
+    size, name = spans[0]
+    large = f"concat(CAST(CAST(floor(` v` / {size}D) AS BIGINT) AS STRING), ' {name}s')"
+    number = number_sql(value)
+    shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_EXACT}, {exact}, {large}))"
+    sql = bound(f"abs(CAST({number} AS DOUBLE))", "` v`", shown)
+    return typed(sql, null_if_any(STRING, [value]))
+
+
+def _joined(parts: str) -> str:
+    several = f"concat(array_join(slice({parts}, 1, size({parts}) - 1), ', '), ' and ', element_at({parts}, -1))"
+    return f"CASE WHEN size({parts}) > 1 THEN {several} ELSE coalesce(try_element_at({parts}, 1), '0 seconds') END"
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("toDecimalString", (2, 2), ("number", "constant"), _decimal_string),
+    Function("formatReadableSize", (1, 1), ("number",), _readable_size),
+    Function("factorial", (1, 1), ("integer",), _factorial),
+    _scaled("formatReadableQuantity", _QUANTITIES),
+    _scaled("formatReadableDecimalSize", _SIZES),
+    Function("formatReadableTimeDelta", (1, 2), ("number", "constant"), _time_delta),
+)
+ALIASES: dict[str, str] = {
+    "FORMAT_BYTES": "formatReadableSize",
+}
+ANY_CASE: tuple[str, ...] = (
+    "factorial", "FORMAT_BYTES",
+)

@@ -1,0 +1,157 @@
+"""Texts as other texts and numbers as texts: hex, bin, base64, XML; texts of bytes; tests of bytes.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: what ClickHouse cannot
+decode fails here, too, or gives nothing where the name begins with `try`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.functions.arguments import as_bytes, byte_text, constant_text
+from penstock.sql.functions.function import INT32, STRING, UINT8, UINT64, BadArguments, Function, simple
+
+_XML = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"))
+_LATIN = "decode(CAST({0} AS BINARY), 'ISO-8859-1')"
+"""A character for each byte."""
+
+
+def _digits(value: Typed, spark: str, base: int) -> str:
+    """The digits of a whole number of a type's size, without leading zeros."""
+    of = value.bare
+    if value.spark.startswith("DECIMAL"):
+        return f"conv(CAST({value.sql} AS STRING), 10, {base})"
+    number = f"CAST({value.sql} AS BIGINT)" if value.spark != "BIGINT" else value.sql
+    if isinstance(of, t.Int) and of.signed and of.bits < 64:
+        number = f"({number} & {2**of.bits - 1}L)"
+    return f"{spark}({number})"
+
+
+def _radix(name: str, base: int, width: int) -> Function:
+    """Whole bytes: of a text, or of a whole number from its first byte that is not 0."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        value, of = values[0], null_if_any(STRING, list(values))
+        if isinstance(value.bare, (t.String, t.FixedString)):
+            return typed(f"hex({value.sql})" if base == 16 else _bits(value.sql), of)
+        if not isinstance(value.bare, (t.Int, t.Bool)):
+            raise BadArguments(f"`{name}` of a {value.type} is not supported", "of a text or a whole number")
+        digits = _digits(value, name, base)
+        whole = f"CAST(ceil(length({{0}}) / {width}D) * {width} AS INT)"
+        return typed(let(digits, lambda d: f"lpad({d}, {whole.format(d)}, '0')"), of)
+
+    return Function(name, (1, 1), ("any",), build)
+
+
+def _bits(value: str) -> str:
+    def formula(v: str) -> str:
+        each = f"lpad(conv(hex(substring({as_bytes(v)}, ` p`, 1)), 16, 2), 8, '0')"
+        return f"if({v} = '', '', array_join(transform(sequence(1, octet_length({v})), ` p` -> {each}), ''))"
+
+    return let(value, formula)
+
+
+def _unhex(values: Sequence[Typed]) -> Typed:
+    def formula(v: str) -> str:
+        wrong = "raise_error('unhex of what is no hexadecimal number')"
+        return f"if({v} RLIKE '[^0-9A-Fa-f]', {wrong}, {byte_text(f'unhex({v})')})"
+
+    return typed(let(values[0].sql, formula), null_if_any(STRING, list(values)))
+
+
+def _base64(name: str, url: str, otherwise: str) -> Function:
+    """Blanks are passed over; the padding is there, or is not with the letters for URLs."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        def formula(v: str) -> str:
+            plain = f"rpad({v}, CAST(ceil(length({v}) / 4D) * 4 AS INT), '=')" if url else v
+            letters = "A-Za-z0-9+/"
+            good = f"length({plain}) % 4 = 0 AND {plain} RLIKE '^[{letters}]*={{0,2}}$'"
+            return f"if({good}, {byte_text(f'unbase64({plain})')}, {otherwise})"
+
+        swapped = "'-_ \\t\\n\\f\\r', '+/'" if url else "' \\t\\n\\f\\r', ''"
+        value = f"translate({values[0].sql}, {swapped})"
+        sql = let(f"rtrim('=', {value})" if url else value, formula)
+        sql = unless_null(sql, values[0])
+        return typed(sql, null_if_any(STRING, list(values)))
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+_WRONG = "raise_error('the text is not base64')"
+
+
+def _xml(values: Sequence[Typed]) -> Typed:
+    sql = values[0].sql
+    for sign, written in _XML:
+        sql = f"replace({sql}, {text_literal(sign)}, {text_literal(written)})"
+    return typed(sql, null_if_any(STRING, list(values)))
+
+
+def _char(values: Sequence[Typed]) -> Typed:
+    """A byte for each number."""
+    for value in values:
+        if not isinstance(value.bare, t.Int) or value.spark.startswith("DECIMAL"):
+            raise BadArguments(f"`char` of a {value.type} is not supported", "cast it to UInt8")
+    digits = (f"lpad(hex(CAST({value.sql} AS BIGINT) & 255L), 2, '0')" for value in values)
+    return typed(byte_text(f"unhex(concat({', '.join(digits)}))"), null_if_any(STRING, list(values)))
+
+
+def _ascii(values: Sequence[Typed]) -> Typed:
+    first = f"conv(hex(substring({as_bytes(values[0].sql)}, 1, 1)), 16, 10)"
+    sql = f"if({values[0].sql} = '', 0, CAST({first} AS INT))"
+    return Typed(sql, null_if_any(INT32, list(values)), "INT")
+
+
+def _append(values: Sequence[Typed]) -> Typed:
+    sign = constant_text(values[1], "the last character")
+    if len(sign) != 1 or not sign.isascii():
+        raise BadArguments("the last character of `appendTrailingCharIfAbsent` must be one ASCII character")
+    last = text_literal(sign)
+
+    def formula(v: str) -> str:
+        return f"if({v} = '' OR endswith({v}, {last}), {v}, concat({v}, {last}))"
+
+    return typed(let(values[0].sql, formula), null_if_any(STRING, [values[0]]))
+
+
+def _escaped(pattern: str) -> str:
+    return text_literal(pattern).replace("{", "{{").replace("}", "}}")
+
+
+_DISTANCE = f"levenshtein({_LATIN}, {_LATIN.replace('{0}', '{1}')})"
+_NO_ASCII = text_literal("[^\\x00-\\x7F]")
+
+FUNCTIONS: tuple[Function, ...] = (
+    _radix("hex", 16, 2),
+    _radix("bin", 2, 8),
+    Function("unhex", (1, 1), ("text",), _unhex),
+    simple("base64Encode", "bytes", "base64({0})", STRING),
+    simple("base64URLEncode", "bytes", "rtrim('=', translate(base64({0}), '+/', '-_'))", STRING),
+    _base64("base64Decode", "", _WRONG),
+    _base64("tryBase64Decode", "", "''"),
+    _base64("base64URLDecode", "url", _WRONG),
+    _base64("tryBase64URLDecode", "url", "''"),
+    Function("encodeXMLComponent", (1, 1), ("text",), _xml),
+    Function("char", (1, 64), ("integer",), _char),
+    Function("ascii", (1, 1), ("text",), _ascii),
+    simple("isValidUTF8", "text", "is_valid_utf8({0})", UINT8, "BOOLEAN"),
+    simple("isASCII", "text", f"(NOT {_LATIN} RLIKE {_NO_ASCII})", UINT8, "BOOLEAN"),
+    simple("basename", "text", f"regexp_replace({{0}}, {_escaped('(?s)^.*[/' + chr(92) * 2 + ']')}, '')", STRING),
+    simple("firstLine", "text", f"regexp_extract({{0}}, {_escaped('^[^' + chr(10) + chr(13) + ']*')}, 0)", STRING),
+    Function("appendTrailingCharIfAbsent", (2, 2), ("text", "constant"), _append),
+    simple("toStringCutToZero", "bytes", "substring_index({0}, chr(0), 1)", STRING),
+    simple("editDistance", "text text", _DISTANCE, UINT64, "INT"),
+    simple("editDistanceUTF8", "text text", "levenshtein({0}, {1})", UINT64, "INT"),
+)
+ALIASES: dict[str, str] = {
+    "levenshteinDistance": "editDistance",
+    "levenshteinDistanceUTF8": "editDistanceUTF8",
+    "TO_BASE64": "base64Encode",
+    "FROM_BASE64": "base64Decode",
+}
+ANY_CASE = ("hex", "bin", "unhex", "char", "ascii", "TO_BASE64", "FROM_BASE64")

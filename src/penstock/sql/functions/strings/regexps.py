@@ -1,0 +1,228 @@
+"""Regular expressions: match, extract, groups, replacement, splitting, counting.
+
+In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a pattern is a literal
+that `re2` has read; one that may match nothing is refused where ClickHouse stops at an empty match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from penstock.model import types as t
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.functions.arguments import all_or_none, at_most, constant_number, constant_text, constant_texts
+from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
+from penstock.sql.functions.strings.re2 import BadPattern, Pattern, java_pattern
+
+_WHAT = "the regular expression"
+
+
+def _pattern(value: Typed, any_case: str = "") -> Pattern:
+    try:
+        return java_pattern(constant_text(value, _WHAT), any_case)
+    except BadPattern as error:
+        raise BadArguments(f"invalid regular expression: {error.message}", error.hint) from error
+
+
+def _filled(value: Typed, name: str, any_case: str = "") -> Pattern:
+    """A pattern that always matches something: ClickHouse stops at the first empty match."""
+    pattern = _pattern(value, any_case)
+    if pattern.empty:
+        raise BadArguments(f"`{name}` by a pattern that may match nothing is not supported", "write `+` for `*`")
+    return pattern
+
+
+def _with_groups(value: Typed, name: str) -> Pattern:
+    pattern = _filled(value, name)
+    if not pattern.groups:
+        raise BadArguments(f"the pattern of `{name}` has no groups", "extractAll takes one without")
+    return pattern
+
+
+def _match(values: Sequence[Typed]) -> Typed:
+    java = text_literal(_pattern(values[1]).java)
+    return Typed(f"({values[0].sql} RLIKE {java})", null_if_any(UINT8, list(values)), "BOOLEAN")
+
+
+def _test(name: str, any_case: str, template: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        java = text_literal(_pattern(values[1], any_case).java)
+        return Typed(template.format(f"({values[0].sql} RLIKE {java})"), null_if_any(UINT8, list(values)), "BOOLEAN")
+
+    return Function(name, (2, 2), ("string", "constant"), build)
+
+
+def _extract_group(values: Sequence[Typed]) -> Typed:
+    """The group of a number; the first one, or the whole match where there is none."""
+    pattern = _pattern(values[1])
+    place = constant_number(values[2], "the number of the group") if len(values) > 2 else min(1, pattern.groups)
+    if not 0 <= place <= pattern.groups:
+        raise BadArguments(f"the pattern has {pattern.groups} groups, not {place}")
+    sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {place})"
+    return typed(sql, null_if_any(STRING, [values[0]]))
+
+
+def _extract(values: Sequence[Typed]) -> Typed:
+    """The first group of the first match, or the whole match where there is no group."""
+    pattern = _pattern(values[1])
+    sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {min(1, pattern.groups)})"
+    return typed(sql, null_if_any(STRING, list(values)))
+
+
+def _all(value: Typed, pattern: Pattern, group: int) -> str:
+    return f"regexp_extract_all({value.sql}, {text_literal(pattern.java)}, {group})"
+
+
+def _extract_all(values: Sequence[Typed]) -> Typed:
+    pattern = _filled(values[1], "extractAll")
+    sql = _all(values[0], pattern, min(1, pattern.groups))
+    return typed(all_or_none(sql, values[0]), t.Array(STRING))
+
+
+def _extract_groups(values: Sequence[Typed]) -> Typed:
+    pattern = _with_groups(values[1], "extractGroups")
+    java = text_literal(pattern.java)
+
+    def formula(v: str) -> str:
+        groups = ", ".join(f"regexp_extract({v}, {java}, {place})" for place in range(1, pattern.groups + 1))
+        return f"if({v} RLIKE {java}, array({groups}), CAST(array() AS ARRAY<STRING>))"
+
+    return typed(let(values[0].sql, formula), t.Array(STRING))
+
+
+def _vertical(values: Sequence[Typed]) -> Typed:
+    pattern = _with_groups(values[1], "extractAllGroupsVertical")
+    places = range(pattern.groups)
+    groups = ", ".join(_all(values[0], pattern, place + 1) for place in places)
+    fields = ", ".join(f"` g`.`{place}`" for place in places)
+    sql = f"transform(arrays_zip({groups}), ` g` -> array({fields}))"
+    return typed(all_or_none(sql, values[0], "ARRAY<ARRAY<STRING>>"), t.Array(t.Array(STRING)))
+
+
+def _horizontal(values: Sequence[Typed]) -> Typed:
+    pattern = _with_groups(values[1], "extractAllGroupsHorizontal")
+    groups = ", ".join(all_or_none(_all(values[0], pattern, place + 1), values[0]) for place in range(pattern.groups))
+    return typed(f"array({groups})", t.Array(t.Array(STRING)))
+
+
+def _count(name: str, any_case: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        pattern = _filled(values[1], name, any_case)
+        count = f"size({_all(values[0], pattern, 0)})"
+        sql = unless_null(count, values[0])
+        return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
+
+    return Function(name, (2, 2), ("string", "constant"), build)
+
+
+_PIECE = re.compile(r"\\(.)|([$])|([^\\$]+)|(\\$)", re.DOTALL)
+
+
+def _replacement(text: str, pattern: Pattern, shift: int) -> str:
+    """In Java's syntax; the groups are counted from `shift`, the whole match being the first."""
+    parts: list[str] = []
+    for found in _PIECE.finditer(text):
+        escaped, sign, plain, last = found.groups()
+        if escaped is not None and escaped.isascii() and escaped.isdigit():
+            if int(escaped) > pattern.groups:
+                raise BadArguments(f"`\\{escaped}`: the pattern has {pattern.groups} groups")
+            parts.append(f"${int(escaped) + shift}")
+        else:
+            # A digit after a group would belong to its number.
+            quoted = re.sub(r"[\\$]", r"\\\g<0>", escaped or sign or plain or last)
+            glued = bool(parts) and re.fullmatch(r"\$[0-9]+", parts[-1]) is not None and quoted[0].isdigit()
+            parts.append("\\" + quoted if glued else quoted)
+    return "".join(parts)
+
+
+def _replace_all(values: Sequence[Typed]) -> Typed:
+    pattern, of = _pattern(values[1]), null_if_any(STRING, list(values))
+    other = _replacement(constant_text(values[2], "the replacement"), pattern, 0)
+    if not values[1].constant:
+        return typed(values[0].sql, of)
+    return typed(f"regexp_replace({values[0].sql}, {text_literal(pattern.java)}, {text_literal(other)})", of)
+
+
+def _replace_one(values: Sequence[Typed]) -> Typed:
+    """What is before the first match is a group in front of the others."""
+    pattern, of = _pattern(values[1]), null_if_any(STRING, list(values))
+    text = constant_text(values[2], "the replacement")
+    whole = "\\0" in text
+    other = _replacement(text, pattern, 2 if whole else 1)
+    if not values[1].constant:
+        return typed(values[0].sql, of)
+    java = text_literal(f"(?s)^(.*?)({'' if whole else '?:'}" + pattern.java.removeprefix("(?s)") + ")")
+    glued = "\\" if other[:1].isdigit() else ""
+    return typed(f"regexp_replace({values[0].sql}, {java}, {text_literal('$1' + glued + other)})", of)
+
+
+def _split(values: Sequence[Typed]) -> Typed:
+    if not values[0].constant:
+        letters = f"filter(split({values[1].sql}, ''), ` p` -> ` p` <> '')"
+        return typed(at_most(all_or_none(letters, values[1]), values), t.Array(STRING))
+    java = text_literal(_filled(values[0], "splitByRegexp").java)
+    value = f"coalesce({values[1].sql}, '')" if values[1].nullable else values[1].sql
+    return typed(at_most(f"split({value}, {java}, -1)", values), t.Array(STRING))
+
+
+_ODD = re.compile(r"\$|\\[sSzbB]|\[:|\\[pP]")
+
+
+def _match_any(values: Sequence[Typed]) -> Typed:
+    """By ClickHouse's Hyperscan, which reads a few signs otherwise than RE2: these are refused."""
+    patterns = [_pattern(each) for each in constant_texts(values[1], "the patterns")]
+    for text in (str(each.constant) for each in constant_texts(values[1], "the patterns")):
+        if _ODD.search(text):
+            raise BadArguments(f"`{text}` in `multiMatchAny` is not supported", "use match(…) OR match(…)")
+    tests = " OR ".join(f"{values[0].sql} RLIKE {text_literal(each.java)}" for each in patterns)
+    return Typed(f"({tests})", null_if_any(UINT8, [values[0]]), "BOOLEAN")
+
+
+def _quote_meta(values: Sequence[Typed]) -> Typed:
+    signs, quoted = text_literal(r"[\x{0}\\|()^$.\[\]?*+{:\-]"), text_literal(r"\\$0")
+    return typed(f"regexp_replace({values[0].sql}, {signs}, {quoted})", null_if_any(STRING, [values[0]]))
+
+
+def _not_here(name: str, hint: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        raise BadArguments(f"`{name}` is not supported: which of several it finds is not defined", hint)
+
+    return Function(name, (2, 3), ("any",), build)
+
+
+def _two(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
+    return Function(name, (2, 2), ("string", "constant"), build)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _two("match", _match),
+    _test("matchCaseInsensitive", "i", "{0}"),
+    _test("notMatch", "", "(NOT {0})"),
+    _test("notMatchCaseInsensitive", "i", "(NOT {0})"),
+    Function("regexpExtract", (2, 3), ("text", "constant", "constant"), _extract_group),
+    _two("extract", _extract),
+    _two("extractAll", _extract_all),
+    _two("extractGroups", _extract_groups),
+    _two("extractAllGroupsVertical", _vertical),
+    _two("extractAllGroupsHorizontal", _horizontal),
+    _count("countMatches", ""),
+    _count("countMatchesCaseInsensitive", "i"),
+    Function("replaceRegexpAll", (3, 3), ("string", "constant"), _replace_all),
+    Function("replaceRegexpOne", (3, 3), ("string", "constant"), _replace_one),
+    Function("splitByRegexp", (2, 3), ("constant", "string", "constant"), _split),
+    Function("regexpQuoteMeta", (1, 1), ("string",), _quote_meta),
+    Function("multiMatchAny", (2, 2), ("string", "array"), _match_any),
+    _not_here("multiMatchAnyIndex", "multiIf(match(s, 'a'), 1, match(s, 'b'), 2, 0)"),
+    _not_here("multiMatchAllIndices", "arrayFilter(i -> …) over tests by match"),
+)
+ALIASES: dict[str, str] = {
+    "extractAllGroups": "extractAllGroupsVertical",
+    "REGEXP_MATCHES": "match",
+    "REGEXP_EXTRACT": "regexpExtract",
+    "REGEXP_SUBSTR": "regexpExtract",
+    "REGEXP_REPLACE": "replaceRegexpAll",
+}
+ANY_CASE: tuple[str, ...] = ("REGEXP_REPLACE", "REGEXP_EXTRACT", "REGEXP_SUBSTR")

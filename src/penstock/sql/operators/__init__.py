@@ -1,0 +1,1 @@
+"""Operators, literals and names in expressions, and keys of ORDER BY."""

@@ -1,0 +1,260 @@
+"""= <> < > LIKE BETWEEN IN IS NULL and the logical operators.
+
+In: comparison nodes or values. Out: a Spark boolean that is ClickHouse's UInt8. Called through
+HANDLERS. Invariant: NaN equals nothing and is not greater than anything, unlike Spark's own order; a
+text literal beside a date, time, UUID or enum is one.
+
+Patterns of LIKE and ILIKE: ClickHouse's rules for escapes, and which letters are equal in any case.
+
+In: a literal pattern. Out: Spark's pattern, and the letters to replace on both sides. Called by comparisons.
+Invariant: a pattern whose letters ClickHouse compares in two ways at once has no answer here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.model import types as t
+from penstock.model.types import Type
+from penstock.sql.compiler.translator import Translator, no_interval
+from penstock.sql.conversions.explicit import convert
+from penstock.sql.conversions.literals import adapt
+from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.sort_order import HINT, holds_kept_text, is_kept_text, order_key
+from penstock.sql.expr.spark_types import text_literal, value_type
+from penstock.sql.expr.typed import NEVER, NULL, Typed, as_spark, boolean, is_null
+
+OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+_NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
+
+
+def comparison(tr: Translator, node: exp.Expr) -> Typed:
+    pair = (tr.translate(node.this), tr.translate(node.expression))
+    return compare(tr, node, OPERATORS[type(node)], pair)
+
+
+def null_safe(tr: Translator, node: exp.Expr) -> Typed:
+    return same_or_null(tr, node, (tr.translate(node.this), tr.translate(node.expression)))
+
+
+def same_or_null(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> Typed:
+    """`<=>`: NULL is the same as NULL; NaN is not the same as NaN."""
+    left, right = adapt(tr, node, *pair)
+    of = t.Int(8, signed=False)
+    if is_null(left) or is_null(right):
+        return Typed(f"({right.sql if is_null(left) else left.sql} IS NULL)", of, "BOOLEAN")
+    if any(isinstance(each.constant, float) and each.constant != each.constant for each in (left, right)):
+        return Typed(NEVER, of, "BOOLEAN")
+    a, b = comparable(tr, node, left, right)
+    tests = _may_be_nan("=", (left, a), (right, b))
+    return Typed(f"({a} <=> {b}{''.join(f' AND NOT isnan({s})' for s in tests)})", of, "BOOLEAN")
+
+
+def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
+    """Two values compared. Raises Refused where they have no common type."""
+    left, right = adapt(tr, node, *pair)
+    if is_null(left) or is_null(right):
+        return Typed("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
+    a, b = _ordered(tr, node, operator, (left, right), comparable(tr, node, left, right))
+    sql = _exactly(operator, left, right) if _inexact(left, right) else f"({a} {operator} {b})"
+    tests = [f"isnan({s})" for s in _may_be_nan(operator, (left, a), (right, b))]
+    if tests and (left.nullable or right.nullable):
+        odd = f"coalesce({' OR '.join(tests)}, false)"
+        answer = "true" if operator == "<>" else "false"
+        return boolean(f"if({odd} AND {sql} IS NOT NULL, {answer}, {sql})", left, right)
+    if tests and operator == "<>":
+        sql = f"({sql} OR {' OR '.join(tests)})"
+    elif tests:
+        sql = f"({sql} AND NOT {' AND NOT '.join(tests)})"
+    return boolean(sql, left, right)
+
+
+def _ordered(
+    tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed], shown: tuple[str, str]
+) -> tuple[str, str]:
+    """What is kept as text is less and greater by its number."""
+    left, right = pair
+    kept = [value for value in pair if is_kept_text(value.type) or holds_kept_text(value.type)]
+    if not kept or (operator in ("=", "<>") and not _other_enum(left.bare, right.bare)):
+        return shown
+    if left.bare == right.bare and is_kept_text(left.type):
+        return order_key(left.bare, shown[0]), order_key(right.bare, shown[1])
+    message = f"{left.type} {operator} {right.type} is not supported: {kept[0].type} is ordered by its numbers"
+    raise tr.refused(node, "no-common-type", message, HINT)
+
+
+def _other_enum(left: Type, right: Type) -> bool:
+    """Two enumerations are equal by their numbers, not by their texts."""
+    return isinstance(left, t.Enum) and isinstance(right, t.Enum) and left != right
+
+
+def _may_be_nan(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]) -> list[str]:
+    """The sides that must not be NaN for Spark's answer to be ClickHouse's."""
+    sides = {"<": (right,), "<=": (left, right), ">": (left,), ">=": (left, right), "=": (left,), "<>": (left,)}
+    if operator in ("=", "<>") and (_is_number(left[0]) or _is_number(right[0])):
+        return []
+    if operator in ("<=", ">=") and _is_number(right[0]):
+        return [left[1]] if operator == ">=" and isinstance(left[0].bare, t.Float) else []
+    found = [(side, sql) for side, sql in sides[operator] if not _is_number(side)]
+    return [sql for side, sql in found if isinstance(side.bare, t.Float)]
+
+
+def _is_number(value: Typed) -> bool:
+    """Whether it is a literal that is surely not NaN."""
+    return value.constant is not None and value.constant == value.constant
+
+
+def comparable(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:
+    """The two values as one Spark type. Raises Refused."""
+    no_interval(tr, node, (left, right))
+    if isinstance(left.bare, t.Map) or isinstance(right.bare, t.Map):
+        raise tr.refused(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
+    if t.FixedString in (type(left.bare), type(right.bare)) and left.bare != right.bare:
+        return _without_end(left), _without_end(right)
+    if left.spark == right.spark and type(left.bare) is type(right.bare):
+        return left.sql, right.sql
+    if isinstance(left.bare, _NUMBERS) and isinstance(right.bare, _NUMBERS):
+        spark = _number_spark(left, right)
+        return as_spark(left, spark), as_spark(right, spark)
+    of = supertype((left.type, right.type))
+    if of is None and isinstance(left.bare, t.Date) and isinstance(right.bare, (t.DateTime, t.DateTime64)):
+        return _midnight(left, right), right.sql
+    if of is None and isinstance(right.bare, t.Date) and isinstance(left.bare, (t.DateTime, t.DateTime64)):
+        return left.sql, _midnight(right, left)
+    if of is None:
+        message = f"{left.type} and {right.type} cannot be compared"
+        raise tr.refused(node, "no-common-type", message, "cast one of them")
+    spark = value_type(of)
+    return as_spark(left, spark), as_spark(right, spark)
+
+
+def _midnight(day: Typed, time: Typed) -> str:
+    """A day beside a time: its first second in the time's zone, of those that a DateTime counts."""
+    zone = time.bare.zone if isinstance(time.bare, (t.DateTime, t.DateTime64)) else None
+    moment = convert(day, t.DateTime64(0, zone) if day.bare == t.Date(wide=True) else t.DateTime(zone))
+    return moment.sql if moment is not None else day.sql
+
+
+def _without_end(value: Typed) -> str:
+    """Beside a FixedString zeros at the end do not count."""
+    return f"rtrim(chr(0), {value.sql})" if isinstance(value.bare, (t.String, t.FixedString)) else value.sql
+
+
+_EXACT = 2**53
+_WIDE = "DECIMAL(20,0)"
+
+
+def _inexact(left: Typed, right: Typed) -> bool:
+    """Whether a 64-bit integer meets a float and both may be so large that a double has no place for them all:
+    ClickHouse compares them exactly."""
+    for whole, other in ((left, right), (right, left)):
+        wide = isinstance(whole.bare, t.Int) and whole.bare.bits == 64 and whole.spark in ("BIGINT", _WIDE)
+        small = any(isinstance(e.constant, (int, float)) and abs(e.constant) < _EXACT for e in (whole, other))
+        if wide and isinstance(other.bare, t.Float) and not small:
+            return True
+    return False
+
+
+def _exactly(operator: str, left: Typed, right: Typed) -> str:
+    """As integers where both are large, as doubles elsewhere."""
+    whole, other = (left, right) if isinstance(left.bare, t.Int) else (right, left)
+
+    def both(i: str, f: str) -> str:
+        near = f"{i} NOT BETWEEN {-_EXACT} AND {_EXACT} AND abs({f}) >= {float(_EXACT)!r}D"
+        wide = (f"CAST({i} AS {_WIDE})", f"CAST({f} AS {_WIDE})")
+        casts = wide, (f"CAST({i} AS DOUBLE)", as_spark(replace(other, sql=f), "DOUBLE"))
+        (a, b), (c, d) = casts if whole is left else tuple((y, x) for x, y in casts)
+        large = f"{near} AND abs({f}) < 9e19D"
+        return f"if({large}, {a} {operator} {b}, {c} {operator} {d})"
+
+    return let(whole.sql, lambda i: let(other.sql, lambda f: both(i, f)))
+
+
+def _number_spark(left: Typed, right: Typed) -> str:
+    if isinstance(left.bare, t.Float) or isinstance(right.bare, t.Float):
+        return "DOUBLE"
+    for spark in (left.spark, right.spark):
+        if spark.startswith("DECIMAL"):
+            return f"DECIMAL(38,{max(_scale(left.bare), _scale(right.bare))})"
+    return "BIGINT" if "BIGINT" in (left.spark, right.spark) else "INT"
+
+
+def _scale(of: Type) -> int:
+    return of.scale if isinstance(of, t.Decimal) else 0
+
+
+def between(tr: Translator, node: exp.Expr) -> Typed:
+    value = tr.translate(node.this)
+    low = compare(tr, node, ">=", (value, tr.translate(node.args["low"])))
+    high = compare(tr, node, "<=", (value, tr.translate(node.args["high"])))
+    return boolean(f"({low.sql} AND {high.sql})", low, high)
+
+
+def like(tr: Translator, node: exp.Expr) -> Typed:
+    value, pattern = tr.translate(node.this), tr.translate(node.expression)
+    word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
+    return like_of(tr, node, (value, pattern), f"NOT {word}" if node.args.get("negate") else word)
+
+
+def like_of(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str) -> Typed:
+    """LIKE: `%` and `_` as in SQL, a backslash escapes, in both."""
+    for value in pair:
+        if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
+            raise tr.refused(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
+    text = None if pair[1].constant is None else str(pair[1].constant)
+    known = pair[1].sql if text is None else _pattern(tr, node, text)
+    if "ILIKE" not in word:
+        return boolean(f"({pair[0].sql} {word} {known})", *pair)
+    letters = LETTERS if text is None else folded_letters(text)
+    if letters is None:
+        message = f"{word} {pair[1].sql} is not supported: its letters are equal to others in several ways"
+        raise tr.refused(node, "unsupported-syntax", message, "lowerUTF8(…) LIKE …")
+    folded, like = (f"translate({sql}, {', '.join(map(text_literal, letters))})" for sql in (pair[0].sql, known))
+    return boolean(f"({folded} {word} {like})", *pair)
+
+
+def _pattern(tr: Translator, node: exp.Expr, text: str) -> str:
+    pattern = spark_pattern(text)
+    if pattern is None:
+        raise tr.refused(node, "invalid-literal", "the pattern ends with a backslash", r"`\\\\` is a backslash")
+    return text_literal(pattern)
+
+
+LETTERS = ("İΣ", "\ue000σ")
+"""Java's lower case of these is two letters, or depends on where they stand."""
+_BY_RE2 = (f"{LETTERS[0]}ſςµϐϑϰϖϕϱϵẛ\u1fbe\u0345ᲀᲁᲂᲃᲄᲅᲆᲇᲈ", f"{LETTERS[1]}sσμβθκπφρεṡιιвдосттъѣꙋ")
+_IS_PART = re.compile(r"(?s)%(?:[^%_\\]|\\.)*%")
+_WILD = re.compile(r"(?s)(?:\\(.)|([%_]))")
+_IN_SEVERAL_CASES = set("σςΣμµ")
+_SOUGHT_FIRST = 3
+"""A piece of so many bytes is looked for letter by letter before RE2 sees the text."""
+
+
+def spark_pattern(pattern: str) -> str | None:
+    """A backslash before a letter that has no meaning is one itself, which Spark does not allow; None for one at
+    the end."""
+    if re.fullmatch(r"(?s)(?:[^\\]|\\.)*", pattern) is None:
+        return None
+    return re.sub(r"(?s)\\(.)", lambda found: found[0] if found[1] in "%_\\" else f"\\\\{found[1]}", pattern)
+
+
+def folded_letters(pattern: str) -> tuple[str, str] | None:
+    """What to translate in texts and pattern of ILIKE before Spark compares them; None where ClickHouse compares
+    some of the letters by RE2, which knows more that are equal, and some not."""
+    if _IS_PART.fullmatch(pattern):
+        return LETTERS
+    pieces = [piece for piece in _pieces(pattern) if piece]
+    if all(len(piece.encode()) < _SOUGHT_FIRST for piece in pieces):
+        return _BY_RE2
+    return None if len(pieces) > 1 and _IN_SEVERAL_CASES & set(pattern) else LETTERS
+
+
+def _pieces(pattern: str) -> list[str]:
+    """The texts between wildcards."""
+    return _WILD.sub(lambda found: found[1] or "\0", pattern).split("\0")

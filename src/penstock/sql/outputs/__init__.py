@@ -1,0 +1,1 @@
+"""Queries whose rows are stored: of materialized views, copies and forward queries."""

@@ -1,0 +1,156 @@
+"""FORWARD_QUERY: a select list over the live table's rows that gives every column of the new schema.
+
+In: the text, the old columns and the new. Out: a `ForwardColumn` for each new column. Called by plan.
+Invariant: nothing but the select list is allowed; each column is found by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from penstock.errors import Location, Problem, did_you_mean
+from penstock.model.datasource import Column, Text
+from penstock.sql.compiler.translator import Translator
+from penstock.sql.conversions.insert import as_column, why_not
+from penstock.sql.engines.column_expression import OWN, column_value, row_translator
+from penstock.sql.expr.typed import Typed
+from penstock.sql.query import ForwardColumn
+from penstock.sql.syntax.column_names import column_name
+from penstock.sql.syntax.problems import Refused, Report, refused
+from penstock.sql.syntax.tree import parse_select_list
+
+_ALLOWED = ("expressions", "kind", "with_")
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An expression for a column; `starred` where a `*` gives it."""
+
+    name: str
+    node: exp.Expr
+    starred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SelectList:
+    """What a FORWARD_QUERY gives, read but not yet translated."""
+
+    tr: Translator
+    given: tuple[_Given, ...]
+
+    def node(self, column: Column) -> exp.Expr:
+        """The expression for a column of the new schema. Raises Refused."""
+        return _chosen(self.tr, list(self.given), column.name, self.tr.text.location).node.unalias()
+
+    def value(self, tr: Translator, column: Column) -> Typed:
+        """That expression translated by `tr`, before it is made one of the column's type. Raises Refused."""
+        return replace(tr, resolving=tr.resolving | {column.name}).translate(self.node(column))
+
+
+def compile_forward(text: Text, old: Sequence[Column], new: Sequence[Column]) -> tuple[ForwardColumn, ...]:
+    """Raises InvalidQuery with every problem."""
+    report = Report()
+    columns: list[ForwardColumn] = []
+    with report.collecting():
+        found = read_select_list(report, text, old)
+        _check_names(report, found.tr, list(found.given), [column.name for column in new])
+        for column in new:
+            with report.collecting():
+                columns.append(_column(found, column))
+    report.finish("the FORWARD_QUERY cannot be compiled")
+    return tuple(columns)
+
+
+def read_select_list(report: Report, text: Text, old: Sequence[Column]) -> SelectList:
+    """A FORWARD_QUERY over the old columns. Raises Refused, or notes in the report what is wrong."""
+    tree = parse_select_list(text)
+    _check_shape(report, text, tree)
+    tr = row_translator(text, {column.name: column_value(column) for column in old})
+    given = _given(report, tr, tree, [column.name for column in old])
+    return SelectList(_with_aliases(tr, tree, given), tuple(given))
+
+
+def _check_shape(report: Report, text: Text, tree: exp.Select) -> None:
+    """A select list and nothing more."""
+    for key, value in tree.args.items():
+        if value and key not in _ALLOWED:
+            with report.collecting():
+                clause = {"from_": "FROM", "joins": "JOIN", "group": "GROUP BY", "order": "ORDER BY"}.get(
+                    key, key.upper()
+                )
+                node = value[0] if isinstance(value, list) else value
+                message = f"a FORWARD_QUERY is a select list only: {clause} is not allowed"
+                place = node if isinstance(node, exp.Expr) else tree
+                raise refused(text, place, "invalid-forward-query", message, "it reads the rows of the live table")
+
+
+def _given(report: Report, tr: Translator, tree: exp.Select, old: list[str]) -> list[_Given]:
+    found: list[_Given] = []
+    for node in tree.expressions:
+        with report.collecting():
+            if isinstance(node, exp.Star):
+                found += _starred(tr, node, old)
+            else:
+                found.append(_Given(column_name(node), node))
+    return found
+
+
+def _starred(tr: Translator, star: exp.Star, old: list[str]) -> list[_Given]:
+    left_out = [each.name for each in star.args.get("except_") or []]
+    replaced = {each.alias: each.this for each in star.args.get("replace") or []}
+    for name in (*left_out, *replaced):
+        if name not in old:
+            node = next((each for each in star.find_all(exp.Identifier) if each.name == name), star)
+            raise tr.refused(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, old))
+    kept = [name for name in old if name not in left_out]
+    return [_Given(name, replaced.get(name) or exp.column(name, quoted=True), name not in replaced) for name in kept]
+
+
+def _with_aliases(tr: Translator, tree: exp.Select, given: list[_Given]) -> Translator:
+    """Names given by AS and by WITH may be used by other columns."""
+    clause = tree.args.get("with_")
+    constants = {cte.alias: cte.this for cte in clause.expressions if cte.args.get("scalar")} if clause else {}
+    own = {each.name: each.node.unalias() for each in given if isinstance(each.node, exp.Alias)}
+    return tr.with_scope(replace(tr.scope, aliases={**constants, **own}))
+
+
+def _check_names(report: Report, tr: Translator, given: list[_Given], new: list[str]) -> None:
+    """What is written out must be a column of the new schema; what a star gives may be one less."""
+    for each in given:
+        if each.name not in new and not each.starred:
+            with report.collecting():
+                message = f"the new schema has no column `{each.name}`"
+                raise tr.refused(each.node, "unknown-column", message, did_you_mean(each.name, new))
+
+
+def _chosen(tr: Translator, given: list[_Given], name: str, start: Location) -> _Given:
+    """What is written out wins over what a star gives."""
+    mine = sorted((each for each in given if each.name == name), key=lambda each: each.starred)
+    if not mine:
+        message = f"the FORWARD_QUERY does not give the column `{name}`"
+        hint = did_you_mean(name, [each.name for each in given])
+        raise Refused(Problem("missing-column", message, start, hint))
+    if len(mine) > 1 and not mine[1].starred:
+        raise tr.refused(mine[1].node, "duplicate-column", f"the column `{name}` is given twice")
+    return mine[0]
+
+
+def _column(found: SelectList, column: Column) -> ForwardColumn:
+    tr = found.tr
+    before = set(tr.uses.columns[OWN])
+    tr.uses.columns[OWN].clear()
+    node = found.node(column)
+    value = found.value(tr, column)
+    used = set(tr.uses.columns[OWN])
+    tr.uses.columns[OWN].update(before)
+    sql = as_column(value, column.type)
+    if sql is None:
+        message, hint = why_not(value.type, column.type)
+        raise tr.refused(node, "incompatible-type", f"column `{column.name}`: {message}", hint)
+    is_column = isinstance(node, exp.Column) and not node.table
+    renames = node.name if is_column and node.name in used and node.name != column.name else None
+    order = [name for name in tr.scope.relations[0].columns if name in used]
+    return ForwardColumn(column.name, sql, tuple(order), renames)

@@ -1,0 +1,156 @@
+"""The rows of a materialized node as rows of its target: by name, in order, in its types.
+
+In: the compiled SELECT and the target. Out: the SELECT around it. Called by transpile. Invariant: the
+result has every column of the target and no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.errors import Problem, did_you_mean
+from penstock.model.datasource import Column, DataSource
+from penstock.model.pipe import Copied, Materialized, Node
+from penstock.sql.column_types import spark_type, zero
+from penstock.sql.compiler.environment import Environment, Output
+from penstock.sql.conversions.insert import as_column, why_not
+from penstock.sql.engines.column_expression import column_value, row_translator
+from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.typed import Typed
+from penstock.sql.spark_dialect.compile import parse_spark
+from penstock.sql.syntax.column_names import column_name
+from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.tree import parse_query, parse_select_list
+
+_UNION = re.compile("union|intersect|except", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The name of the target and the rows for it."""
+
+    target: str
+    output: Output
+
+
+def view_of(environment: Environment, node: Node, output: Output) -> Target:
+    """Problems go to the environment's report."""
+    kind = node.kind
+    if not isinstance(kind, Materialized):
+        raise ValueError(f"{node.name} is not materialized")
+    target = target_of(environment, kind)
+    if target is None:
+        return Target(kind.datasource, output)
+    _check_shape(environment)
+    check_names(environment, output, target)
+    return Target(target.name, _stored(environment, output, target))
+
+
+def target_of(environment: Environment, kind: Materialized | Copied) -> DataSource | None:
+    """The data source that rows go to. Where there is none, that is a problem."""
+    target = environment.project.datasource(kind.datasource)
+    if target is None:
+        names = [source.name for source in environment.project.datasources]
+        message = f"unknown data source `{kind.datasource}`"
+        problem = Problem("unknown-datasource", message, kind.location, did_you_mean(kind.datasource, names))
+        environment.report.problems.append(problem)
+    return target
+
+
+def _check_shape(environment: Environment) -> None:
+    with environment.report.collecting():
+        if _may_be_union(environment) and isinstance(tree := _tree(environment), exp.SetOperation):
+            message = "a materialized node cannot be a UNION"
+            raise refused(environment.text, tree, "unsupported-view", message, "write one node for each part")
+        if not any(name.startswith("__new_") for name in environment.uses.datasources):
+            message, hint = "a materialized node must read a data source", "its left-most table triggers it"
+            raise refused(environment.text, _tree(environment), "unsupported-view", message, hint)
+
+
+def _may_be_union(environment: Environment) -> bool:
+    """Whether it is worth reading the SQL once more: most views do not have the words."""
+    return environment.dialect == "spark" or _UNION.search(environment.text.text) is not None
+
+
+def check_names(environment: Environment, output: Output, target: DataSource) -> None:
+    """Each column that is given is one of the target, and is given once."""
+    seen: set[str] = set()
+    for name, _ in output.columns:
+        with environment.report.collecting():
+            if name in seen:
+                raise refused_column(environment, name, "duplicate-column", f"the column `{name}` is given twice")
+            if target.column(name) is None:
+                hint = did_you_mean(name, target.column_names)
+                message = f"`{target.name}` has no column `{name}`"
+                raise refused_column(environment, name, "unknown-column", message, hint)
+        seen.add(name)
+
+
+def refused_column(environment: Environment, name: str, code: str, message: str, hint: str | None = None) -> Exception:
+    """What is wrong with a column of the select list, at its place."""
+    return refused(environment.text, _node_of(environment, name), code, message, hint)
+
+
+def _tree(environment: Environment) -> exp.Query:
+    return parse_spark(environment.text) if environment.dialect == "spark" else parse_query(environment.text)
+
+
+def _node_of(environment: Environment, name: str) -> exp.Expr:
+    """The select list's expression of a name."""
+    tree = _tree(environment)
+    return next((each for each in tree.selects if column_name(each) == name), tree)
+
+
+def _stored(environment: Environment, output: Output, target: DataSource) -> Output:
+    """A SELECT of the target's columns around the node's; defaults over these, around that."""
+    given = {name: Typed(f"q.{quoted(name)}", value.type, value.spark) for name, value in output.columns}
+    present = [column for column in target.columns if column.name in given]
+    values = {}
+    for column in present:
+        with environment.report.collecting():
+            values[column.name] = stored_value(environment, given[column.name], column)
+    missing = [column for column in target.columns if column.name not in given]
+    sql = f"SELECT {_listed(values)} FROM ({output.sql}) AS q"
+    if any(column.default is not None for column in missing):
+        defaults = {c.name: _default(environment, c, present) for c in missing}
+        both = {c.name: defaults.get(c.name, quoted(c.name)) for c in target.columns}
+        sql = f"SELECT {_listed(both)} FROM ({sql})"
+    elif missing:
+        every = {c.name: values.get(c.name, zero(c.type)) for c in target.columns}
+        sql = f"SELECT {_listed(every)} FROM ({output.sql}) AS q"
+    columns = tuple((c.name, Typed(quoted(c.name), c.type, spark_type(c.type))) for c in target.columns)
+    return Output(sql, columns, output.grouped)
+
+
+def _listed(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
+
+
+def stored_value(environment: Environment, value: Typed, column: Column) -> str:
+    """A value of the select list as the column stores it. Raises Refused."""
+    sql = as_column(value, column.type)
+    if sql is None:
+        name = column.name
+        message, hint = why_not(value.type, column.type)
+        raise refused_column(environment, name, "incompatible-type", f"column `{name}`: {message}", hint)
+    return sql
+
+
+def _default(environment: Environment, column: Column, present: list[Column]) -> str:
+    """The DEFAULT of a column the node does not give, over those it gives; else the zero value."""
+    if column.default is None:
+        return zero(column.type)
+    with environment.report.collecting():
+        tree = parse_select_list(column.default)
+        tr = row_translator(column.default, {each.name: column_value(each) for each in present})
+        value = tr.translate(tree.expressions[0].unalias())
+        sql = as_column(value, column.type)
+        if sql is not None:
+            return sql
+        message, hint = why_not(value.type, column.type)
+        raise refused(column.default, tree, "incompatible-type", f"DEFAULT of `{column.name}`: {message}", hint)
+    return zero(column.type)

@@ -1,0 +1,237 @@
+"""SQL that is Spark's own: tables become placeholders, columns are checked, types are inferred.
+
+In: a text of a pipe with DIALECT spark. Out: `Output`. Called by transpile. Invariant: only SELECT, only
+tables and columns that exist; only what `spark_guard` allows.
+
+The ClickHouse type of what Spark computes.
+
+In: sqlglot's type of an expression. Out: a `Type`, or None where it is unknown. Called by
+spark_dialect. Invariant: a scalar that Spark computes may be NULL, so it is Nullable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.schema import MappingSchema
+
+from penstock.errors import did_you_mean
+from penstock.model import types as t
+from penstock.model.datasource import Text
+from penstock.model.types import Type
+from penstock.sql.column_types import spark_type
+from penstock.sql.compiler.environment import Environment, Output
+from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.typed import Typed
+from penstock.sql.from_clause.tables import hint_for, inlined, node_named, placeholder_of
+from penstock.sql.spark_dialect.allowed import STAND_IN, check
+from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.tokens import put_in
+from penstock.sql.syntax.tree import PARSE_ERRORS, syntax_problem
+
+_SPARK = sqlglot.Dialect.get_or_raise("spark")
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A table as sqlglot's schema has it: its stand-in name, its columns, the SQL of a node."""
+
+    name: str
+    columns: Mapping[str, Typed]
+    sql: str | None = None
+    placeholder: str | None = None
+
+
+def parse_spark(text: Text) -> exp.Query:
+    """The one SELECT of a text. Raises Refused."""
+    try:
+        found = [each for each in _SPARK.parser().parse(_SPARK.tokenize(text.text), text.text) if each is not None]
+    except PARSE_ERRORS as error:
+        raise syntax_problem(text, error) from error
+    if len(found) != 1 or not isinstance(found[0], exp.Query):
+        raise refused(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
+    return found[0]
+
+
+def compile_spark(environment: Environment) -> Output:
+    """The environment's text. Raises Refused."""
+    tree = parse_spark(environment.text)
+    check(environment.text, tree)
+    sources = _replace_tables(environment, tree)
+    # `nest` of each level is a table's columns with their Spark types, as sqlglot wants them.
+    schema = MappingSchema(
+        {each.name: {name: value.spark for name, value in each.columns.items()} for each in sources.values()},
+        dialect="spark",
+    )
+    qualified = _qualified(environment, tree, schema)
+    _note_columns(environment, qualified, sources)
+    columns = tuple(_column(environment, each, sources) for each in qualified.selects)
+    texts = {
+        quoted(each.name): str(each.placeholder) if each.sql is None else f"({each.sql})" for each in sources.values()
+    }
+    sql = put_in(qualified.sql(dialect="spark", comments=False), texts)
+    grouped = any(each.find(exp.AggFunc) is not None for each in tree.find_all(exp.Select))
+    return Output(sql, columns, grouped)
+
+
+def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Source]:
+    """Each table by a stand-in name of its own."""
+    first = _left_most(tree)
+    sources: dict[str, _Source] = {}
+    for node in [each for each in tree.find_all(exp.Table) if cte_of(each) is None]:
+        inner = environment if node is first else environment.not_triggering()
+        source = _source(inner, node, f"{STAND_IN}{len(sources)}")
+        sources[source.name] = source
+        alias = node.alias or node.name
+        node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+        node.set("this", exp.to_identifier(source.name, quoted=True))
+    return sources
+
+
+def cte_of(table: exp.Table) -> exp.CTE | None:
+    """The CTE that a table's name means where it stands: of the SELECTs around it, and of those only what is
+    defined before. A name that is not one is a data source, even where a CTE elsewhere has it."""
+    inside: exp.Expr = table
+    node: exp.Expr | None = table.parent
+    while node is not None and not table.args.get("db"):
+        clause = node if isinstance(node, exp.With) else node.args.get("with_")
+        for cte in clause.expressions if clause is not None else ():
+            if cte is inside:
+                break
+            if isinstance(cte, exp.CTE) and cte.alias == table.name:
+                return cte
+        # The SELECT of a WITH has been looked at when its WITH has.
+        inside, node = node, node.parent
+        if isinstance(inside, exp.With) and node is not None:
+            inside, node = node, node.parent
+    return None
+
+
+def _left_most(tree: exp.Expr) -> exp.Expr | None:
+    """The table that triggers: the first of FROM, through subqueries and CTEs of the text."""
+    node: exp.Expr | None = tree
+    while node is not None:
+        if isinstance(node, exp.Table):
+            cte = cte_of(node)
+            if cte is None:
+                return node
+            node = cte.this
+        elif isinstance(node, exp.Select):
+            clause = node.args.get("from_")
+            node = clause.this if clause is not None else None
+        elif isinstance(node, exp.SetOperation):
+            node = node.this
+        else:
+            node = node.this if isinstance(node, exp.Subquery) else None
+    return None
+
+
+def _source(environment: Environment, node: exp.Table, name: str) -> _Source:
+    own = not node.args.get("db")
+    environment.names(node.name)
+    found = node_named(environment, node.name) if own else None
+    if found is not None:
+        output = inlined(environment, node, found)
+        return _Source(name, dict(output.columns), sql=output.sql)
+    source = environment.project.datasource(node.name) if own else None
+    if source is None:
+        hint = hint_for(environment, node.name)
+        raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)
+    placeholder = placeholder_of(environment, source)
+    columns = {column.name: Typed(column.name, column.type, spark_type(column.type)) for column in source.columns}
+    return _Source(name, columns, placeholder=placeholder)
+
+
+def _qualified(environment: Environment, tree: exp.Query, schema: MappingSchema) -> exp.Query:
+    """Every column with its table, every star written out, types told. Raises Refused for an unknown column."""
+    try:
+        done = qualify(tree, schema=schema, dialect="spark", quote_identifiers=True, validate_qualify_columns=False)
+        annotate_types(done, schema=schema, dialect="spark")
+    except (SqlglotError, AttributeError, TypeError, IndexError, ValueError) as error:
+        message = str(error).splitlines()[0]
+        raise refused(environment.text, tree, "invalid-sql", f"the SQL cannot be resolved: {message}") from error
+    assert isinstance(done, exp.Query)
+    return done
+
+
+def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[str, _Source]) -> None:
+    """The columns of data sources that are used; a column of no table is refused."""
+    for scope in traverse_scope(tree):
+        tables = {alias: node.name for alias, node in scope.sources.items() if isinstance(node, exp.Table)}
+        for column in scope.columns:
+            source = sources.get(tables.get(column.table, ""))
+            if source is None and column.table not in scope.sources and column.name not in _aliases(scope, column):
+                known = {name for each in sources.values() for name in each.columns}
+                hint = did_you_mean(column.name, known)
+                raise refused(environment.text, column, "unknown-column", f"unknown column `{column.name}`", hint)
+            if source is not None and source.placeholder is not None and column.name in source.columns:
+                environment.uses.column(source.placeholder, column.name)
+
+
+def _aliases(scope: Scope, column: exp.Column) -> set[str]:
+    """The names that the select list gives to expressions other than the column itself."""
+    select = scope.expression
+    selects = select.selects if isinstance(select, exp.Query) else []
+    return {each.alias for each in selects if isinstance(each, exp.Alias) and each.this is not column}
+
+
+def _column(environment: Environment, node: exp.Expr, sources: Mapping[str, _Source]) -> tuple[str, Typed]:
+    """A column of the result: of its own type where it is a column of a table, else Spark's."""
+    inner = node.unalias()
+    name = node.alias_or_name
+    if isinstance(inner, exp.Column):
+        for source in sources.values():
+            found = source.columns.get(inner.name)
+            if found is not None and _reads(inner, source):
+                return name, replace(found, sql=quoted(name))
+    of = clickhouse_type(inner.type)
+    if of is None:
+        message = f"the type of `{name}` cannot be told"
+        raise refused(environment.text, inner, "unknown-type", message, "CAST it")
+    return name, Typed(quoted(name), of, spark_type(of))
+
+
+def _reads(column: exp.Column, source: _Source) -> bool:
+    """Whether the column's table is this source, in the SELECT that it stands in."""
+    select = column.find_ancestor(exp.Select)
+    tables = select.find_all(exp.Table) if select is not None else ()
+    return any(table.alias_or_name == column.table and table.name == source.name for table in tables)
+
+
+_SCALARS: dict[exp.DType, Type] = {
+    exp.DType.TINYINT: t.Int(8),
+    exp.DType.SMALLINT: t.Int(16),
+    exp.DType.INT: t.Int(32),
+    exp.DType.BIGINT: t.Int(64),
+    exp.DType.FLOAT: t.Float(32),
+    exp.DType.DOUBLE: t.Float(64),
+    exp.DType.BOOLEAN: t.Bool(),
+    exp.DType.TEXT: t.String(),
+    exp.DType.VARCHAR: t.String(),
+    exp.DType.CHAR: t.String(),
+    exp.DType.DATE: t.Date(wide=True),
+    exp.DType.TIMESTAMP: t.DateTime64(6),
+    exp.DType.TIMESTAMPTZ: t.DateTime64(6),
+    exp.DType.TIMESTAMPLTZ: t.DateTime64(6),
+}
+
+
+def clickhouse_type(of: exp.DataType | None) -> Type | None:
+    """None for a type that sqlglot could not tell."""
+    if of is None:
+        return None
+    if of.this == exp.DType.ARRAY:
+        inner = clickhouse_type(of.expressions[0]) if of.expressions else None
+        return t.Array(inner) if inner is not None else None
+    if of.this == exp.DType.DECIMAL:
+        precision, scale, *_ = [*(int(each.name) for each in of.expressions), *((10, 0)[len(of.expressions) :])]
+        return t.Nullable(t.Decimal(precision, scale))
+    scalar = _SCALARS.get(of.this)
+    return t.Nullable(scalar) if scalar is not None else None

@@ -1,0 +1,84 @@
+"""Where a problem of a SQL text stands, and the collection of all of a text's problems.
+
+In: a `Text` and sqlglot nodes made from it. Out: located `Problem`s. Called by every part of sql.
+Invariant: a node knows the place of its first token; a text without one is blamed at its start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from penstock.errors import InvalidQuery, Location, Problem
+from penstock.model.datasource import Text
+from penstock.sql.column_types import UnknownState
+
+
+class Refused(Exception):
+    """Carries one problem from where it is seen to the `Report` that collects it."""
+
+    def __init__(self, problem: Problem):
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def offset_of(node: exp.Expr) -> int | None:
+    """The offset in the text of the first token of a node that has a place."""
+    starts = [start for each in node.walk() if (start := each.meta.get("start")) is not None]
+    return min(starts, default=None)
+
+
+def place_of(text: Text, offset: int | None) -> Location:
+    """The place in the file of an offset in the text."""
+    before = text.text[: offset or 0]
+    line = before.count("\n") + 1
+    return text.at(line, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def refused(text: Text, node: exp.Expr | None, code: str, message: str, hint: str | None = None) -> Refused:
+    """The exception to raise for a node."""
+    offset = offset_of(node) if node is not None else None
+    return Refused(Problem(code, message, place_of(text, offset), hint))
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """A `with` block that a refusal ends; the refusal is noted and goes no further. A column whose
+    state type is unknown is one, wherever it is met."""
+
+    problems: list[Problem]
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, stop: BaseException | None, trace: object) -> bool:
+        if isinstance(stop, UnknownState):
+            problem = Problem("unsupported-state", str(stop), hint=stop.hint)
+        elif isinstance(stop, Refused):
+            problem = stop.problem
+        else:
+            return False
+        if problem not in self.problems:
+            self.problems.append(problem)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Collects problems, so that all are reported at once."""
+
+    problems: list[Problem] = field(default_factory=list)
+
+    def collecting(self) -> Collecting:
+        """What is refused in the block is noted and ends the block, not the compilation."""
+        return Collecting(self.problems)
+
+    def finish(self, message: str) -> None:
+        """Raise InvalidQuery if there were problems."""
+        if self.problems:
+            raise InvalidQuery(message, sorted(self.problems, key=_place))
+
+
+def _place(problem: Problem) -> tuple[bool, Location]:
+    return problem.location is None, problem.location or Location("")

@@ -1,0 +1,251 @@
+"""ClickHouse SQL as tokens, with what sqlglot's parser would misread written in another way.
+
+In: a text. Out: tokens that parse to a plain tree: every function call keeps its own name. Called by
+tree. Invariant: each token that comes from the text keeps its offsets.
+
+Put texts in the place of a query's placeholders.
+
+In: SQL and a text for each placeholder. Out: SQL. Called by lake and spark_dialect. Invariant: what stands
+in quotes is never touched: a literal or an alias that looks like a placeholder stays what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import sqlglot
+from sqlglot.parsers.clickhouse import ClickHouseParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+CALL_MARK = "@"
+"""Ends the name of a call, so that sqlglot has no class for it and keeps name and arguments."""
+
+PARAMETERS = "parameters"
+"""`quantile(0.5)(x)` is read as `quantile(parameters(0.5), x)`."""
+
+_DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
+# Words that a parenthesis may follow without a call, and calls whose arguments have a grammar.
+_NO_CALLS = frozenset(
+    [
+        "cast",
+        "extract",
+        "trim",
+        "by",
+        "columns",
+        "in",
+        "exists",
+        "not",
+        "and",
+        "or",
+        "on",
+        "as",
+        "using",
+        "offset",
+        "settings",
+        "ties",
+        "apply",
+        "interval",
+        "interpolate",
+        "like",
+        "ilike",
+        "union",
+        "all",
+        "except",
+        "is",
+        "null",
+        "insert",
+        "filter",
+        "window",
+        "primary_key",
+        "values",
+    ]
+)
+_CALLS = frozenset({TokenType.VAR, *ClickHouseParser.FUNC_TOKENS})
+
+SAMPLE_PARTS = 4
+"""`SAMPLE a/b OFFSET c/d` is read as `SAMPLE ((a, b, c, d))`: its OFFSET is not that of LIMIT."""
+
+Tokens = list[Token]
+
+
+def tokenize(text: str) -> Tokens:
+    """Tokens ready to parse. Raises sqlglot's TokenError."""
+    tokens = list(_DIALECT.tokenize(text))
+    for rewrite in REWRITES:
+        tokens = rewrite(tokens)
+    return tokens
+
+
+def token_like(token: Token, kind: TokenType, text: str) -> Token:
+    """Another token at the place of one."""
+    return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
+
+
+def closing(tokens: Tokens, start: int) -> int:
+    """The index of the parenthesis that closes the one at `start`; the end where none does."""
+    depth = 0
+    for index in range(start, len(tokens)):
+        kind = tokens[index].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth == 0:
+            return index
+    return len(tokens)
+
+
+def _kind(tokens: Tokens, index: int) -> TokenType | None:
+    return tokens[index].token_type if 0 <= index < len(tokens) else None
+
+
+def _has(tokens: Tokens, kind: TokenType) -> bool:
+    return any(token.token_type == kind for token in tokens)
+
+
+def limit_by(tokens: Tokens) -> Tokens:
+    """`LIMIT n [OFFSET m] BY a` → `DISTRIBUTE BY n, m, a`: beside a second LIMIT it does not parse."""
+    if not _has(tokens, TokenType.LIMIT):
+        return tokens
+    out: Tokens = []
+    index = 0
+    while index < len(tokens):
+        end = _limit_by_end(tokens, index)
+        if end is None:
+            out.append(tokens[index])
+            index += 1
+            continue
+        out += _distribute(tokens[index], tokens[index + 1 : end])
+        index = end + 1
+    return out
+
+
+def _limit_by_end(tokens: Tokens, index: int) -> int | None:
+    """The index of BY, if a LIMIT … BY starts here."""
+    if tokens[index].token_type != TokenType.LIMIT:
+        return None
+    allowed = (TokenType.NUMBER, TokenType.COMMA, TokenType.OFFSET)
+    end = index + 1
+    while _kind(tokens, end) in allowed:
+        end += 1
+    return end if end < len(tokens) and tokens[end].text.lower() == "by" else None
+
+
+def _distribute(limit: Token, middle: Tokens) -> Tokens:
+    numbers = [token for token in middle if token.token_type == TokenType.NUMBER]
+    if any(token.token_type == TokenType.COMMA for token in middle):
+        numbers.reverse()
+    if len(numbers) == 1:
+        numbers.append(token_like(limit, TokenType.NUMBER, "0"))
+    comma = token_like(limit, TokenType.COMMA, ",")
+    start = token_like(limit, TokenType.DISTRIBUTE_BY, "DISTRIBUTE BY")
+    return [start, numbers[0], comma, numbers[1], comma]
+
+
+def bare_except(tokens: Tokens) -> Tokens:
+    """`* EXCEPT a` and `* EXCEPT 'a'` → `* EXCEPT (a)`."""
+    if not _has(tokens, TokenType.EXCEPT):
+        return tokens
+    out: Tokens = []
+    for index, token in enumerate(tokens):
+        follows = _kind(tokens, index - 1) == TokenType.EXCEPT and _kind(tokens, index - 2) == TokenType.STAR
+        if follows and token.token_type in (TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER):
+            name = token_like(token, TokenType.IDENTIFIER, token.text)
+            out += [token_like(token, TokenType.L_PAREN, "("), name, token_like(token, TokenType.R_PAREN, ")")]
+        else:
+            out.append(token)
+    return out
+
+
+def plain_calls(tokens: Tokens) -> Tokens:
+    """Marks the name of each call; names in a type after `::` or AS stay as they are."""
+    out: Tokens = []
+    type_end = -1
+    kinds = [token.token_type for token in tokens]
+    opening = [*(kind == TokenType.L_PAREN for kind in kinds[1:]), False]
+    for index, (token, opens) in enumerate(zip(tokens, opening, strict=True)):
+        if opens:
+            before = kinds[index - 1] if index else None
+            if before in (TokenType.DCOLON, TokenType.ALIAS) and token.token_type != TokenType.L_PAREN:
+                type_end = closing(tokens, index + 1)
+            if index > type_end and _is_call(token, before):
+                token = token_like(token, TokenType.VAR, token.text + CALL_MARK)
+        out.append(token)
+    return out
+
+
+def _is_call(token: Token, before: TokenType | None) -> bool:
+    if token.token_type not in _CALLS or token.text.lower() in _NO_CALLS:
+        return False
+    replaces = token.text.lower() == "replace" and before in (TokenType.STAR, TokenType.R_PAREN)
+    return not replaces
+
+
+def parametric_calls(tokens: Tokens) -> Tokens:
+    """`f(p)(x)` → `f(parameters(p), x)`."""
+    out: Tokens = []
+    merged: set[int] = set()
+    for index, token in enumerate(tokens):
+        if index in merged:
+            continue
+        out.append(token)
+        if not token.text.endswith(CALL_MARK) or token.token_type != TokenType.VAR:
+            continue
+        end = closing(tokens, index + 1)
+        if _kind(tokens, end + 1) == TokenType.L_PAREN:
+            inner = tokens[index + 1 : end + 1]
+            comma = [] if _kind(tokens, end + 2) == TokenType.R_PAREN else [token_like(token, TokenType.COMMA, ",")]
+            name = token_like(token, TokenType.VAR, PARAMETERS + CALL_MARK)
+            out += [token_like(token, TokenType.L_PAREN, "("), name, *inner, *comma]
+            merged.update(range(index + 1, end + 2))
+    return out
+
+
+def select_list(tokens: Tokens) -> Tokens:
+    """A select list as a SELECT; the word that is added has the place of the first token."""
+    if tokens and tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH):
+        return [token_like(tokens[0], TokenType.SELECT, "SELECT"), *tokens]
+    return tokens
+
+
+def samples(tokens: Tokens) -> Tokens:
+    """`SAMPLE 0.1` → `SAMPLE ((0.1, 1, 0, 1))`."""
+    if not _has(tokens, TokenType.TABLE_SAMPLE):
+        return tokens
+    out: Tokens = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        out.append(token)
+        index += 1
+        if token.token_type != TokenType.TABLE_SAMPLE or _kind(tokens, index) != TokenType.NUMBER:
+            if token.token_type == TokenType.TABLE_SAMPLE and _kind(tokens, index) == TokenType.L_PAREN:
+                out.append(token_like(token, TokenType.STRING, ""))  # no ratio: nobody else writes what stands below
+            continue
+        size, index = _ratio(tokens, index)
+        offset = [token_like(token, TokenType.NUMBER, each) for each in "01"]
+        if _kind(tokens, index) == TokenType.OFFSET and _kind(tokens, index + 1) == TokenType.NUMBER:
+            offset, index = _ratio(tokens, index + 1)
+        comma = token_like(token, TokenType.COMMA, ",")
+        open_, close = (token_like(token, *each) for each in ((TokenType.L_PAREN, "("), (TokenType.R_PAREN, ")")))
+        parts = [each for number in (*size, *offset) for each in (comma, number)][1:]
+        out += [open_, open_, *parts, close, close]
+    return out
+
+
+def _ratio(tokens: Tokens, index: int) -> tuple[Tokens, int]:
+    """The numerator and the denominator that begin there, and what comes after them."""
+    number = tokens[index]
+    if _kind(tokens, index + 1) == TokenType.SLASH and _kind(tokens, index + 2) == TokenType.NUMBER:
+        return [number, tokens[index + 2]], index + 3
+    return [number, token_like(number, TokenType.NUMBER, "1")], index + 1
+
+
+REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (limit_by, bare_except, samples, plain_calls, parametric_calls)
+"""In order: calls are marked before their parameters are looked for."""
+
+
+_WORD = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|\w+""", re.DOTALL)
+
+
+def put_in(sql: str, texts: Mapping[str, str]) -> str:
+    """`sql` with each word (or whole name in backquotes) that is a key replaced by its text, in one pass."""
+    return _WORD.sub(lambda found: texts.get(found.group(), found.group()), sql)

@@ -1,0 +1,127 @@
+"""A SQL text to sqlglot's tree, with syntax errors as located problems.
+
+In: a `Text`. Out: one SELECT (or UNION), or one expression. Called by transpile, view and forward.
+Invariant: every function call is an `Anonymous` whose name ends with CALL_MARK.
+
+`sum(x) FILTER (WHERE c)` as `sumIf(x, c)`, which it is in ClickHouse.
+
+In: the node of FILTER. Out: the call's node. Called by filtered and column_names. Invariant: the nodes of the
+query are not changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType
+
+from penstock.errors import Problem
+from penstock.model.datasource import Text
+from penstock.sql.aggregates.combinators import called
+from penstock.sql.syntax.problems import Refused, place_of, refused
+from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, Tokens, select_list, tokenize
+
+PARSE_ERRORS = (ParseError, TokenError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
+"""What sqlglot raises for a text that is no SQL: its builders of nodes do not check what they get."""
+
+_DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
+
+
+def parse_query(text: Text) -> exp.Query:
+    """The one SELECT of a text. Raises Refused."""
+    found = _parse(text)
+    inner = found
+    while isinstance(inner, exp.Subquery) and inner.alias == "" and isinstance(inner.this, exp.Query):
+        inner = inner.this
+    if not isinstance(inner, exp.Query):
+        raise refused(text, inner, "not-a-query", "only SELECT is allowed here")
+    ends = found.args.get("order") or found.args.get("limit")
+    return found if ends and isinstance(found, exp.Query) else inner
+
+
+def parse_select_list(text: Text) -> exp.Select:
+    """A select list, with or without the word SELECT, as a SELECT. Raises Refused."""
+    found = _parse(text, select_list)
+    if not isinstance(found, exp.Select):
+        raise refused(text, found, "not-a-select-list", "expected a select list")
+    return found
+
+
+def call_name(node: exp.Expr) -> str | None:
+    """The name of a call as written; None for any other node."""
+    if isinstance(node, exp.Anonymous) and isinstance(node.this, str):
+        return node.this.removesuffix(CALL_MARK)
+    return None
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether it is a call of an aggregate."""
+    return called(call_name(node) or "") is not None
+
+
+def call_parts(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The parameters and the arguments of a call."""
+    arguments = list(node.expressions)
+    if arguments and call_name(arguments[0]) == PARAMETERS:
+        return list(arguments[0].expressions), arguments[1:]
+    return [], arguments
+
+
+def _parse(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> exp.Expr:
+    if not text.text.strip():
+        raise refused(text, None, "empty-query", "expected a SELECT, found nothing")
+    try:
+        tokens = tokenize(text.text)
+        _check_bytes(text, tokens)
+        found = [each for each in _DIALECT.parser().parse(prepare(tokens), text.text) if each is not None]
+    except PARSE_ERRORS as error:
+        raise syntax_problem(text, error) from error
+    if len(found) != 1:
+        raise refused(text, found[1] if found else None, "invalid-sql", "expected one statement")
+    return found[0]
+
+
+_BYTE = re.compile(r"(?<!\\)(?:\\\\)*(\\x[89a-fA-F][0-9a-fA-F])")
+
+
+def _check_bytes(text: Text, tokens: Tokens) -> None:
+    """The parser takes the byte `\\xff` for the character U+00FF."""
+    for token in tokens:
+        found = _BYTE.search(text.text, token.start, token.end + 1) if token.token_type == TokenType.STRING else None
+        if found is not None:
+            message = f"`{found.group(1)}` is a byte, and by itself no character: texts are UTF-8 here"
+            place = place_of(text, found.start(1))
+            raise Refused(Problem("invalid-literal", message, place, "unhex('…') gives bytes, or write the character"))
+
+
+def syntax_problem(text: Text, error: Exception) -> Refused:
+    """What sqlglot stopped at, at its place."""
+    if not isinstance(error, ParseError):
+        said = str(error).splitlines()[0].removesuffix(":") if isinstance(error, TokenError) else "invalid expression"
+        return refused(text, None, "invalid-sql", f"the SQL cannot be read: {said}")
+    first = error.errors[0] if error.errors else {}
+    context = str(first.get("start_context") or "")
+    near = str(first.get("highlight") or "").removesuffix(CALL_MARK)
+    offset = len(context) if text.text.startswith(context) else text.text.rfind(context) + len(context)
+    described = str(first.get("description") or "invalid expression").rstrip(".").lower()
+    message = f"invalid SQL near `{near}`: {described}" if near else f"invalid SQL: {described}"
+    return Refused(Problem("invalid-sql", message, place_of(text, offset)))
+
+
+def as_if(node: exp.Expr) -> exp.Anonymous | None:
+    """`sum(x) FILTER (WHERE c)` as `sumIf(x, c)`."""
+    name, where = call_name(node.this), node.expression
+    test = where.this if isinstance(where, exp.Where) else None
+    if name is None or test is None:
+        return None
+    arguments = [each for each in node.this.expressions if not isinstance(each, exp.Star)]
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        name, arguments = f"{name}Distinct", list(arguments[0].expressions)
+    given = [each.copy() for each in (*arguments, test)]
+    renamed = exp.Anonymous(this=f"{name}If{CALL_MARK}", expressions=given)
+    renamed.parent = node.parent
+    return renamed

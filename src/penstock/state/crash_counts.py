@@ -1,0 +1,52 @@
+"""How often a flow was under way when Spark's process ended, or took too long beside live.
+
+In: tables and flows. Out: counts. Called by deploy. Invariant: a flow that ends a step is forgotten, so
+what is counted are deaths in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import sqlalchemy as sa
+
+from penstock.state.database import Database
+from penstock.state.locks import alone
+from penstock.state.schema import attempts
+
+Key: TypeAlias = tuple[str, str]
+"""A table and a flow into it."""
+
+
+class CrashCounts:
+    """Kept in memory too: the server that owns the store is the only one that counts."""
+
+    def __init__(self, database: Database):
+        self._database = database
+        with database.read() as connection:
+            rows = connection.execute(sa.select(attempts.c.table_id, attempts.c.flow, attempts.c.deaths)).all()
+        self._deaths = {(table, flow): deaths for table, flow, deaths in rows}
+
+    @property
+    def deaths(self) -> Mapping[Key, int]:
+        return dict(self._deaths)
+
+    def died(self, flows: Iterable[Key]) -> None:
+        """Spark's process ended while these were under way, or may end for what they left behind."""
+        with self._database.write() as connection:
+            alone(connection, attempts.name)
+            for table, flow in flows:
+                count = self._deaths[table, flow] = self._deaths.get((table, flow), 0) + 1
+                this = sa.and_(attempts.c.table_id == table, attempts.c.flow == flow)
+                connection.execute(sa.delete(attempts).where(this))
+                values = {"table_id": table, "flow": flow, "deaths": count}
+                connection.execute(sa.insert(attempts).values(values))
+
+    def lived(self, flow: Key) -> None:
+        """A step of the flow ended by itself."""
+        if self._deaths.pop(flow, None) is not None:
+            this = sa.and_(attempts.c.table_id == flow[0], attempts.c.flow == flow[1])
+            with self._database.write() as connection:
+                alone(connection, attempts.name)
+                connection.execute(sa.delete(attempts).where(this))

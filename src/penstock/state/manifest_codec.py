@@ -1,0 +1,49 @@
+"""Manifests as JSON text, to keep them in the state store.
+
+In: a `Manifest`, or its text. Out: the other. Called by `deployments`. Invariant: what is read back
+equals what was written; a key that a later version adds has a default, so old texts stay readable.
+"""
+
+from __future__ import annotations
+
+from cattrs.preconf.orjson import OrjsonConverter, make_converter
+from cattrs.strategies import configure_tagged_union
+
+from penstock.model.manifest import Flow, Manifest
+from penstock.model.merge_rule import Merge, Replacing
+from penstock.model.types import Type
+from penstock.parse.column_types import parse_type
+
+
+def type_converter() -> OrjsonConverter:
+    """A converter that keeps a type as its ClickHouse text, which people can read and `parse_type`
+    reads back."""
+    converter = make_converter()
+    converter.register_unstructure_hook_func(lambda hint: hint == Type, str)
+    converter.register_structure_hook_func(lambda hint: hint == Type, lambda text, _: parse_type(text))
+    return converter
+
+
+_MAYBE_MERGE = Merge | None
+_converter = type_converter()
+configure_tagged_union(Flow, _converter, tag_name="kind")
+# The rule of a text that says no kind is of a version that knew one only.
+configure_tagged_union(Merge, _converter, tag_name="kind", default=Replacing)
+_converter.register_unstructure_hook_func(
+    lambda hint: hint == _MAYBE_MERGE,
+    lambda rule: None if rule is None else _converter.unstructure(rule, unstructure_as=Merge),
+)
+_converter.register_structure_hook_func(
+    lambda hint: hint == _MAYBE_MERGE,
+    lambda rule, _: None if rule is None else _converter.structure(rule, Merge),  # type: ignore[arg-type]
+)
+
+
+def manifest_to_json(manifest: Manifest) -> str:
+    """The manifest as JSON text."""
+    return _converter.dumps(manifest).decode()
+
+
+def manifest_from_json(text: str) -> Manifest:
+    """The inverse of `manifest_to_json`."""
+    return _converter.loads(text, Manifest)

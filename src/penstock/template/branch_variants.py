@@ -1,0 +1,134 @@
+"""The calls that lead into each way of a template's `if`s, to check the SQL there.
+
+In: templates, the ways that were taken already, the parameters. Out: `Given`s. Called by plan. Invariant: each
+is a call that somebody can make: values are chosen so that the conditions hold, no condition is overruled.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.template.declared_parameters import Declared
+from penstock.template.frame import Given, Parameter, Trace
+from penstock.template.functions.typed_parameters import PARAMETERS
+from penstock.template.nodes import Arm, Template
+from penstock.template.parameter_types import placeholder
+
+MOST = 64
+"""So many calls are tried for one pipe."""
+_STEP = {ast.Gt: 1, ast.GtE: 0, ast.Lt: -1, ast.LtE: 0}
+
+Wanted: TypeAlias = bool
+"""Whether a condition is to hold."""
+Wish: TypeAlias = dict[str, "str | None"]
+"""By parameter: its value; None: not given."""
+
+
+def variants(templates: Iterable[Template], trace: Trace, parameters: Sequence[Declared]) -> Iterator[Given]:
+    """One for each way that `trace` has not seen when its turn comes; `trace` may grow in between."""
+    known = {each.name: each for each in parameters}
+    tried: set[tuple[tuple[str, str], ...]] = set()
+    for template in templates:
+        wishes = _Wishes(known, _aliases(template))
+        for arm in template.arms:
+            if arm.id in trace.arms.get(template.text, {arm.id}) or len(tried) >= MOST:
+                continue
+            values = wishes.of(arm)
+            key = tuple(sorted(values.items()))
+            if values and key not in tried:
+                tried.add(key)
+                given: dict[str, Parameter] = dict(values)
+                yield Given("check", given, None, trace)
+
+
+def _aliases(template: Template) -> Mapping[str, ast.expr]:
+    """What variables are set to, where they are set once."""
+    found: dict[str, list[ast.expr]] = {}
+    for tree in template.trees:
+        if isinstance(tree, ast.Assign) and len(tree.targets) == 1 and isinstance(tree.targets[0], ast.Name):
+            found.setdefault(tree.targets[0].id, []).append(tree.value)
+    return {name: values[0] for name, values in found.items() if len(values) == 1}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    parameters: Mapping[str, Declared]
+    aliases: Mapping[str, ast.expr]
+
+    def of(self, arm: Arm) -> dict[str, str]:
+        """The values for a way; none where none are known."""
+        wish = self._all([self._wish(node, wanted) for node, wanted in arm.conditions])
+        return {name: value for name, value in (wish or {}).items() if value is not None}
+
+    def _all(self, wishes: Iterable[Wish | None]) -> Wish | None:
+        """All at once; None where two contradict each other."""
+        whole: Wish = {}
+        for wish in wishes:
+            if wish is None or any(whole.get(name, value) != value for name, value in wish.items()):
+                return None
+            whole.update(wish)
+        return whole
+
+    def _wish(self, node: ast.expr, wanted: Wanted) -> Wish | None:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self._wish(node.operand, not wanted)
+        if isinstance(node, ast.BoolOp):
+            parts = [self._wish(each, wanted) for each in node.values]
+            if isinstance(node.op, ast.And) == wanted:
+                return self._all(parts)
+            return next((each for each in parts if each), next((each for each in parts if each is not None), None))
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return self._compared(node, wanted)
+        return self._there(node, wanted)
+
+    def _there(self, node: ast.expr, wanted: Wanted) -> Wish:
+        """A condition that is a value: a parameter, `defined(x)`, `Boolean(x)`."""
+        name = self._subject(node)
+        if name is None:
+            return {}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Boolean", "bool"):
+            return {name: "1" if wanted else "0"}
+        return {name: self._sample(name) if wanted else None}
+
+    def _compared(self, node: ast.Compare, wanted: Wanted) -> Wish:
+        name, other, sign = self._subject(node.left), node.comparators[0], type(node.ops[0])
+        if name is None:
+            name, other = self._subject(other), node.left
+        if name is None:
+            return {}
+        if sign in (ast.NotEq, ast.NotIn, ast.IsNot):
+            wanted = not wanted
+        if isinstance(other, (ast.List, ast.Tuple)) and other.elts:
+            other = other.elts[0]
+        value = other.value if isinstance(other, ast.Constant) else None
+        if value is None:
+            return {name: None if wanted else self._sample(name)} if isinstance(other, ast.Constant) else {}
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            value += _STEP.get(sign, 0) if wanted else -1 * _STEP.get(sign, 0)
+        return {name: str(value)} if wanted or sign in _STEP else {}
+
+    def _subject(self, node: ast.expr) -> str | None:
+        """The parameter that a value comes from."""
+        for _ in range(5):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+                if node.func.id not in PARAMETERS and node.func.id != "defined":
+                    return None
+                node = node.args[0]
+            elif isinstance(node, ast.Name) and node.id in self.aliases:
+                node = self.aliases[node.id]
+            else:
+                break
+        return node.id if isinstance(node, ast.Name) else None
+
+    def _sample(self, name: str) -> str:
+        """A value that the parameter accepts."""
+        parameter = self.parameters.get(name, Declared(name))
+        for each in (parameter.default, parameter.example, *parameter.enum[:1]):
+            if isinstance(each, (str, int, float)) and str(each):
+                return str(each)
+        if parameter.type == "JSON":
+            return "{}"
+        return placeholder(parameter.type.removeprefix("Array(").rstrip(")"))

@@ -1,0 +1,190 @@
+"""The parameters of a template: what it says of each.
+
+In: a template. Out: `Declared`. Called by pipes, variants and, through pipes, by serve. Invariant: nothing is
+rendered; a name that the template sets itself is no parameter.
+
+The parameters of a pipe: its own and those of the pipes that it reads.
+
+In: a project and a pipe. Out: `Declared`, sorted as they are met. Called by serve, deploy and plan. Invariant:
+a pipe that is named in the SQL counts as read.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from penstock.model.pipe import Pipe
+from penstock.model.project import Project
+from penstock.template.errors import Json
+from penstock.template.functions.typed_parameters import ABOUT, PARAMETERS
+from penstock.template.nodes import Template
+from penstock.template.parser import is_template, read_template
+
+_NAMES = ("column", "columns", "split_to_array")
+"""Functions that read a text, with a default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A parameter. `type` is ClickHouse's, or JSON; `optional`: the template does without it."""
+
+    name: str
+    type: str = "String"
+    default: Json = None
+    required: bool | None = None
+    description: str | None = None
+    enum: tuple[Json, ...] = ()
+    example: Json = None
+    format: str | None = None
+    optional: bool = False
+    typed: bool = False
+
+    @property
+    def is_required(self) -> bool:
+        """As its author says, else whether nothing can be done without it."""
+        return self.required if self.required is not None else self.default is None and not self.optional
+
+
+def declared(template: Template) -> tuple[Declared, ...]:
+    """In the order in which they are met first."""
+    own = set(_own(template))
+    found: dict[str, Declared] = {}
+    for tree in template.trees:
+        for each in _met(tree):
+            if each.name not in own:
+                before = found.get(each.name)
+                found[each.name] = each if before is None else both(before, each)
+    return tuple(found.values())
+
+
+def both(first: Declared, second: Declared) -> Declared:
+    """What two mentions say of a parameter: the first with a type decides, the other fills its gaps."""
+    if second.typed and not first.typed:
+        first, second = second, first
+    return replace(
+        first,
+        default=first.default if first.default is not None else second.default,
+        required=first.required if first.required is not None else second.required,
+        description=first.description or second.description,
+        enum=first.enum or second.enum,
+        example=first.example if first.example is not None else second.example,
+        format=first.format or second.format,
+        optional=first.optional or second.optional,
+    )
+
+
+def _own(template: Template) -> Iterator[str]:
+    """The variables that the template sets; not those that it makes of the parameter of that name."""
+    for tree in template.trees:
+        read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        for node in ast.walk(tree):
+            stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            if stored and isinstance(node, ast.Name) and not (isinstance(tree, ast.Assign) and node.id in read):
+                yield node.id
+
+
+def _met(tree: ast.AST) -> Iterator[Declared]:
+    """The mentions of parameters, those with a type before the bare names."""
+    known = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            subject = node.args[0]
+            if isinstance(subject, ast.Name):
+                found = tuple(_of_call(node.func.id, subject.id, node))
+                known |= {id(subject)} if found else set()
+                yield from found
+    optional = not isinstance(tree, ast.expr)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in known:
+            yield Declared(node.id, optional=optional or node is not tree)
+
+
+def _of_call(function: str, subject: str, call: ast.Call) -> Iterator[Declared]:
+    if function == "defined":
+        yield Declared(subject, optional=True)
+    elif function in _NAMES:
+        yield Declared(subject, default=_argument(call, 1, "default"), optional=function == "split_to_array")
+    elif function in PARAMETERS:
+        yield _typed(function, subject, call)
+
+
+def _typed(function: str, subject: str, call: ast.Call) -> Declared:
+    place = 2 if function == "Array" else 1
+    about = {name: _argument(call, place + 1 + at, name) for at, name in enumerate(ABOUT)}
+    required, description, enum, written = (about[name] for name in ("required", "description", "enum", "format"))
+    of = function
+    if function == "Array":
+        of = f"Array({_argument(call, 1, '_type') or 'String'})"
+    return Declared(
+        subject,
+        of,
+        default=_argument(call, place, "default"),
+        required=required if isinstance(required, bool) else None,
+        description=description if isinstance(description, str) else None,
+        enum=tuple(enum) if isinstance(enum, list) else (),
+        example=about["example"],
+        format=written if isinstance(written, str) else None,
+        optional=about["defined"] is False or function in ("Boolean", "bool", "JSON"),
+        typed=True,
+    )
+
+
+def _argument(call: ast.Call, place: int, name: str) -> Json:
+    """An argument that is a literal."""
+    named = next((each.value for each in call.keywords if each.arg == name), None)
+    return _constant(call.args[place] if place < len(call.args) else named)
+
+
+def _constant(node: ast.expr | None) -> Json:
+    if isinstance(node, ast.Constant):
+        value = node.value
+        return value if isinstance(value, (str, int, float)) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _constant(node.operand)
+        return -inner if isinstance(inner, (int, float)) else None
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_constant(each) for each in node.elts]
+    return None
+
+
+_WORD = re.compile(r"\w+")
+
+
+def parameters_of(project: Project, pipe: Pipe) -> tuple[Declared, ...]:
+    """What a call of the pipe may give."""
+    found: dict[str, Declared] = {}
+    for each in _pipes(project, pipe):
+        for node in each.nodes:
+            if is_template(node.sql.text):
+                for parameter in declared(read_template(node.sql.text)):
+                    before = found.get(parameter.name)
+                    found[parameter.name] = parameter if before is None else both(before, parameter)
+    return tuple(found.values())
+
+
+def names_in(project: Project, pipe: Pipe) -> frozenset[str]:
+    """Every name that a template of the pipe, or of one that it reads, has in it: nothing else of a call can
+    make a difference."""
+    texts = (node.sql.text for each in _pipes(project, pipe) for node in each.nodes)
+    trees = (tree for text in texts if is_template(text) for tree in read_template(text).trees)
+    return frozenset(node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def _pipes(project: Project, pipe: Pipe) -> Iterator[Pipe]:
+    """The pipe, and each that it may read."""
+    seen, waiting = {pipe.name}, [pipe]
+    for each in waiting:  # grows while it is walked
+        yield each
+        for word in dict.fromkeys(word for node in each.nodes for word in _WORD.findall(node.sql.text)):
+            other = project.pipe(word)
+            if other is not None and word not in seen:
+                seen.add(word)
+                waiting.append(other)
+
+
+def is_templated(pipe: Pipe) -> bool:
+    """Whether a node of the pipe is a template."""
+    return any(is_template(node.sql.text) for node in pipe.nodes)

@@ -1,0 +1,147 @@
+"""Every function that a template may call, in one table.
+
+In: a call. Out: a value. Called by expressions. Invariant: a name that is not in the table is a fault when
+the template is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.template.errors import Json, Stop
+from penstock.template.functions.call import Call, Function
+from penstock.template.functions.date_differences import DATES
+from penstock.template.functions.python_builtins import PLAIN
+from penstock.template.functions.sql_parts import SQL_PARTS
+from penstock.template.functions.typed_parameters import PARAMETERS
+from penstock.template.operators import elements
+from penstock.template.values import Placeholder, Sql, Value, described, text_literal
+
+_NOTHING = Sql("")
+_TTLS = ("5s", "1m", "5m", "30m", "1h")
+_DEEPEST = 10
+
+
+def _defined(call: Call) -> Value:
+    value = call.value(0, "x")
+    return value is not None and not isinstance(value, Placeholder)
+
+
+def _split_to_array(call: Call) -> Value:
+    value, separator = call.value(0, "x"), call.value(2, "separator", ",")
+    if value is None or isinstance(value, Placeholder):
+        value = call.value(1, "default", "")
+    if isinstance(value, Sql) and value.items is not None:
+        value = list(value.items)
+    if isinstance(value, Placeholder) or isinstance(separator, Placeholder):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [each.strip() if isinstance(each, str) else each for each in value]
+    if not isinstance(value, str) or not isinstance(separator, str) or not separator:
+        message = f"{call.shown}: {described(value)} cannot be split"
+        raise call.fault("invalid-parameter", message, "it takes a text, a default and a separator")
+    call.frame.charge(len(value), call.offset)
+    return [part.strip() for part in value.split(separator)]
+
+
+def _enumerate_with_last(call: Call) -> Value:
+    found = elements(call.value(0, "arr"), call.frame, call.offset)
+    return [(place == len(found), each) for place, each in enumerate(found, 1)]
+
+
+def _error(call: Call) -> Value:
+    message = call.value(0, "s")
+    shown = message if isinstance(message, str) else _shown(_json(message, call, 0))
+    return _stopped(call, shown, {})
+
+
+def _custom_error(call: Call) -> Value:
+    found = _json(call.value(0, "s"), call, 0)
+    body: dict[str, Json] = found if isinstance(found, dict) else {"error": found}
+    said = body.get("error")
+    return _stopped(call, said if isinstance(said, str) else _shown(found), body)
+
+
+def _stopped(call: Call, message: str, body: dict[str, Json]) -> Value:
+    if call.frame.given.mode == "check":
+        return _NOTHING
+    code = call.value(1, "code", 400)
+    status = int(code) if isinstance(code, int) and 400 <= code < 600 and call.name == "custom_error" else 400
+    raise Stop(message, status, body, call.offset)
+
+
+def _shown(value: Json) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _json(value: Value, call: Call, depth: int) -> Json:
+    if depth > _DEEPEST:
+        raise call.fault("template-value", "lists in lists, too deep")
+    if isinstance(value, dict):
+        return {str(key): _json(each, call, depth + 1) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(each, call, depth + 1) for each in value]
+    if isinstance(value, (str, bool)) or value is None:
+        return value
+    if isinstance(value, (int, float)):
+        return int(value) if isinstance(value, int) else float(value)
+    return value.text if isinstance(value, Sql) else None
+
+
+def _secret(call: Call) -> Value:
+    name, default, given = call.value(0, "x"), call.value(1, "default"), call.frame.given
+    if not isinstance(name, str):
+        raise call.fault("template-call", f"`{call.name}` takes the name of a secret, as a text")
+    if given.mode == "deploy":
+        message = f"`{call.name}` cannot be used in what is materialized: its SQL is kept, and the secret with it"
+        raise call.fault("template-secret", message, "use it in an endpoint")
+    if given.secrets is not None and name in given.secrets:
+        return Sql(text_literal(given.secrets[name]))
+    if default is not None:
+        return default
+    if given.mode == "check":
+        return Placeholder(name)
+    hint = f"set PENSTOCK_SECRET_{name[:60]} where the server runs, or give a default"
+    raise call.fault("template-secret", f"there is no secret `{name[:60]}`", hint)
+
+
+def _setting(check: Callable[[Value], str | None]) -> Function:
+    """A setting for ClickHouse: it is checked and does nothing here."""
+
+    def run(call: Call) -> Value:
+        value = call.value(0, "x")
+        wrong = None if isinstance(value, Placeholder) else check(value)
+        if wrong is not None:
+            raise call.fault("template-call", f"`{call.name}` takes {wrong}")
+        return _NOTHING
+
+    return Function(run, ("x",))
+
+
+def _number(value: Value) -> str | None:
+    return None if isinstance(value, (int, str)) and str(value).strip().isdigit() else "a whole number"
+
+
+def _ttl(value: Value) -> str | None:
+    return None if value in _TTLS else f"one of {', '.join(_TTLS)}"
+
+
+FUNCTIONS: dict[str, Function] = {
+    **PLAIN,
+    **PARAMETERS,
+    **SQL_PARTS,
+    **DATES,
+    "defined": Function(_defined, ("x",), needed=0),
+    "split_to_array": Function(_split_to_array, ("x", "default", "separator")),
+    "enumerate_with_last": Function(_enumerate_with_last, ("arr",)),
+    "error": Function(_error, ("s", "code")),
+    "custom_error": Function(_custom_error, ("s", "code")),
+    "tb_secret": Function(_secret, ("x", "default")),
+    "tb_var": Function(_secret, ("x", "default")),
+    "max_threads": _setting(_number),
+    "cache_ttl": _setting(_ttl),
+    "backend_hint": _setting(lambda value: None),
+    "activate": _setting(lambda value: None),
+    "disable": _setting(lambda value: None),
+}
+"""All of them, by name."""

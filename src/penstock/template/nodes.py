@@ -1,0 +1,81 @@
+"""What a template is made of: SQL as it stands, values, ways, loops, assignments.
+
+In: made by tree. Out: frozen values. Called by rendering, declared and variants. Invariant: a template with
+faults is never rendered; one without them has every expression read and every block closed.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from penstock.template.assignment_targets import Target
+from penstock.template.errors import Fault
+from penstock.template.expressions import Expression
+from penstock.template.statements import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """SQL as it stands."""
+
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """`{{ expression }}`."""
+
+    value: Expression
+    written: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way of an `if`; `test` None: else. `conditions` are those that lead there, as trees, each with
+    whether it must hold."""
+
+    id: int
+    test: Expression | None
+    conditions: tuple[tuple[ast.expr, bool], ...]
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    arms: tuple[Arm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`for`, and `while` where there is no target; `rest` is what stands after its `else`."""
+
+    target: Target | None
+    values: Expression
+    body: tuple[Step, ...]
+    rest: tuple[Step, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """`break` or `continue`."""
+
+    word: str
+
+
+Step: TypeAlias = Union[Words, Put, Branch, Loop, Jump, Change]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """`trees` are all of its expressions and assignments, in their order; `arms` those of all its blocks."""
+
+    text: str
+    steps: tuple[Step, ...]
+    faults: tuple[Fault, ...]
+    trees: tuple[ast.AST, ...]
+    arms: tuple[Arm, ...]

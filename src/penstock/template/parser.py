@@ -1,0 +1,305 @@
+"""The pieces of a template to its steps.
+
+In: the text of a template. Out: `Template`. Called by parse, sql and rendering. Invariant: the first fault
+in the structure ends the reading; faults inside of expressions are all told.
+
+The text of a template to its pieces: text, `{{ expression }}`, `{% statement %}`.
+
+In: the text after `%`. Out: `Piece` values. Called by tree. Invariant: pieces stand in the order of the
+text and know their offsets; comments are left out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from penstock.errors import did_you_mean
+from penstock.template.assignment_targets import Target, target_of
+from penstock.template.errors import Fault
+from penstock.template.expressions import Expression, Reading
+from penstock.template.nodes import Arm, Branch, Jump, Loop, Put, Step, Template, Words
+from penstock.template.python_syntax import read_expression, read_loop
+from penstock.template.statements import change_of
+
+DEEPEST = 30
+"""So deep may blocks be nested."""
+MOST = 5_000
+"""So many expressions and statements may a template have."""
+_FORBIDDEN = (
+    "extends",
+    "include",
+    "import",
+    "from",
+    "autoescape",
+    "whitespace",
+    "raw",
+    "module",
+    "apply",
+    "block",
+    "try",
+)
+_WORDS = ("if", "elif", "else", "for", "while", "set", "end", "break", "continue", "comment")
+
+
+def is_template(text: str) -> bool:
+    """Whether a text is one: its first character is `%`."""
+    return text.lstrip().startswith("%")
+
+
+@lru_cache(maxsize=2048)
+def read_template(text: str) -> Template:
+    """The template of a project's text, with what is wrong with it; kept for the next call."""
+    return read_once(text)
+
+
+def read_once(text: str) -> Template:
+    """The template of a text that nobody may send again."""
+    return _Parser(text).template()
+
+
+@dataclass(slots=True)
+class _Block:
+    """What is being read: the word that opened it, its steps, and those of its ways before."""
+
+    word: str
+    offset: int
+    steps: list[Step] = field(default_factory=list)
+    arms: list[Arm] = field(default_factory=list)
+    test: tuple[Expression, ast.expr] | None = None
+    loop: tuple[Target | None, Expression] | None = None
+    passed: list[ast.expr] = field(default_factory=list)
+    body: tuple[Step, ...] | None = None
+
+
+class _Parser:
+    def __init__(self, text: str):
+        self._text = text
+        self._faults: list[Fault] = []
+        self._trees: list[ast.AST] = []
+        self._arms: list[Arm] = []
+        self._made = self._read = 0
+        self._blocks = [_Block("", 0)]
+
+    def template(self) -> Template:
+        try:
+            for piece in pieces(self._text, self._text.index("%") + 1):
+                self._piece(piece)
+            if len(self._blocks) > 1:
+                open_block = self._blocks[-1]
+                message = f"`{{% {open_block.word} %}}` is not closed"
+                raise Fault("template-syntax", message, open_block.offset, "write `{% end %}` at its end")
+        except Fault as fault:
+            self._faults.append(fault)
+        steps = tuple(self._blocks[0].steps)
+        return Template(self._text, steps, tuple(self._faults), tuple(self._trees), tuple(self._arms))
+
+    def _piece(self, piece: Piece) -> None:
+        if piece.kind == "text":
+            self._add(Words(piece.text, piece.offset))
+            return
+        self._read += 1
+        if self._read > MOST:
+            raise Fault("template-limit", f"more than {MOST:,} expressions and statements", piece.start)
+        if piece.kind == "expression":
+            found = self._expression(piece.text, piece.offset)
+            self._add(Put(found[0], piece.text, piece.start))
+            return
+        word, _, rest = piece.text.partition(" ")
+        handler = _HANDLERS.get(word)
+        if handler is None:
+            raise self._unknown(word, piece)
+        rest_offset = piece.offset + len(piece.text) - len(rest.lstrip())
+        handler(self, piece, rest.strip(), rest_offset)
+
+    def _unknown(self, word: str, piece: Piece) -> Fault:
+        bare = word.split("(")[0]
+        if bare in _FORBIDDEN:
+            return Fault("template-forbidden", f"`{{% {bare} %}}` is not allowed in a template", piece.start)
+        hint = "blocks end with `{% end %}`" if bare.startswith("end") else did_you_mean(bare, _WORDS)
+        return Fault("template-syntax", f"unknown statement `{bare[:60]}`", piece.start, hint)
+
+    def _add(self, step: Step) -> None:
+        self._blocks[-1].steps.append(step)
+
+    def _expression(self, text: str, offset: int) -> tuple[Expression, ast.expr]:
+        """A fault in an expression is noted, and reading goes on."""
+        tree: ast.expr = ast.Constant(value=None)
+        try:
+            tree, source = read_expression(text, offset)
+            made = Reading(source).of(tree)
+        except Fault as fault:
+            self._faults.append(fault)
+            return (lambda frame: None), tree
+        self._trees.append(tree)
+        return made, tree
+
+    def _open(self, block: _Block) -> None:
+        if len(self._blocks) > DEEPEST:
+            raise Fault("template-syntax", "blocks are nested too deep", block.offset)
+        self._blocks.append(block)
+
+    def if_(self, piece: Piece, rest: str, offset: int) -> None:
+        self._needs(rest, piece)
+        self._open(_Block("if", piece.start, test=self._expression(rest, offset)))
+
+    def elif_(self, piece: Piece, rest: str, offset: int) -> None:
+        block = self._inside(piece, "elif", ("if",))
+        self._needs(rest, piece)
+        self._end_arm(block)
+        block.test = self._expression(rest, offset)
+
+    def else_(self, piece: Piece, rest: str, offset: int) -> None:
+        block = self._inside(piece, "else", ("if", "for", "while"))
+        if block.word == "if":
+            self._end_arm(block)
+            block.test = None
+        else:
+            block.body, block.steps = tuple(block.steps), []
+
+    def _inside(self, piece: Piece, word: str, allowed: Sequence[str]) -> _Block:
+        block = self._blocks[-1]
+        ended = block.body is not None or (block.word == "if" and block.test is None)
+        if block.word not in allowed or ended:
+            raise Fault("template-syntax", f"`{{% {word} %}}` stands alone", piece.start, "it belongs to an `{% if %}`")
+        return block
+
+    def _end_arm(self, block: _Block) -> None:
+        conditions = [(each, False) for each in block.passed]
+        if block.test is not None:
+            conditions.append((block.test[1], True))
+            block.passed.append(block.test[1])
+        self._made += 1
+        test = block.test[0] if block.test is not None else None
+        outer = [(each, wanted) for parent in self._blocks[:-1] for each, wanted in _leading(parent)]
+        block.arms.append(Arm(self._made, test, (*outer, *conditions), tuple(block.steps)))
+        self._arms.append(block.arms[-1])
+        block.steps = []
+
+    def for_(self, piece: Piece, rest: str, offset: int) -> None:
+        self._needs(rest, piece)
+        try:
+            tree, source = read_loop(piece.text, piece.offset)
+            loop = target_of(tree.target, source), Reading(source).of(tree.iter)
+            self._trees.append(tree)
+        except Fault as fault:
+            self._faults.append(fault)
+            loop = (lambda frame, value: None), (lambda frame: None)
+        self._open(_Block("for", piece.start, loop=loop))
+
+    def while_(self, piece: Piece, rest: str, offset: int) -> None:
+        self._needs(rest, piece)
+        self._open(_Block("while", piece.start, loop=(None, self._expression(rest, offset)[0])))
+
+    def end(self, piece: Piece, rest: str, offset: int) -> None:
+        if len(self._blocks) == 1:
+            raise Fault("template-syntax", "`{% end %}` without a block", piece.start, "remove it")
+        block = self._blocks[-1]
+        if block.word == "if":
+            self._end_arm(block)
+        self._blocks.pop()
+        if block.loop is None:
+            self._add(Branch(tuple(block.arms)))
+            return
+        body, rest_steps = (block.steps, ()) if block.body is None else (block.body, block.steps)
+        self._add(Loop(block.loop[0], block.loop[1], tuple(body), tuple(rest_steps), block.offset))
+
+    def set_(self, piece: Piece, rest: str, offset: int) -> None:
+        self._needs(rest, piece)
+        try:
+            change, tree = change_of(rest, offset)
+        except Fault as fault:
+            self._faults.append(fault)
+            return
+        self._trees.append(tree)
+        self._add(change)
+
+    def jump(self, piece: Piece, rest: str, offset: int) -> None:
+        if not any(block.loop is not None and block.body is None for block in self._blocks):
+            raise Fault("template-syntax", f"`{{% {piece.text} %}}` outside of a loop", piece.start)
+        self._add(Jump(piece.text.split()[0]))
+
+    def comment(self, piece: Piece, rest: str, offset: int) -> None:
+        """Nothing is made of it."""
+
+    def _needs(self, rest: str, piece: Piece) -> None:
+        if not rest:
+            raise Fault("template-syntax", f"`{{% {piece.text} %}}` lacks its expression", piece.start)
+
+
+def _leading(block: _Block) -> list[tuple[ast.expr, bool]]:
+    """The conditions of the way of a block that is being read."""
+    before = [(each, False) for each in block.passed]
+    return [*before, (block.test[1], True)] if block.test is not None else before
+
+
+_HANDLERS = {
+    "if": _Parser.if_, "elif": _Parser.elif_, "else": _Parser.else_, "for": _Parser.for_, "while": _Parser.while_,
+    "end": _Parser.end, "set": _Parser.set_, "break": _Parser.jump, "continue": _Parser.jump,
+    "comment": _Parser.comment,
+}  # fmt: skip
+
+
+Kind: TypeAlias = Literal["text", "expression", "statement"]
+
+_CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`offset` is that of the piece's own text, `start` that of its opening brace."""
+
+    kind: Kind
+    text: str
+    offset: int
+    start: int
+
+
+def pieces(text: str, begin: int) -> Iterator[Piece]:
+    """The pieces from an offset on. Raises Fault for braces that are not closed."""
+    at = begin
+    while True:
+        opening = _opening(text, at)
+        if opening > at:
+            yield Piece("text", text[at:opening], at, at)
+        if opening == len(text):
+            return
+        brace = text[opening : opening + 2]
+        if text.startswith("!", opening + 2):
+            yield Piece("text", brace, opening, opening)
+            at = opening + 3
+            continue
+        end = text.find(_CLOSING[brace], opening + 2)
+        if end < 0:
+            message = f"`{brace}` is not closed"
+            raise Fault("template-syntax", message, opening, f"write `{_CLOSING[brace]}` at its end")
+        at = end + 2
+        if brace != "{#":
+            yield _inner(text, opening, end, "expression" if brace == "{{" else "statement")
+
+
+def _opening(text: str, at: int) -> int:
+    """Where the next braces open. Of three and more `{` in a row the innermost two count."""
+    while True:
+        at = text.find("{", at)
+        if at < 0:
+            return len(text)
+        after = text[at + 1 : at + 2]
+        if after == "{" and text[at + 2 : at + 3] == "{":
+            at += 1
+            continue
+        if after and after in "{%#":
+            return at
+        at += 1
+
+
+def _inner(text: str, opening: int, end: int, kind: Kind) -> Piece:
+    inner = text[opening + 2 : end]
+    bare = inner.strip()
+    if not bare:
+        what = "expression" if kind == "expression" else "statement"
+        raise Fault("template-syntax", f"an empty {what}", opening, "write something between the braces")
+    return Piece(kind, bare, opening + 2 + inner.index(bare), opening)
