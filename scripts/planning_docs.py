@@ -1,37 +1,32 @@
 """The second half of docs/planning.md: what the planner does with every change that has a golden folder.
 
-In: the folders of tests/golden/projects. Out: a table in Markdown, and the page with it. Called from
-the command line (`make golden` does) and by the test that compares the page with the code. Invariant:
-each row is what the planner says of the folder now; above the mark the page is written by hand.
+In: the cases of tests/golden/projects (tests/golden_cases.py reads them). Out: a table in Markdown, and the page
+with it; `make golden` writes it, and a test compares it with the code. Each row is what the planner says of the
+case now; above the mark the page is written by hand.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from penstock.parse.project_loader import load_folder
 from penstock.plan.diff.changes import change_text
-from penstock.plan.offline import plan_projects
-from penstock.plan.plan import Plan, PlanOptions, Rejected, ResourcePlan, Size
+from penstock.plan.plan import Plan, Rejected, ResourcePlan, Size
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from golden_cases import case_folders, plan_case  # noqa: E402  (it stands beside the tests)
+
 PAGE = ROOT / "docs/planning.md"
-CASES = ROOT / "tests/golden/projects"
 MARK = "<!-- From here on written by scripts/planning_docs.py. -->\n"
 
 
 def main() -> int:
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), folders()), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: {len(folders())} changes")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), case_folders()), encoding="utf-8")
+    print(f"{PAGE.relative_to(ROOT)}: {len(case_folders())} changes")
     return 0
-
-
-def folders() -> list[Path]:
-    """The golden folders, by name."""
-    return sorted(path for path in CASES.iterdir() if (path / "before").is_dir())
 
 
 def page(text: str, cases: Iterable[Path]) -> str:
@@ -41,24 +36,6 @@ def page(text: str, cases: Iterable[Path]) -> str:
     rows = "".join(f"{_row(case)}\n" for case in cases)
     head = "| case | change | what is done | what is not, and why |\n|---|---|---|---|\n"
     return f"{above}{MARK}\n{head}{rows}"
-
-
-def plan_case(case: Path) -> Plan:
-    """The plan of a golden folder, as its test makes it."""
-    before, after = load_folder(case / "before"), load_folder(case / "after")
-    unread = (*before.problems, *after.problems)
-    if unread:
-        return Plan(problems=unread)
-    sizes = {name: Size(**size) for name, size in _json(case / "before/sizes.json").items()}
-    asked = _json(case / "after/options.json")
-    leave = bool(asked.get("allow_destructive", False))
-    wanted = PlanOptions("d2", leave, strategies=after.settings.deploy.strategy)
-    return plan_projects(before.project, after.project, sizes, wanted)
-
-
-def _json(path: Path) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
 
 
 def _row(case: Path) -> str:
@@ -73,10 +50,7 @@ def _row(case: Path) -> str:
 
 
 def title(case: Path) -> str:
-    """The first line of the folder's case.md, else its name in words."""
-    note = case / "case.md"
-    if note.exists():
-        return note.read_text(encoding="utf-8").splitlines()[0].lstrip("# ").strip()
+    """The name of the case in words."""
     number, _, words = case.name.partition("_")
     return f"{int(number)} {words.replace('_', ' ')}" if number.isdigit() else case.name.replace("_", " ")
 

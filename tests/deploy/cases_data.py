@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from deploy.conftest import Running
+from golden_cases import FOLDER, plan_case, read_case
 from penstock.errors import NotFound
 
-GOLDEN = Path(__file__).parent.parent / "golden/projects"
 ROWS, FIRST = 12, 6
 """Rows in a batch; those with a smaller number come before every deployment."""
 
@@ -41,22 +41,16 @@ class Case:
 def load(folder: str) -> Case:
     """A golden folder with its data sources and pipes under a prefix of its own."""
     prefix = f"c{folder[:2]}{''.join(word[0] for word in folder[3:].split('_'))}_"
-    before, after = _files(GOLDEN / folder / "before"), _files(GOLDEN / folder / "after")
-    names = {PurePosixPath(path).stem for path in (*before, *after) if path.endswith(".datasource")}
-    plan = json.loads((GOLDEN / folder / "expected/plan.json").read_text())
-    strategies = {each["name"]: each["strategy"] for each in plan["resources"] if each["kind"] == "datasource"}
+    case = read_case(FOLDER / folder)
+    names = {PurePosixPath(path).stem for path in (*case.before, *case.after) if path.endswith(".datasource")}
+    planned = [each for each in plan_case(FOLDER / folder).resources if each.kind == "datasource"]
     return Case(
         folder,
         prefix,
-        _renamed(before, names, prefix),
-        _renamed(after, names, prefix),
-        {prefix + name: strategy for name, strategy in strategies.items()},
+        _renamed(case.before, names, prefix),
+        _renamed(case.after, names, prefix),
+        {prefix + each.name: each.strategy for each in planned},
     )
-
-
-def _files(folder: Path) -> dict[str, str]:
-    found = (path for path in sorted(folder.rglob("*")) if path.suffix in (".datasource", ".pipe", ".toml"))
-    return {str(path.relative_to(folder)): path.read_text() for path in found}
 
 
 def _renamed(files: Mapping[str, str], names: set[str], prefix: str) -> dict[str, str]:

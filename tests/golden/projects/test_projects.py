@@ -1,34 +1,34 @@
-"""Migration cases: a folder each, `before/`, `after/` and the plan that is `expected/`.
+"""Migration cases: what the planner says of each, as text, and of some as JSON.
 
-`before/sizes.json` says how much live's tables hold, `after/options.json` what was asked for.
+`golden_cases` says how a case is written down. A case whose subject is the JSON has an `expected/plan.json`.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from penstock.parse.project_loader import Loaded, load_folder
+from golden_cases import case_folders, plan_case
 from penstock.plan.explain import explain, plan_to_json
-from penstock.plan.offline import plan_projects
-from penstock.plan.plan import Plan, PlanOptions, Size
 
-HERE = Path(__file__).parent
-CASES = sorted(folder.name for folder in HERE.iterdir() if (folder / "before").is_dir())
+CASES = case_folders()
+KINDS = ("change", "kind", "level", "step", "strategy")
+"""Fields of the JSON whose value is one of a few words."""
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_plan(case: str, update_golden: bool) -> None:
-    plan = _plan(HERE / case)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_plan(case: Path, update_golden: bool) -> None:
+    plan = plan_case(case)
     found = {
         "plan.txt": explain(plan),
-        "plan.json": json.dumps(plan_to_json(plan), indent=2, ensure_ascii=False) + "\n",
         "problems.txt": "".join(f"{problem}\n" for problem in plan.problems),
     }
-    expected = HERE / case / "expected"
+    expected = case / "expected"
+    if (expected / "plan.json").exists():
+        found["plan.json"] = json.dumps(plan_to_json(plan), indent=2, ensure_ascii=False) + "\n"
     for name, text in found.items():
         if update_golden:
             expected.mkdir(exist_ok=True)
@@ -36,18 +36,23 @@ def test_plan(case: str, update_golden: bool) -> None:
         assert text == (expected / name).read_text(encoding="utf-8")
 
 
-def _plan(case: Path) -> Plan:
-    before, after = _load(case / "before"), _load(case / "after")
-    sizes = {name: Size(**size) for name, size in _json(case / "before/sizes.json").items()}
-    wanted = {"strategies": after.settings.deploy.strategy, **_json(case / "after/options.json")}
-    return plan_projects(before.project, after.project, sizes, PlanOptions("d2", **wanted))
+def test_the_json_files_show_all_that_the_json_of_any_case_has() -> None:
+    """Every field, empty or null as well as filled, and every word of the fields that hold one of a few."""
+    shown = {fact for case in CASES if (case / "expected/plan.json").exists() for fact in _facts_of(case)}
+    assert {fact for case in CASES for fact in _facts_of(case)} - shown == set()
 
 
-def _load(folder: Path) -> Loaded:
-    loaded = load_folder(folder)
-    assert loaded.problems == ()
-    return loaded
+def _facts_of(case: Path) -> set[tuple[str, str]]:
+    return set(_facts(plan_to_json(plan_case(case)), ""))
 
 
-def _json(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text()) if path.exists() else {}
+def _facts(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Each field by its path, with what it holds: "null", "empty", "filled", or its word."""
+    if isinstance(value, Mapping):
+        for name, field in value.items():
+            filled = "null" if field is None else "empty" if field in ((), [], {}) else "filled"
+            yield f"{path}.{name}", str(field) if name in KINDS else filled
+            yield from _facts(field, f"{path}.{name}")
+    elif isinstance(value, list):
+        for item in value:
+            yield from _facts(item, path)
