@@ -1,7 +1,7 @@
-"""The server, as the commands call it.
+"""The HTTP client of the commands.
 
-In: an address and a token. Out: JSON values. Called by the commands. Invariant: whatever goes wrong
-on the way is a `PenstockError`: `NoServer` where nobody answers, `Refused` with the server's words.
+In: the server's address and a token. Out: JSON documents. Invariant: every failure is a `PenstockError`: `NoServer`
+where nothing answers, `Timeout` after 180 seconds, `ServerRefusal` with the server's own error document otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import httpx
 
-from penstock.cli.errors import Refused, WrongUsage, decoded
+from penstock.cli.errors import ServerRefusal, WrongUsage, parse_error_document
 from penstock.errors import NoServer, Timeout
 
 Json: TypeAlias = "dict[str, Any]"
@@ -21,13 +21,13 @@ Parameters: TypeAlias = Mapping[str, str]
 SECONDS = 180.0
 
 
-class Client:
-    """One address."""
+class ServerClient:
+    """Calls to the server at one address."""
 
     def __init__(self, url: str, token: str | None):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
-        with self._told():
+        with self._translate_errors():
             self._http = httpx.Client(
                 base_url=url, headers=headers, timeout=httpx.Timeout(SECONDS, connect=5), trust_env=False
             )
@@ -57,18 +57,21 @@ class Client:
         return self._call("POST", "/v1/deploy", params=parameters, files=parts)
 
     def events(self, deployment: int) -> Iterator[tuple[str, Json]]:
-        """What a deployment does, until it comes to rest: kind and data."""
-        with self._told(), self._http.stream("GET", f"/v1/deployments/{deployment}/events", timeout=None) as answer:
+        """The events of a deployment as (kind, data), until it is at rest."""
+        with (
+            self._translate_errors(),
+            self._http.stream("GET", f"/v1/deployments/{deployment}/events", timeout=None) as answer,
+        ):
             if not answer.is_success:
                 answer.read()
-                raise _refused(answer)
-            yield from _events(answer.iter_lines())
+                raise _server_refusal(answer)
+            yield from _parse_events(answer.iter_lines())
 
     def _call(self, method: str, path: str, **rest: Any) -> Json:
-        with self._told():
+        with self._translate_errors():
             answer = self._http.request(method, path, **rest)
         if not answer.is_success:
-            raise _refused(answer)
+            raise _server_refusal(answer)
         try:
             found: Json = answer.json()
         except ValueError:
@@ -76,7 +79,7 @@ class Client:
         return found
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except httpx.TimeoutException as error:
@@ -87,7 +90,7 @@ class Client:
             raise WrongUsage(f"`{self._url}` is no address of a server: {error}") from error
 
 
-def _events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:
+def _parse_events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:
     kind = "message"
     for line in lines:
         field, _, value = line.partition(": ")
@@ -97,16 +100,14 @@ def _events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:
             yield kind, json.loads(value)
 
 
-def _refused(answer: httpx.Response) -> Refused:
-    return Refused(answer.status_code, decoded(answer.text[:100_000]))
+def _server_refusal(answer: httpx.Response) -> ServerRefusal:
+    return ServerRefusal(answer.status_code, parse_error_document(answer.text[:100_000]))
 
 
-def flags(**given: object) -> dict[str, str]:
-    """Parameters of a call: what is None is left out, yes and no are spelt as HTTP has them."""
+def query_parameters(**given: object) -> dict[str, str]:
+    """Query parameters: None is left out, booleans become `true` and `false`."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in given.items()
         if value is not None
     }
-
-

@@ -1,7 +1,7 @@
-"""What can go wrong on the side of the command line, and how every error is shown there.
+"""Errors of the command line, and how every error is printed.
 
-In: an error. Out: text on standard error or one JSON document on standard output, and an exit code.
-Called by `main`. Invariant: a user sees a message with its place and a hint, never a traceback.
+In: an error. Out: text on standard error, or one JSON document on standard output, and an exit code. Invariant: a
+user sees a message with its place and a hint, never a traceback.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class WrongUsage(PenstockError):
     status, code = 400, "wrong-usage"
 
 
-class Refused(PenstockError):
-    """The server said no; its status, code and problems are kept."""
+class ServerRefusal(PenstockError):
+    """An error that the server answered with; its status, code and problems are kept."""
 
     def __init__(self, status: int, document: Mapping[str, Any]):
-        problems = [_problem(each) for each in document.get("problems", ())]
+        problems = [_parse_problem(each) for each in document.get("problems", ())]
         super().__init__(str(document.get("error", f"the server answered {status}")), problems)
         self.status = status
         self.code = str(document.get("code", "failed"))
@@ -51,18 +51,18 @@ def report(error: PenstockError) -> None:
     console = errors_console()
     warned = bool(error.problems) and all(problem.level == "warning" for problem in error.problems)
     title = "[yellow bold]note:[/]" if warned else "[red bold]error:[/]"
-    console.print(f"{title} {_escaped(error.message)}")
+    console.print(f"{title} {_escape_markup(error.message)}")
     for problem in error.problems:
         _report_problem(problem, error)
     if error.hint and not any(problem.hint == error.hint for problem in error.problems):
-        console.print(f"  {_escaped(error.hint)}", style="dim")
+        console.print(f"  {_escape_markup(error.hint)}", style="dim")
 
 
 def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
-    """Problems of a plan that is carried out all the same: warnings."""
+    """Print the warnings of a plan that is carried out."""
     console = errors_console()
-    for each in map(_problem, problems):
-        console.print(f"[yellow]{each.level}:[/] {_escaped(str(each))}")
+    for each in map(_parse_problem, problems):
+        console.print(f"[yellow]{each.level}:[/] {_escape_markup(str(each))}")
 
 
 def _report_problem(problem: Problem, error: PenstockError) -> None:
@@ -70,12 +70,12 @@ def _report_problem(problem: Problem, error: PenstockError) -> None:
     message = "" if problem.message == error.message and problem.location is None else problem.message
     if message:
         place = f"{problem.location}: " if problem.location else ""
-        console.print(f"  {_escaped(place)}[bold]{_escaped(message)}[/]")
+        console.print(f"  {_escape_markup(place)}[bold]{_escape_markup(message)}[/]")
     if problem.hint:
-        console.print(f"    {_escaped(problem.hint)}", style="dim")
+        console.print(f"    {_escape_markup(problem.hint)}", style="dim")
 
 
-def _problem(document: Mapping[str, Any]) -> Problem:
+def _parse_problem(document: Mapping[str, Any]) -> Problem:
     file = document.get("file")
     location = Location(file, document.get("line") or 1, document.get("column") or 1) if file else None
     level: Level = "warning" if document.get("level") == "warning" else "error"
@@ -83,14 +83,14 @@ def _problem(document: Mapping[str, Any]) -> Problem:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Whether the command line asks for JSON, also where it is too wrong to be parsed."""
+    """Whether the command line asks for JSON, even one that cannot be parsed."""
     following = [*arguments, ""][1:]
     given = zip(arguments, following, strict=True)
     return any(pair == ("--output", "json") or pair[0] == "--output=json" for pair in given)
 
 
-def decoded(text: str) -> Mapping[str, Any]:
-    """An error document as text; what is none becomes one."""
+def parse_error_document(text: str) -> Mapping[str, Any]:
+    """The error document in a text; any other text becomes the message of one."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -98,6 +98,6 @@ def decoded(text: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {"error": text.strip() or "no reason was given"}
 
 
-def _escaped(text: str) -> str:
+def _escape_markup(text: str) -> str:
     """Square brackets are Rich's markup; here they are the user's."""
     return text.replace("[", "\\[")

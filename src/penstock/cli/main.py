@@ -1,7 +1,7 @@
-"""The command `penstock`: its commands in one table, and what happens to every error.
+"""The command `penstock`: the table of its commands, and the place where every error ends.
 
-In: the command line. Out: an exit code. Called by the shell. Invariant: only the modules of the
-words on the command line are imported, so a command starts in a fraction of a second.
+In: the command line. Out: an exit code. Invariant: only the modules of the commands named on the command line are
+imported, so that a command starts in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
         show(error)
         return exit_code(error)
     except USAGE_ERROR as error:
-        show(_usage(error))
+        show(_usage_error(error))
         return WRONG_USAGE
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
@@ -87,16 +87,16 @@ def build(arguments: Sequence[str]) -> typer.Typer:
         add_completion=False,
         rich_markup_mode=None,
         invoke_without_command=True,
-        callback=_root,
+        callback=_common_callback,
     )
     for command in COMMANDS:
-        _add(tree, command, imported=command.name in arguments)
+        _add_command(tree, command, imported=command.name in arguments)
     return tree
 
 
-def _add(tree: typer.Typer, command: Command, *, imported: bool) -> None:
+def _add_command(tree: typer.Typer, command: Command, *, imported: bool) -> None:
     if not imported:
-        tree.command(command.name, help=command.summary)(_not_named)
+        tree.command(command.name, help=command.summary)(_placeholder_command)
         return
     module = importlib.import_module(f"penstock.cli.commands.{command.name}")
     if hasattr(module, "group"):
@@ -105,11 +105,11 @@ def _add(tree: typer.Typer, command: Command, *, imported: bool) -> None:
         tree.command(command.name, help=command.summary)(getattr(module, command.name))
 
 
-def _not_named() -> None:
+def _placeholder_command() -> None:
     raise AssertionError("a command that runs is named on the command line")
 
 
-def _root(
+def _common_callback(
     context: typer.Context,
     output: OutputOption = None,
     url: UrlOption = None,
@@ -122,7 +122,7 @@ def _root(
         typer.echo(f"penstock {__version__}" if version else context.get_help())
 
 
-def _usage(error: Exception) -> WrongUsage:
+def _usage_error(error: Exception) -> WrongUsage:
     told = getattr(error, "format_message", lambda: str(error))()
     context = getattr(error, "ctx", None)
     hint = f"`{context.command_path} --help` shows how it is used" if context is not None else None

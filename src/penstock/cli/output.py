@@ -1,7 +1,7 @@
-"""What commands print: tables for people, one JSON document for programs.
+"""What commands print: tables for people, JSON for programs.
 
-In: values. Out: text on standard output. Called by every command. Invariant: with `--output json`
-there is exactly one document and nothing else.
+In: values. Out: text on standard output. Invariant: with `--output json` there is exactly one document and nothing
+else.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ WIDTH_OF_ANSWERS = 100_000
 
 
 def console() -> Console:
-    """For pages: a terminal's width, else a page's."""
-    return Console(width=_width(WIDTH_OF_PAGES), highlight=False, soft_wrap=False)
+    """A console as wide as the terminal, or 120 columns where there is none."""
+    return Console(width=_console_width(WIDTH_OF_PAGES), highlight=False, soft_wrap=False)
 
 
 def errors_console() -> Console:
@@ -36,22 +36,22 @@ def print_json(document: object) -> None:
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A list of things."""
-    console().print(_table(titles, rows, COUNTS))
+    """Print a table; columns of counts are right-aligned."""
+    console().print(_build_table(titles, rows, COUNTS))
 
 
 def print_answer(answer: Mapping[str, Any]) -> None:
-    """The answer of a query; no value is cut or wrapped where the output is no terminal."""
+    """Print a query's rows; where the output is no terminal, no value is cut or wrapped."""
     names = [column["name"] for column in answer["meta"]]
     rows = [[row[name] for name in names] for row in answer["data"]]
-    page = Console(width=_width(WIDTH_OF_ANSWERS), highlight=False)
-    page.print(_table(names, rows, ()))
+    page = Console(width=_console_width(WIDTH_OF_ANSWERS), highlight=False)
+    page.print(_build_table(names, rows, ()))
     seconds = answer["statistics"]["elapsed"]
     page.print(f"{len(rows):,} row{'s' if len(rows) != 1 else ''} in {seconds:.2f} s", style="dim")
 
 
-def size(count: object) -> str:
-    """Bytes for people."""
+def format_bytes(count: object) -> str:
+    """A number of bytes with its unit; `?` if it is unknown."""
     if not isinstance(count, (int, float)):
         return "?"
     amount = float(count)
@@ -62,17 +62,17 @@ def size(count: object) -> str:
     return ""
 
 
-def number(count: object) -> str:
-    """A count for people; `?` where nobody knows it."""
+def format_count(count: object) -> str:
+    """A count with thousands separators; `?` if it is unknown."""
     return f"{count:,}" if isinstance(count, int) else "?"
 
 
-def _width(page: int) -> int | None:
-    """None lets Rich ask the terminal, or COLUMNS."""
+def _console_width(page: int) -> int | None:
+    """None lets Rich ask the terminal or the variable COLUMNS."""
     return None if sys.stdout.isatty() or "COLUMNS" in os.environ else page
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[object]], counts: Collection[str]) -> Table:
+def _build_table(titles: Sequence[str], rows: Sequence[Sequence[object]], counts: Collection[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for position, title in enumerate(titles):
         values = [row[position] for row in rows]
@@ -80,11 +80,11 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[object]], counts: Coll
         side: Literal["left", "right"] = "right" if numeric or title in counts else "left"
         table.add_column(Text(title), justify=side, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
+        table.add_row(*(Text(_format_cell(value)) for value in row))
     return table
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     match value:
         case None:
             return "—"

@@ -1,15 +1,14 @@
-"""A plan as people read it.
+"""A plan printed for people.
 
-In: the JSON of a plan. Out: text. Called by `deploy`, `plan` and `deployment show`. Invariant: every
-resource has a line with its strategy, the reason and the price, and one more where a rollback would not
-keep all rows.
+In: the JSON document of a plan. Out: its changes, then one line a resource with strategy, reason and price, then its
+warnings. Invariant: a resource whose rollback would lose rows has a line that says so.
 """
 
 from __future__ import annotations
 
 from penstock.cli.client import Json
 from penstock.cli.errors import print_problems
-from penstock.cli.output import console, number, print_table, size
+from penstock.cli.output import console, format_bytes, format_count, print_table
 
 
 def print_plan(plan: Json) -> None:
@@ -17,7 +16,7 @@ def print_plan(plan: Json) -> None:
     for change in plan["changes"]:
         console().print(f"  {change['resource']}: {change['message']}", markup=False)
     rows = [
-        (each["name"], each["strategy"], each["reason"], number(each["rows"]), size(each["bytes"]))
+        (each["name"], each["strategy"], each["reason"], format_count(each["rows"]), format_bytes(each["bytes"]))
         for each in plan["resources"]
     ]
     if rows:
@@ -26,7 +25,7 @@ def print_plan(plan: Json) -> None:
         kept = each.get("rollback")
         if kept is not None and not kept["lossless"]:
             console().print(f"  {each['name']}: a rollback is not lossless: {kept['reason']}", markup=False)
-    moved = f"rows moved: {number(plan['rows_moved'])}, bytes moved: {size(plan['bytes_moved'])}"
+    moved = f"rows moved: {format_count(plan['rows_moved'])}, bytes moved: {format_bytes(plan['bytes_moved'])}"
     nothing = "" if plan["changes"] else "nothing changes; "
     console().print(nothing + moved, markup=False)
     print_problems(plan["problems"])

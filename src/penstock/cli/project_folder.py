@@ -1,7 +1,7 @@
-"""The project a command is about, and what the server left in its folder.
+"""The project that a command is about, and what its server left in the folder.
 
-In: `--project`, else the current folder. Out: the folder; the server's address, token and process.
-Called by `session`, `up` and `down`. Invariant: nothing here starts, stops or asks a server.
+In: `--project`, or else the current folder. Out: the project's folder; the address, token and process of its server.
+Invariant: only files are read: no server is started, stopped or called.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
 
 
 @dataclass(frozen=True, slots=True)
-class RunningServer:
-    """The server that owns a project, as it wrote itself down; it may have ended since."""
+class ServerRecord:
+    """What the server of a project recorded of itself when it started; it may have ended since."""
 
     pid: int
     started: float
@@ -37,25 +37,25 @@ def find_project(given: Path | None) -> Path | None:
     return next((folder for folder in (here, *here.parents) if (folder / SETTINGS_FILE).is_file()), None)
 
 
-def need_project(folder: Path | None) -> Path:
-    """Raises WrongUsage where there is no project."""
+def require_project(folder: Path | None) -> Path:
+    """The folder. Raises WrongUsage if there is none."""
     if folder is None:
         hint = "go to a project's folder or name it with --project; `penstock init` makes one"
         raise WrongUsage(f"no {SETTINGS_FILE} here or in a folder above", hint=hint)
     return folder
 
 
-def running(project: Path) -> RunningServer | None:
-    """What the server of the project says of itself, if one was started."""
+def read_server_record(project: Path) -> ServerRecord | None:
+    """The record of the project's server; None if none was started."""
     try:
         record = json.loads((project / HOME / "server.json").read_text(encoding="utf-8"))
-        return RunningServer(record["server"]["id"], record["server"]["started"], record["url"])
+        return ServerRecord(record["server"]["id"], record["server"]["started"], record["url"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def admin_token(project: Path) -> str | None:
-    """The token that the server keeps for the project's owner."""
+def read_admin_token(project: Path) -> str | None:
+    """The admin token that the server wrote into the project's folder; None if there is none."""
     try:
         return (project / HOME / "admin_token").read_text(encoding="utf-8").strip()
     except OSError:

@@ -1,13 +1,7 @@
-"""What every command has in common: the project, the server and the form of the output.
+"""The options that every command takes: project, server address, token and form of output.
 
-In: the four options that every command takes. Out: `Session`. Called by every command through
-`@command`. Invariant: an option after the command wins over the same one before it, and both over
-the environment.
-
-Parameters on the command line: `--param NAME=VALUE`.
-
-In: what was given. Out: values by name. Called by the commands that ask pipes. Invariant: a value may hold anything,
-also `=`.
+In: the common options, before or after the command. Out: a `Session`, which resolves them when they are needed.
+Invariant: an option after the command wins over the same one before it, and both win over the environment.
 """
 
 from __future__ import annotations
@@ -22,80 +16,80 @@ from typing import Annotated, Any, Concatenate, ParamSpec, cast
 
 import typer
 
-from penstock.cli.client import Client
+from penstock.cli.client import ServerClient
 from penstock.cli.errors import WrongUsage
-from penstock.cli.project_folder import admin_token, find_project, need_project, running
+from penstock.cli.project_folder import find_project, read_admin_token, read_server_record, require_project
 
 DEFAULT_URL = "http://127.0.0.1:7180"
 P = ParamSpec("P")
 
 
-class Form(str, Enum):
-    """How a command answers."""
+class OutputFormat(str, Enum):
+    """The form of a command's output."""
 
     text = "text"
     json = "json"
 
 
-OutputOption = Annotated[Form | None, typer.Option("--output", help="text, or one JSON document.")]
+OutputOption = Annotated[OutputFormat | None, typer.Option("--output", help="text, or one JSON document.")]
 UrlOption = Annotated[str | None, typer.Option("--url", help="The server's address.", envvar="PENSTOCK_URL")]
 TokenOption = Annotated[str | None, typer.Option("--token", help="The token.", envvar="PENSTOCK_TOKEN")]
 ProjectOption = Annotated[Path | None, typer.Option("--project", help="The project's folder.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Common:
+class CommonOptions:
     """The options of every command, as given."""
 
-    output: Form | None = None
+    output: OutputFormat | None = None
     url: str | None = None
     token: str | None = None
     project: Path | None = None
 
-    def over(self, before: Common) -> Common:
-        """These, and where they say nothing those given before the command."""
+    def overriding(self, before: CommonOptions) -> CommonOptions:
+        """These options; where one is not given, the one given before the command."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         return replace(before, **{name: value for name, value in given.items() if value is not None})
 
 
 class Session:
-    """The options, made sense of when they are needed."""
+    """The common options, resolved when they are needed."""
 
-    def __init__(self, common: Common):
+    def __init__(self, common: CommonOptions):
         self._common = common
         self._folder = find_project(common.project)
 
     @property
     def as_json(self) -> bool:
-        return self._common.output is Form.json
+        return self._common.output is OutputFormat.json
 
     @property
     def project(self) -> Path:
-        """Raises WrongUsage where there is none."""
-        return need_project(self._folder)
+        """The project's folder. Raises WrongUsage if there is none."""
+        return require_project(self._folder)
 
     @property
     def url(self) -> str:
-        """As given, else where the project's server says it listens, else the default."""
-        known = running(self._folder) if self._folder and not self._common.url else None
+        """The address given, else the one that the project's server recorded, else the default."""
+        known = read_server_record(self._folder) if self._folder and not self._common.url else None
         url = self._common.url or (known.url if known else DEFAULT_URL)
         if not url.startswith(("http://", "https://")):
             raise WrongUsage(f"`{url}` is no address of a server", hint=f"such as {DEFAULT_URL}")
         return url.rstrip("/")
 
-    def client(self) -> Client:
-        token = self._common.token or (admin_token(self._folder) if self._folder else None)
-        return Client(self.url, token)
+    def client(self) -> ServerClient:
+        token = self._common.token or (read_admin_token(self._folder) if self._folder else None)
+        return ServerClient(self.url, token)
 
 
 def command(function: Callable[Concatenate[Session, P], None]) -> Callable[..., None]:
-    """A command: the function's own parameters, and the common options, which become its session."""
+    """Make a Typer command of a function: its own parameters plus the common options, which become its session."""
 
     @functools.wraps(function)
     def run(context: typer.Context, **given: Any) -> None:
-        common = Common(**{each.name: given.pop(each.name) for each in fields(Common)})
+        common = CommonOptions(**{each.name: given.pop(each.name) for each in fields(CommonOptions)})
         before = context.find_root().obj
-        session = Session(common.over(before if isinstance(before, Common) else Common()))
+        session = Session(common.overriding(before if isinstance(before, CommonOptions) else CommonOptions()))
         cast(Callable[..., None], function)(session, **given)
 
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
@@ -111,16 +105,16 @@ def command(function: Callable[Concatenate[Session, P], None]) -> Callable[..., 
 
 def common_options(
     output: OutputOption = None, url: UrlOption = None, token: TokenOption = None, project: ProjectOption = None
-) -> Common:
+) -> CommonOptions:
     """The options that may stand before a command or after it."""
-    return Common(output, url, token, project)
+    return CommonOptions(output, url, token, project)
 
 
-Param = Annotated[list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="Repeatable.")]
+ParamOption = Annotated[list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="Repeatable.")]
 
 
 def parse_parameters(given: Sequence[str] | None) -> dict[str, str]:
-    """Raises WrongUsage."""
+    """The values by name; a value may contain anything, also `=`. Raises WrongUsage for text without `=`."""
     wrong = next((pair for pair in given or () if "=" not in pair), None)
     if wrong is not None:
         raise WrongUsage(f"--param takes NAME=VALUE, not `{wrong}`")

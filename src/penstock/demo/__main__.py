@@ -1,7 +1,4 @@
-"""`python -m penstock.demo`.
-
-In: the command line. Out: the exit code of the demo. Called by `make demo`. Invariant: no logic.
-"""
+"""`python -m penstock.demo`, which `make demo` runs."""
 
 import sys
 

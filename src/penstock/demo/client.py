@@ -1,7 +1,7 @@
-"""The demo's few HTTP calls, as any user would make them.
+"""The demo's HTTP client, which sends what any user would send.
 
-In: an address and a token. Out: JSON values. Called by the rest of the demo. Invariant: a post is
-tried again under its own key until the server acknowledges it, for as long as PATIENCE.
+In: an address and a token. Out: JSON documents. Invariant: a post is repeated under its own idempotency key until the
+server acknowledges it, for at most `PATIENCE` seconds.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ AGAIN = (408, 425, 429, 500, 502, 503, 504)
 """Statuses after which the same post is sent again: the key makes that safe."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The server answered with an error; the text is its message."""
 
 
-class Client:
+class DemoClient:
     """Thread-safe."""
 
     def __init__(self, url: str, token: str, transport: httpx.BaseTransport | None = None):
@@ -95,11 +95,13 @@ def _json(answer: httpx.Response) -> Json:
     try:
         problem: Json = answer.json()
     except ValueError:
-        raise Refused(f"{answer.request.url.path}: {answer.status_code} {answer.text[:200]}") from None
-    details = [_line(each) for each in problem.get("problems", ())]
-    raise Refused("\n".join([f"{answer.request.url.path}: {problem.get('error', answer.status_code)}", *details]))
+        raise RequestRefused(f"{answer.request.url.path}: {answer.status_code} {answer.text[:200]}") from None
+    details = [_problem_line(each) for each in problem.get("problems", ())]
+    raise RequestRefused(
+        "\n".join([f"{answer.request.url.path}: {problem.get('error', answer.status_code)}", *details])
+    )
 
 
-def _line(problem: Json) -> str:
+def _problem_line(problem: Json) -> str:
     place = f"{problem['file']}:{problem['line']}:{problem['column']}: " if problem.get("file") else ""
     return f"  {place}{problem.get('message')}"

@@ -1,7 +1,7 @@
-"""What a table holds against what it must hold.
+"""Found rows compared with expected rows.
 
-In: expected and found lines. Out: `Difference`. Called by `checks`. Invariant: counts are exact;
-only floating-point values may differ, in their last digits, because sums depend on their order.
+In: expected and found lines. Out: a `ResultDifference`. Invariant: counts must be equal; floating-point values may
+differ in their last digits only, because the value of a sum depends on its order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ResultDifference:
     """`rows` of `expected` were found; `lost` and `doubled` count the rows posted that are missing
     or there twice, `differing` the lines whose values are wrong."""
 
@@ -27,8 +27,8 @@ class Difference:
     doubled: int = 0
     differing: int = 0
 
-    def __add__(self, other: Difference) -> Difference:
-        return Difference(
+    def __add__(self, other: ResultDifference) -> ResultDifference:
+        return ResultDifference(
             self.rows + other.rows,
             self.expected + other.expected,
             self.lost + other.lost,
@@ -42,60 +42,60 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounded:
+class RoundedValue:
     """A value of which the endpoint shows so many digits."""
 
     value: float | None
     digits: int
 
 
-def compare_rows(expected: Iterable[Line], found: Iterable[Line]) -> Difference:
-    """Lines as a bag. A line that is wrong is one missing and one too many: it counts as differing."""
+def compare_rows(expected: Iterable[Line], found: Iterable[Line]) -> ResultDifference:
+    """Compare lines as a multiset. A wrong line is one missing and one extra line: it counts as differing."""
     wanted, there = Counter(expected), Counter(found)
     missing, extra = (wanted - there).total(), (there - wanted).total()
     wrong = min(missing, extra)
-    return Difference(there.total(), wanted.total(), missing - wrong, extra - wrong, wrong)
+    return ResultDifference(there.total(), wanted.total(), missing - wrong, extra - wrong, wrong)
 
 
-def compare_groups(expected: Mapping[Key, Line], found: Mapping[Key, Line]) -> Difference:
-    """Groups by key. The first value of a group is the number of rows it stands for."""
-    total = Difference(rows=len(found), expected=len(expected))
+def compare_groups(expected: Mapping[Key, Line], found: Mapping[Key, Line]) -> ResultDifference:
+    """Compare groups by key. The first value of a group is the number of its rows."""
+    total = ResultDifference(rows=len(found), expected=len(expected))
     for key in expected.keys() | found.keys():
         wanted, there = expected.get(key), found.get(key)
-        rows_missing = _rows(wanted) - _rows(there)
+        rows_missing = _row_count(wanted) - _row_count(there)
         wrong = wanted is None or there is None or not _equal_lines(wanted, there)
-        total += Difference(lost=max(0, rows_missing), doubled=max(0, -rows_missing), differing=int(wrong))
+        total += ResultDifference(lost=max(0, rows_missing), doubled=max(0, -rows_missing), differing=int(wrong))
     return total
 
 
-def compare_answers(expected: Sequence[Sequence[Cell | Rounded]], found: Sequence[Line]) -> Difference:
-    """Lines in order."""
+def compare_answers(expected: Sequence[Sequence[Cell | RoundedValue]], found: Sequence[Line]) -> ResultDifference:
+    """Compare lines in their order."""
     wrong = sum(
         wanted is None or there is None or not _equal_lines(wanted, there)
         for wanted, there in zip_longest(expected, found)
     )
-    return Difference(len(found), len(expected), differing=wrong)
+    return ResultDifference(len(found), len(expected), differing=wrong)
 
 
-def _rows(line: Line | None) -> int:
+def _row_count(line: Line | None) -> int:
     return int(line[0] or 0) if line else 0
 
 
-def _equal_lines(wanted: Sequence[Cell | Rounded], there: Line) -> bool:
+def _equal_lines(wanted: Sequence[Cell | RoundedValue], there: Line) -> bool:
     return len(wanted) == len(there) and all(map(_equal, wanted, there))
 
 
-def _equal(wanted: Cell | Rounded, there: Cell) -> bool:
-    if isinstance(wanted, Rounded):
-        return _near(wanted.value, there, 0.5 * 10**-wanted.digits + TOLERANCE)
+def _equal(wanted: Cell | RoundedValue, there: Cell) -> bool:
+    if isinstance(wanted, RoundedValue):
+        return _is_close(wanted.value, there, 0.5 * 10**-wanted.digits + TOLERANCE)
     if isinstance(wanted, float):
-        return _near(wanted, there, TOLERANCE * max(1.0, abs(wanted)))
+        return _is_close(wanted, there, TOLERANCE * max(1.0, abs(wanted)))
     if isinstance(wanted, int) and isinstance(there, str):
         return str(wanted) == there
     return wanted == there
 
 
-def _near(wanted: float | None, there: Cell, by: float) -> bool:
+def _is_close(wanted: float | None, there: Cell, by: float) -> bool:
     if wanted is None or there is None:
         return wanted is there
     return not isinstance(there, str) and abs(wanted - there) <= by

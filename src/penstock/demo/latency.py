@@ -1,8 +1,8 @@
 """How long a posted row takes to be visible two materialized views away.
 
-In: the replay and a client. Out: seconds from sending a post to the end of the query that first
-counts its rows in `carrier_monthly` (flights → carrier_daily → carrier_monthly). Called by `main`.
-Invariant: measured from outside, by asking; a post that the replay never acknowledged is no sample.
+In: the replay and a client. Out: seconds from sending a post to the end of the query that first counts its rows in
+`carrier_monthly` (flights → carrier_daily → carrier_monthly). Invariant: measured from outside, by querying; a post
+that was never acknowledged is no sample.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 
-from penstock.demo.client import Client
+from penstock.demo.client import DemoClient
 from penstock.demo.replay import Replay
 
 QUERY = "SELECT countMerge(flights) AS flights FROM carrier_monthly"
@@ -22,7 +22,7 @@ REST = 1.0
 class Latency(threading.Thread):
     """`samples` grows while the replay runs."""
 
-    def __init__(self, client: Client, replay: Replay):
+    def __init__(self, client: DemoClient, replay: Replay):
         super().__init__(name="latency", daemon=True)
         self._client, self._replay = client, replay
         self.samples: list[float] = []

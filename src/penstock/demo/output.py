@@ -1,7 +1,7 @@
 """What the demo prints: headings, tables and progress.
 
-In: values of the other modules. Out: text on a console. Called by `main`. Invariant: on a terminal
-progress is bars; elsewhere it is a plain line every few seconds, so a log file shows it too.
+In: values of the other modules. Out: text on a console. Invariant: progress is shown as bars on a terminal and as a
+line every few seconds elsewhere, so that a log file shows it too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from penstock.demo.checks import Check
+from penstock.demo.checks import ResultCheck
 from penstock.demo.client import Answer, Json
 
 LINE_EVERY = 5.0
@@ -30,9 +30,13 @@ class Meters:
         self._tasks: dict[str, TaskID] = {}
         self._halt = threading.Event()
         self._bars = Progress(
-            TextColumn("{task.description:<28}"), BarColumn(bar_width=36), MofNCompleteColumn(), TimeElapsedColumn(),
-            console=console, transient=True,
-        )  # fmt: skip
+            TextColumn("{task.description:<28}"),
+            BarColumn(bar_width=36),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
         self._lines = threading.Thread(target=self._print_lines, name="progress", daemon=True)
 
     def __enter__(self) -> Meters:
@@ -66,34 +70,38 @@ class Meters:
             shown = dict(self._values)
 
 
-def heading(console: Console, text: str) -> None:
+def print_heading(console: Console, text: str) -> None:
     console.print(f"\n[bold]{text}[/bold]", highlight=False)
 
 
-def plan(console: Console, found: Json) -> None:
+def print_plan(console: Console, found: Json) -> None:
     """The plan of a deployment: what happens to each resource, why, and how much it moves."""
     table = Table(title_justify="left", header_style="bold")
     for name in ("resource", "strategy", "rows", "bytes"):
         table.add_column(name, justify="right" if name in ("rows", "bytes") else "left", no_wrap=True)
     table.add_column("reason", overflow="fold")
     for each in found["resources"]:
-        table.add_row(each["name"], each["strategy"], _number(each["rows"]), _bytes(each["bytes"]), each["reason"])
+        table.add_row(
+            each["name"], each["strategy"], _format_count(each["rows"]), _format_bytes(each["bytes"]), each["reason"]
+        )
     console.print(table)
-    console.print(f"{_number(found['rows_moved'])} rows, {_bytes(found['bytes_moved'])} to move", highlight=False)
+    console.print(
+        f"{_format_count(found['rows_moved'])} rows, {_format_bytes(found['bytes_moved'])} to move", highlight=False
+    )
 
 
-def side_by_side(console: Console, name: str, live: Answer, staging: Answer) -> None:
+def print_side_by_side(console: Console, name: str, live: Answer, staging: Answer) -> None:
     """One endpoint's answers, live beside staging, row by row."""
     columns = list(dict.fromkeys([*(live[0] if live else ()), *(staging[0] if staging else ())]))
     table = Table(title=f"{name}.json · live | staging", title_justify="left", header_style="bold")
     for column in columns:
         table.add_column(column, justify="right" if _is_number(column, staging or live) else "left", no_wrap=True)
     for index in range(min(5, max(len(live), len(staging)))):
-        table.add_row(*(_pair(column, live[index : index + 1], staging[index : index + 1]) for column in columns))
+        table.add_row(*(_cell_pair(column, live[index : index + 1], staging[index : index + 1]) for column in columns))
     console.print(table)
 
 
-def results(console: Console, checks: Sequence[Check]) -> None:
+def print_results(console: Console, checks: Sequence[ResultCheck]) -> None:
     """Every table and endpoint of both versions against the truth."""
     table = Table(header_style="bold")
     for name in ("version", "table or endpoint", "rows", "of", "lost", "doubled", "different", ""):
@@ -106,12 +114,12 @@ def results(console: Console, checks: Sequence[Check]) -> None:
     console.print(table)
 
 
-def _pair(column: str, live: Answer, staging: Answer) -> str:
-    here, there = (_cell(rows[0].get(column, "–")) if rows else "–" for rows in (live, staging))
+def _cell_pair(column: str, live: Answer, staging: Answer) -> str:
+    here, there = (_format_cell(rows[0].get(column, "–")) if rows else "–" for rows in (live, staging))
     return here if here == there else f"{here} | {there}"
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, (int, float)) else str(value)
 
 
@@ -119,11 +127,11 @@ def _is_number(column: str, rows: Answer) -> bool:
     return bool(rows) and isinstance(rows[0].get(column), (int, float))
 
 
-def _number(value: int | None) -> str:
+def _format_count(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
-def _bytes(value: int | None) -> str:
+def _format_bytes(value: int | None) -> str:
     if value is None:
         return ""
     return f"{value:,} B" if value < 10_000 else f"{value / 1e6:,.1f} MB"

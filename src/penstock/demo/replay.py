@@ -1,8 +1,7 @@
-"""Post the flights to a running server, in order and at an even pace.
+"""The thread that posts the flights to a running server, in order and at an even pace.
 
-In: the posts and a client. Out: how many rows are acknowledged, at any moment. Called by `main`
-(which starts it as a thread) and read by `latency`. Invariant: one post at a time, and a post that
-failed is sent again under the same key, so the order of the rows in the table's history is known.
+In: the posts and a client. Out: at any moment, how many rows are acknowledged. Invariant: there is one post at a time,
+and a failed post is repeated under the same key, so that the order of the rows in the table is known.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.demo.client import Client
+from penstock.demo.client import DemoClient
 from penstock.demo.nyc_flights import Post
 
 SLOW_FROM, SLOW_PACE = 0.95, 1.0
@@ -20,7 +19,7 @@ SLOW_FROM, SLOW_PACE = 0.95, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class AcknowledgedPost:
     """The newest acknowledged post of flights: the flights up to and with it, and when it was sent."""
 
     flights: int
@@ -31,10 +30,10 @@ class Replay(threading.Thread):
     """`sent` is the progress; `failure` is what stopped it early. On a slow machine the last posts go
     at a slow pace until `may_end` is set, so that rows are still coming in at the last switch."""
 
-    def __init__(self, client: Client, plan: Sequence[Post], seconds: float):
+    def __init__(self, client: DemoClient, plan: Sequence[Post], seconds: float):
         super().__init__(name="replay", daemon=True)
         self._client, self._plan, self._seconds = client, plan, seconds
-        self.sent = Sent(0, time.monotonic())
+        self.sent = AcknowledgedPost(0, time.monotonic())
         self.rows = 0
         self.quarantined = 0
         self.failure: Exception | None = None
@@ -62,7 +61,7 @@ class Replay(threading.Thread):
         self.quarantined += self._client.append(post.name, post.rows, post.key)
         self.rows += len(post.rows)
         if post.name == "flights":
-            self.sent = Sent(post.flights, at)
+            self.sent = AcknowledgedPost(post.flights, at)
 
     def share(self) -> float:
         """How much of the flights is acknowledged, 0 to 1."""

@@ -1,7 +1,7 @@
-"""What happens while the flights stream: version 2 is built, promoted, rolled back, promoted again.
+"""The steps of the demo: version 2 is built, promoted, rolled back and promoted again while flights stream.
 
-In: a `Stage`. Out: the stage, with the checks of the end. Called by `main`, in the order of `STEPS`.
-Invariant: every switch happens while rows are still being posted; a step that comes too late fails.
+In: a `Stage`. Out: the stage with the results of the final checks; `STEPS` has the order. Invariant: every switch
+happens while rows are still being posted; a step that comes too late fails the demo.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from importlib.resources import as_file, files
 from rich.console import Console
 
 from penstock.demo import output
-from penstock.demo.checks import Check, Truth, check_all, find_cut
-from penstock.demo.client import Client, Json
+from penstock.demo.checks import ExpectedGroups, ResultCheck, check_all, find_cutover
+from penstock.demo.client import DemoClient, Json
 from penstock.demo.latency import QUERY, Latency
 from penstock.demo.nyc_flights import Row
 from penstock.demo.replay import Replay
@@ -26,8 +26,8 @@ SETTLE = 60.0
 REPLAY = "flights replayed"
 
 
-class Wrong(Exception):
-    """The pipeline did not do what the demo shows."""
+class DemoFailed(Exception):
+    """The pipeline did not do what the demo expects of it."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Stage:
     bound the number of flights that were landed before it took over."""
 
     console: Console
-    client: Client
+    client: DemoClient
     replay: Replay
     latency: Latency
     meters: output.Meters
@@ -45,10 +45,10 @@ class Stage:
     version_2: str = ""
     earliest: int = 0
     latest: int = 0
-    checks: list[Check] = field(default_factory=list)
+    checks: list[ResultCheck] = field(default_factory=list)
 
     def say(self, text: str) -> None:
-        output.heading(self.console, f"{100 * self.replay.share():3.0f} %  {text}")
+        output.print_heading(self.console, f"{100 * self.replay.share():3.0f} %  {text}")
 
     def wait_for(self, share: float) -> None:
         """Return when that share of the flights is acknowledged. Raises what stopped the replay."""
@@ -67,61 +67,63 @@ def deploy(stage: Stage) -> None:
     stage.say("deploy version 2 beside it: flight String → UInt32, a new column, key, aggregate and endpoint")
     # The copy begins with what has been landed, which may be a little less than what was acknowledged.
     stage.earliest = int(stage.client.sql("SELECT count() AS landed FROM flights", "live")[0]["landed"])
-    made = stage.client.deploy(example("flights-v2"))
+    made = stage.client.deploy(example_files("flights-v2"))
     stage.version_2 = str(made["id"])
-    output.plan(stage.console, made["plan"])
+    output.print_plan(stage.console, made["plan"])
     began = time.monotonic()
     for kind, data in stage.client.events(stage.version_2):
-        _follow(stage, kind, data)
+        _handle_event(stage, kind, data)
     took = time.monotonic() - began
     # One post may be under way: its rows count as sent, not yet as acknowledged.
     stage.latest = min(stage.replay.sent.flights + 1000, len(stage.flights))
     state = stage.client.deployment(stage.version_2)["state"]
     if state != "ready":
-        raise Wrong(f"version 2 is {state}")
+        raise DemoFailed(f"version 2 is {state}")
     stage.say(f"version 2 is ready after {took:.0f} s: filled, fed live, and nobody reads it yet")
 
 
-def _follow(stage: Stage, kind: str, data: Json) -> None:
+def _handle_event(stage: Stage, kind: str, data: Json) -> None:
     stage.tick()
     if kind == "progress":
         stage.meters.meter(f"backfill {data['name']}", int(data["rows"]), int(data["of"]))
     if kind == "state" and data["state"] in ("failed", "discarded"):
-        raise Wrong(f"version 2 {data['state']}: {data.get('error')}")
+        raise DemoFailed(f"version 2 {data['state']}: {data.get('error')}")
 
 
-def look(stage: Stage) -> None:
+def compare_answers_side_by_side(stage: Stage) -> None:
     for name in ("top_carriers", "monthly"):
         live, staging = (stage.client.endpoint(name, which) for which in ("live", "staging"))
-        output.side_by_side(stage.console, name, live, staging)
+        output.print_side_by_side(stage.console, name, live, staging)
 
 
 def promote(stage: Stage) -> None:
     stage.wait_for(PROMOTE_AT)
-    _switch(stage, "promote version 2", lambda: stage.client.promote(stage.version_2), has_distance=True)
+    _switch_version(stage, "promote version 2", lambda: stage.client.promote(stage.version_2), has_distance=True)
 
 
 def rollback(stage: Stage) -> None:
     stage.wait_for(ROLLBACK_AT)
-    _switch(stage, "roll back to version 1, with every row posted since", stage.client.rollback, has_distance=False)
+    _switch_version(
+        stage, "roll back to version 1, with every row posted since", stage.client.rollback, has_distance=False
+    )
 
 
 def promote_again(stage: Stage) -> None:
     stage.wait_for(AGAIN_AT)
-    _switch(stage, "promote version 2 again", lambda: stage.client.promote(stage.version_2), has_distance=True)
+    _switch_version(stage, "promote version 2 again", lambda: stage.client.promote(stage.version_2), has_distance=True)
     stage.replay.may_end.set()
 
 
-def _switch(stage: Stage, text: str, call: Callable[[], Json], *, has_distance: bool) -> None:
-    """Move the pointer, and see that the endpoint answers from the other version at once."""
+def _switch_version(stage: Stage, text: str, call: Callable[[], Json], *, has_distance: bool) -> None:
+    """Promote or roll back, and check that the endpoint answers from the other version at once."""
     if not stage.replay.is_alive():
-        raise Wrong(f"the replay was over before this step: {text}")
+        raise DemoFailed(f"the replay was over before this step: {text}")
     began = time.monotonic()
     call()
     took = time.monotonic() - began
     first = stage.client.endpoint("top_carriers")[0]
     if ("distance" in first) is not has_distance:
-        raise Wrong(f"after this step `top_carriers` answers from the wrong version: {text}")
+        raise DemoFailed(f"after this step `top_carriers` answers from the wrong version: {text}")
     stage.say(f"{text}: {1000 * took:.0f} ms, {len(stage.flights) - stage.replay.sent.flights:,} flights still to come")
     stage.console.print(f"top_carriers.json now begins with {first}", highlight=False)
 
@@ -135,29 +137,37 @@ def finish(stage: Stage) -> None:
     stage.say(f"{stage.replay.rows:,} rows acknowledged, {stage.replay.quarantined:,} quarantined")
     deadline = time.monotonic() + SETTLE
     for deployment in ("live", "previous"):
-        while time.monotonic() < deadline and _counted(stage, deployment) < len(stage.flights):
+        while time.monotonic() < deadline and _visible_flights(stage, deployment) < len(stage.flights):
             time.sleep(0.3)
 
 
-def _counted(stage: Stage, deployment: str) -> int:
+def _visible_flights(stage: Stage, deployment: str) -> int:
     return int(stage.client.sql(QUERY, deployment)[0]["flights"])
 
 
-def compare(stage: Stage) -> None:
-    output.heading(stage.console, "Every table and endpoint of both versions against the truth from the CSV")
-    cut = find_cut(stage.client, stage.flights, stage.earliest, stage.latest)
+def check_results(stage: Stage) -> None:
+    output.print_heading(stage.console, "Every table and endpoint of both versions against the truth from the CSV")
+    cut = find_cutover(stage.client, stage.flights, stage.earliest, stage.latest)
     if cut is None:
-        raise Wrong("no moment between the deployment of version 2 and its readiness explains its air times")
-    known = Truth(stage.flights, stage.weather)
+        raise DemoFailed("no moment between the deployment of version 2 and its readiness explains its air times")
+    known = ExpectedGroups(stage.flights, stage.weather)
     for check in check_all(stage.client, known, cut):
         stage.checks.append(check)
         stage.meters.meter("tables and endpoints compared", len(stage.checks), 24)
 
 
-STEPS: tuple[Callable[[Stage], None], ...] = (deploy, look, promote, rollback, promote_again, finish, compare)
+STEPS: tuple[Callable[[Stage], None], ...] = (
+    deploy,
+    compare_answers_side_by_side,
+    promote,
+    rollback,
+    promote_again,
+    finish,
+    check_results,
+)
 
 
-def example(name: str) -> dict[str, str]:
+def example_files(name: str) -> dict[str, str]:
     """The datafiles of an example, by path."""
     with as_file(files("penstock") / "examples" / name) as folder:
         paths = [path for path in sorted(folder.rglob("*")) if path.suffix in (".datasource", ".pipe", ".toml")]

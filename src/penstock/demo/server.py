@@ -1,7 +1,7 @@
-"""A project folder and a server of the demo's own, started and stopped by Penstock's commands.
+"""The demo's own project folder and server, started and stopped by Penstock's commands.
 
-In: the folder. Out: a running server's address and token. Called by `main`. Invariant: the server
-is a child of the demo and ends with it; everything it keeps is in the folder.
+In: the folder. Out: the address and token of a running server. Invariant: the server is a child process that ends
+with the demo; everything it keeps is in the folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ServerFailed(Exception):
     """The server did not start; the text says what it said."""
 
 
-def prepare(folder: Path) -> None:
+def prepare_folder(folder: Path) -> None:
     """An empty folder, after ending a server that an earlier demo may have left in it."""
     pid = folder / ".penstock" / "server.pid"
     if pid.exists():
@@ -43,8 +43,10 @@ class Server:
         port = self.url.rpartition(":")[2]
         self._process = subprocess.Popen(
             [*PENSTOCK, "up", "--project", str(folder), "--port", port],
-            stdout=self._log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
 
     @property
     def token(self) -> str:
@@ -53,11 +55,11 @@ class Server:
     def wait_until_ready(self) -> None:
         """Return when /health says 200. Raises ServerFailed."""
         began = time.monotonic()
-        while not self._healthy():
+        while not self._is_healthy():
             if self._process.poll() is not None:
-                raise ServerFailed(f"`penstock up` ended:\n{self._said()}")
+                raise ServerFailed(f"`penstock up` ended:\n{self._log_tail()}")
             if time.monotonic() - began > PATIENCE:
-                raise ServerFailed(f"`penstock up` was not ready after {PATIENCE:.0f} s:\n{self._said()}")
+                raise ServerFailed(f"`penstock up` was not ready after {PATIENCE:.0f} s:\n{self._log_tail()}")
             time.sleep(0.5)
 
     def run(self, *arguments: str) -> str:
@@ -78,13 +80,13 @@ class Server:
                 self._process.wait()
         self._log.close()
 
-    def _healthy(self) -> bool:
+    def _is_healthy(self) -> bool:
         try:
             return httpx.get(f"{self.url}/health", timeout=2).status_code == 200
         except httpx.TransportError:
             return False
 
-    def _said(self) -> str:
+    def _log_tail(self) -> str:
         self._log.flush()
         return (self.folder / "up.log").read_text(errors="replace")[-2000:]
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.demo.checks import find_cut
-from penstock.demo.client import Client
+from penstock.demo.checks import find_cutover
+from penstock.demo.client import DemoClient
 from penstock.demo.nyc_flights import Row
 
 FLIGHTS: tuple[Row, ...] = tuple({"air_time": 1} if number % 3 else {"number": number} for number in range(30))
@@ -26,11 +26,11 @@ class Known:
 @pytest.mark.parametrize("cut", range(10, 21))
 def test_a_cut_within_the_bounds_explains_the_air_times(cut: int) -> None:
     known = sum("air_time" in row for row in FLIGHTS[cut:])
-    found = find_cut(cast(Client, Known(known)), FLIGHTS, 10, 20)
+    found = find_cutover(cast(DemoClient, Known(known)), FLIGHTS, 10, 20)
     assert found is not None
     assert sum("air_time" in row for row in FLIGHTS[found:]) == known
 
 
 @pytest.mark.parametrize("known", [0, 6, 15, 20])
 def test_no_cut_outside_the_bounds(known: int) -> None:
-    assert find_cut(cast(Client, Known(known)), FLIGHTS, 10, 20) is None
+    assert find_cutover(cast(DemoClient, Known(known)), FLIGHTS, 10, 20) is None

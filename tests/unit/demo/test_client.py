@@ -8,15 +8,15 @@ import httpx
 import orjson
 import pytest
 
-from penstock.demo.client import Client, Refused
+from penstock.demo.client import DemoClient, RequestRefused
 from penstock.demo.nyc_flights import posts
 from penstock.demo.replay import Replay
 
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
-def client(answer: Answer) -> Client:
-    return Client("http://server", "secret", httpx.MockTransport(answer))
+def client(answer: Answer) -> DemoClient:
+    return DemoClient("http://server", "secret", httpx.MockTransport(answer))
 
 
 class Flaky:
@@ -57,7 +57,7 @@ def test_a_refused_post_ends_the_replay_with_the_servers_words() -> None:
     body = {"error": "there is no data source `flights`", "code": "not-found", "problems": [problem]}
     replay = Replay(client(lambda _: httpx.Response(404, json=body)), posts(({"n": 1},), ()), seconds=0)
     replay.run()
-    assert isinstance(replay.failure, Refused)
+    assert isinstance(replay.failure, RequestRefused)
     assert "there is no data source `flights`\n  unknown data source" in str(replay.failure)
 
 
@@ -68,5 +68,5 @@ def test_events_are_read_as_they_come() -> None:
 
 
 def test_an_answer_that_is_no_json_is_told() -> None:
-    with pytest.raises(Refused, match="/v0/sql: 502 bad gateway"):
+    with pytest.raises(RequestRefused, match="/v0/sql: 502 bad gateway"):
         client(lambda _: httpx.Response(502, text="bad gateway")).sql("SELECT 1")

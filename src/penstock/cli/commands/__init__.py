@@ -1,1 +1,1 @@
-"""One module a command; each is named as its command."""
+"""The commands, one module each, named as the command is."""

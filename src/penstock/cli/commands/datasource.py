@@ -1,12 +1,8 @@
-"""`penstock datasource`: list and show data sources, append rows to them.
+"""`penstock datasource`: list and show data sources, and append rows to them.
 
-In: a data source's name, rows as NDJSON or JSON. Out: what is there; how many rows fit. Called by
-`main`. Invariant: a row is sent once, however often a call has to be tried again.
-
-Send a file's rows in calls of a limited size.
-
-In: a file or standard input. Out: how many rows fit. Called by `datasource`. Invariant: each call has
-a key of its own, under which it is sent again when the connection breaks, so no row is kept twice.
+In: the name of a data source; rows as NDJSON or JSON from a file or standard input. Out: its columns and row counts;
+how many rows were accepted. Invariant: rows are sent in requests of limited size, each under an idempotency key of its
+own, so that a request which is sent again after a broken connection adds no row twice.
 """
 
 from __future__ import annotations
@@ -20,19 +16,19 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from penstock.cli.client import Client, Json, flags
+from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.output import console, print_json, print_table
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidRequest, NoServer
 
 group = typer.Typer()
-Asked = Annotated[str, typer.Option("--deployment", help="live, staging, previous, an id or a name.")]
-Name = Annotated[str, typer.Argument(help="The data source.")]
+DeploymentOption = Annotated[str, typer.Option("--deployment", help="live, staging, previous, an id or a name.")]
+DataSourceArgument = Annotated[str, typer.Argument(help="The data source.")]
 
 
 @group.command("ls")
 @command
-def ls(session: Session, deployment: Asked = "live") -> None:
+def ls(session: Session, deployment: DeploymentOption = "live") -> None:
     """List the data sources with their rows."""
     found = session.client().get("/v0/datasources", {"deployment": deployment})
     if session.as_json:
@@ -44,7 +40,7 @@ def ls(session: Session, deployment: Asked = "live") -> None:
 
 @group.command("show")
 @command
-def show(session: Session, name: Name, deployment: Asked = "live") -> None:
+def show(session: Session, name: DataSourceArgument, deployment: DeploymentOption = "live") -> None:
     """Show the columns of a data source."""
     found = session.client().get(f"/v0/datasources/{name}", {"deployment": deployment})
     if session.as_json:
@@ -57,7 +53,7 @@ def show(session: Session, name: Name, deployment: Asked = "live") -> None:
 @command
 def append(
     session: Session,
-    name: Name,
+    name: DataSourceArgument,
     file: Annotated[Path | None, typer.Option("--file", help="NDJSON, or JSON (.json); else standard input.")] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when the rows can be queried.")] = True,
 ) -> None:
@@ -77,24 +73,24 @@ BYTES_A_CALL = 8 * 2**20
 ATTEMPTS = 4
 
 
-def append_file(client: Client, name: str, file: Path | None, wait: bool) -> Json:
+def append_file(client: ServerClient, name: str, file: Path | None, wait: bool) -> Json:
     """Send all rows; with `wait`, return when they can be queried."""
     form = "json" if file is not None and file.suffix == ".json" else "ndjson"
-    parameters = flags(name=name, format=form)
+    parameters = query_parameters(name=name, format=form)
     told = {"successful_rows": 0, "quarantined_rows": 0}
-    parts = _parts(file, form)
+    parts = _request_bodies(file, form)
     part = next(parts, b"")
     while True:
         following = next(parts, None)
-        waits = flags(wait=True) if wait and following is None else {}
-        answer = _send(client, {**parameters, **waits}, part)
+        waits = query_parameters(wait=True) if wait and following is None else {}
+        answer = _send_with_retries(client, {**parameters, **waits}, part)
         told = {key: told[key] + answer[key] for key in told}
         if following is None:
             return told
         part = following
 
 
-def _send(client: Client, parameters: dict[str, str], body: bytes) -> Json:
+def _send_with_retries(client: ServerClient, parameters: dict[str, str], body: bytes) -> Json:
     key = uuid.uuid4().hex
     for attempt in range(1, ATTEMPTS):
         try:
@@ -104,18 +100,18 @@ def _send(client: Client, parameters: dict[str, str], body: bytes) -> Json:
     return client.append(parameters, body, key)
 
 
-def _parts(file: Path | None, form: str) -> Iterator[bytes]:
+def _request_bodies(file: Path | None, form: str) -> Iterator[bytes]:
     if file is None:
-        yield from _chunks(sys.stdin.buffer)
+        yield from _line_chunks(sys.stdin.buffer)
         return
     try:
         with file.open("rb") as opened:
-            yield from _chunks(opened) if form == "ndjson" else iter([opened.read()])
+            yield from _line_chunks(opened) if form == "ndjson" else iter([opened.read()])
     except OSError as error:
         raise InvalidRequest(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _chunks(source: BinaryIO) -> Iterator[bytes]:
+def _line_chunks(source: BinaryIO) -> Iterator[bytes]:
     """Whole lines, a call's worth at a time."""
     while lines := source.readlines(BYTES_A_CALL):
         yield b"".join(lines)

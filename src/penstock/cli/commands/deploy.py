@@ -1,13 +1,8 @@
 """`penstock deploy`: plan a project against what is live, and carry the plan out.
 
-In: the project's folder. Out: the plan, then progress until the deployment is at rest. Called by
-`main`. Invariant: exit code 0 says that the deployment came where it should: planned (--check),
-started (--no-wait), ready (--no-promote) or live.
-
-A deployment's progress as it goes.
-
-In: its events. Out: bars on a terminal, lines elsewhere, or nothing. Called by `deploy`. Invariant:
-returns when the stream ends, having shown the last state.
+In: the project's folder. Out: the plan, then the progress of the deployment (bars on a terminal, lines elsewhere,
+nothing with `--output json`). Invariant: exit code 0 means that the deployment got as far as was asked: planned
+(`--check`), started (`--no-wait`), ready (`--no-promote`) or live.
 """
 
 from __future__ import annotations
@@ -20,9 +15,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from penstock.cli.client import Client, Json, flags
-from penstock.cli.errors import Refused
-from penstock.cli.output import console, number, print_json, size
+from penstock.cli.client import Json, ServerClient, query_parameters
+from penstock.cli.errors import ServerRefusal
+from penstock.cli.output import console, format_bytes, format_count, print_json
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NoServer
@@ -47,7 +42,7 @@ def deploy(
     if loaded.errors:
         count = len(loaded.errors)
         raise InvalidProject(f"the project has {count} problem{'s' if count > 1 else ''}", loaded.problems)
-    parameters = flags(
+    parameters = query_parameters(
         check=check, auto_promote=promote, allow_destructive_operations=allow_destructive_operations, name=name
     )
     client = session.client()
@@ -55,28 +50,30 @@ def deploy(
     if not session.as_json:
         print_plan(made["plan"])
     if wait and not check:
-        made = _watched(session, client, made)
+        made = _wait_for_deployment(session, client, made)
     if session.as_json:
         print_json(made)
     else:
-        console().print(_told(made, check=check), markup=False)
+        console().print(_outcome_text(made, check=check), markup=False)
 
 
-def _watched(session: Session, client: Client, made: Json) -> Json:
-    """The deployment when it has come to rest. Raises Refused with its error if it failed or could
-    not be promoted, NoServer if the server stopped on the way."""
-    watch(client.events(made["id"]), silent=session.as_json)
+def _wait_for_deployment(session: Session, client: ServerClient, made: Json) -> Json:
+    """The deployment once it is at rest. Raises ServerRefusal with its error if it failed or could not be promoted,
+    NoServer if the server stopped before."""
+    show_progress(client.events(made["id"]), silent=session.as_json)
     rested = client.get(f"/v1/deployments/{made['id']}")
     state = rested["state"]
     if state in UNDER_WAY:
         hint = "it goes on when the server is up again; `penstock deployment show` says how far it is"
         raise NoServer(f"the server stops while deployment {made['id']} is {state}", hint=hint)
     if state in ("failed", "discarded") or (state == "ready" and rested["error"]):
-        raise Refused(500, rested["error"] or {"error": f"deployment {made['id']} was discarded", "code": "conflict"})
+        raise ServerRefusal(
+            500, rested["error"] or {"error": f"deployment {made['id']} was discarded", "code": "conflict"}
+        )
     return rested
 
 
-def _told(made: Json, *, check: bool) -> str:
+def _outcome_text(made: Json, *, check: bool) -> str:
     if check:
         return "checked; nothing was done"
     name = f" ({made['name']})" if made["name"] else ""
@@ -88,19 +85,19 @@ Events: TypeAlias = Iterator[tuple[str, Json]]
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def watch(events: Events, *, silent: bool) -> None:
-    """Show the events until they end."""
+def show_progress(events: Events, *, silent: bool) -> None:
+    """Show the events of a deployment until their stream ends."""
     page = console()
     if silent:
         for _ in events:
             continue
     elif page.is_terminal:
-        _bars(events, page)
+        _show_bars(events, page)
     else:
-        _lines(events, page)
+        _print_lines(events, page)
 
 
-def _bars(events: Events, page: Console) -> None:
+def _show_bars(events: Events, page: Console) -> None:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -119,16 +116,16 @@ def _bars(events: Events, page: Console) -> None:
                 bars.update(tasks[flow], completed=data["rows"], total=data["of"] or None, told=_progress_text(data))
 
 
-def _lines(events: Events, page: Console) -> None:
+def _print_lines(events: Events, page: Console) -> None:
     shown: dict[str, float] = {}
     for kind, data in events:
         if kind == "state":
             page.print(f"  {data['state']}", markup=False)
-        elif kind == "progress" and _due(data, shown):
-            page.print(f"  {data['name']}: {_progress_text(data)}{_eta(data)}", markup=False)
+        elif kind == "progress" and _is_line_due(data, shown):
+            page.print(f"  {data['name']}: {_progress_text(data)}{_remaining_time_text(data)}", markup=False)
 
 
-def _due(data: Json, shown: dict[str, float]) -> bool:
+def _is_line_due(data: Json, shown: dict[str, float]) -> bool:
     """The first and the last of each flow, and one every few seconds between."""
     flow, now = data["flow"], time.monotonic()
     last = shown.get(flow, 0.0)
@@ -139,9 +136,10 @@ def _due(data: Json, shown: dict[str, float]) -> bool:
 
 
 def _progress_text(data: Json) -> str:
-    done = f"{number(data['rows'])} of {number(data['of'])} rows, {size(data['bytes'])}, {data['rate']:,.0f} rows/s"
-    return f"{done} ({data['waits']})" if data.get("waits") and not data["done"] else done
+    rows = f"{format_count(data['rows'])} of {format_count(data['of'])} rows"
+    progress = f"{rows}, {format_bytes(data['bytes'])}, {data['rate']:,.0f} rows/s"
+    return f"{progress} ({data['waits']})" if data.get("waits") and not data["done"] else progress
 
 
-def _eta(data: Json) -> str:
+def _remaining_time_text(data: Json) -> str:
     return f", {data['eta']:.0f} s left" if data.get("eta") and not data["done"] else ""

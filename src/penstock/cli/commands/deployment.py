@@ -1,7 +1,7 @@
-"""`penstock deployment`: list, show, promote, roll back, pause, resume, discard and retire.
+"""`penstock deployment`: list, show, promote, roll back, pause, resume, discard and retire deployments.
 
-In: a deployment's id or name, or live, staging, previous. Out: what became of it. Called by `main`.
-Invariant: one command is one call of the server.
+In: a deployment's id or name, or `live`, `staging`, `previous`. Out: its state afterwards. Invariant: each command
+makes one request.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 
 from penstock.cli.client import Json
-from penstock.cli.output import console, number, print_json, print_table
+from penstock.cli.output import console, format_count, print_json, print_table
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 
 group = typer.Typer()
-Which = Annotated[str, typer.Argument(metavar="ID", help="An id, a name, or live, staging, previous.")]
+DeploymentArgument = Annotated[str, typer.Argument(metavar="ID", help="An id, a name, or live, staging, previous.")]
 
 
 @group.command("ls")
@@ -28,7 +28,7 @@ def ls(session: Session) -> None:
         print_json(found)
         return
     rows = [
-        (each["id"], each["name"], each["state"], each["created_at"][:19], number(each["rows_moved"]))
+        (each["id"], each["name"], each["state"], each["created_at"][:19], format_count(each["rows_moved"]))
         for each in found["deployments"]
     ]
     print_table(("id", "name", "state", "created at (UTC)", "rows moved"), rows)
@@ -36,13 +36,13 @@ def ls(session: Session) -> None:
 
 @group.command("show")
 @command
-def show(session: Session, which: Which = "live") -> None:
+def show(session: Session, which: DeploymentArgument = "live") -> None:
     """Show a deployment with its plan."""
     found = session.client().get(f"/v1/deployments/{which}")
     if session.as_json:
         print_json(found)
         return
-    _tell(session, found)
+    _print_deployment(session, found)
     print_plan(found["plan"])
     if found["error"]:
         console().print(f"error: {found['error'].get('error')}", style="red", markup=False)
@@ -50,47 +50,47 @@ def show(session: Session, which: Which = "live") -> None:
 
 @group.command("promote")
 @command
-def promote(session: Session, which: Which = "staging") -> None:
+def promote(session: Session, which: DeploymentArgument = "staging") -> None:
     """Make a ready deployment live."""
-    _tell(session, session.client().post(f"/v1/deployments/{which}/set-live"))
+    _print_deployment(session, session.client().post(f"/v1/deployments/{which}/set-live"))
 
 
 @group.command("rollback")
 @command
 def rollback(session: Session) -> None:
     """Make the previous deployment live again."""
-    _tell(session, session.client().post("/v1/deployments/rollback"))
+    _print_deployment(session, session.client().post("/v1/deployments/rollback"))
 
 
 @group.command("discard")
 @command
-def discard(session: Session, which: Which = "staging") -> None:
+def discard(session: Session, which: DeploymentArgument = "staging") -> None:
     """Give up a deployment that is not live."""
-    _tell(session, session.client().delete(f"/v1/deployments/{which}"))
+    _print_deployment(session, session.client().delete(f"/v1/deployments/{which}"))
 
 
 @group.command("pause")
 @command
-def pause(session: Session, which: Which = "staging") -> None:
+def pause(session: Session, which: DeploymentArgument = "staging") -> None:
     """Stop filling a deployment that is not live, without giving it up."""
-    _tell(session, session.client().post(f"/v1/deployments/{which}/pause"))
+    _print_deployment(session, session.client().post(f"/v1/deployments/{which}/pause"))
 
 
 @group.command("resume")
 @command
-def resume(session: Session, which: Which = "staging") -> None:
+def resume(session: Session, which: DeploymentArgument = "staging") -> None:
     """Go on with a paused deployment where it was."""
-    _tell(session, session.client().post(f"/v1/deployments/{which}/resume"))
+    _print_deployment(session, session.client().post(f"/v1/deployments/{which}/resume"))
 
 
 @group.command("retire")
 @command
-def retire(session: Session, which: Which = "previous") -> None:
+def retire(session: Session, which: DeploymentArgument = "previous") -> None:
     """Stop feeding the previous deployment: it cannot be rolled back to any more."""
-    _tell(session, session.client().post(f"/v1/deployments/{which}/retire"))
+    _print_deployment(session, session.client().post(f"/v1/deployments/{which}/retire"))
 
 
-def _tell(session: Session, found: Json) -> None:
+def _print_deployment(session: Session, found: Json) -> None:
     if session.as_json:
         print_json(found)
         return

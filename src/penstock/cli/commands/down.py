@@ -1,7 +1,7 @@
 """`penstock down`: stop the server of a project.
 
-In: a project folder. Out: no server. Called by `main`. Invariant: only the process that wrote itself
-down as the project's server is ended, never one that got its number later.
+In: a project folder. Out: the server has ended. Invariant: only the process recorded as the project's server is
+ended, never another process that was given the same number later.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import psutil
 import typer
 
 from penstock.cli.output import console, print_json
-from penstock.cli.project_folder import running
+from penstock.cli.project_folder import read_server_record
 from penstock.cli.session import Session, command
 from penstock.errors import Failed, NoServer
 from penstock.processes import find
@@ -24,10 +24,10 @@ def down(
     seconds: Annotated[float, typer.Option("--timeout", help="How long it may take to end in order.")] = 60.0,
 ) -> None:
     """Stop the server of a project."""
-    known = running(session.project)
+    known = read_server_record(session.project)
     process = find(known.pid, known.started) if known else None
     if process is None:
-        raise NoServer(f"no server of {session.project} runs")
+        raise NoServer(f"no server of {session.project} is running")
     process.terminate()
     try:
         process.wait(seconds)

@@ -1,7 +1,6 @@
-"""`penstock endpoint`: list endpoints and ask them.
+"""`penstock endpoint`: list endpoints and query them.
 
-In: an endpoint's name and parameters. Out: its answer. Called by `main`. Invariant: what is shown is
-what `GET /v0/pipes/NAME.json` gives.
+In: the name of an endpoint and its parameters. Out: its answer, as `GET /v0/pipes/NAME.json` gives it.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from typing import Annotated
 import typer
 
 from penstock.cli.output import print_answer, print_json, print_table
-from penstock.cli.session import Param, Session, command, parse_parameters
+from penstock.cli.session import ParamOption, Session, command, parse_parameters
 
 group = typer.Typer()
-Asked = Annotated[str, typer.Option("--deployment", help="live, staging, previous, an id or a name.")]
+DeploymentOption = Annotated[str, typer.Option("--deployment", help="live, staging, previous, an id or a name.")]
 
 
 @group.command("ls")
 @command
-def ls(session: Session, deployment: Asked = "live") -> None:
+def ls(session: Session, deployment: DeploymentOption = "live") -> None:
     """List the endpoints."""
     found = session.client().get("/v0/pipes", {"deployment": deployment})
     if session.as_json:
@@ -33,8 +32,8 @@ def ls(session: Session, deployment: Asked = "live") -> None:
 def data(
     session: Session,
     name: Annotated[str, typer.Argument(help="The endpoint.")],
-    param: Param = None,
-    deployment: Asked = "live",
+    param: ParamOption = None,
+    deployment: DeploymentOption = "live",
 ) -> None:
     """Ask an endpoint."""
     answer = session.client().get(f"/v0/pipes/{name}.json", {**parse_parameters(param), "deployment": deployment})

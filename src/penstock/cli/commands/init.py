@@ -1,7 +1,7 @@
-"""`penstock init`: a project to start from.
+"""`penstock init`: create a project from an example.
 
-In: a folder and the name of an example. Out: the example's files in the folder. Called by `main`.
-Invariant: a file that is there is never written over.
+In: a folder and the name of an example. Out: the example's files in that folder. Invariant: an existing file is never
+overwritten.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def init(
     example: Annotated[str, typer.Option("--example", help="Which example to start from.")] = PLAIN,
 ) -> None:
     """Make a project to start from."""
-    found = dict(_files(_example(example)))
-    written = _write(folder, found | {".gitignore": IGNORED.encode()})
+    found = dict(_example_files(_example_folder(example)))
+    written = _write_files(folder, found | {".gitignore": IGNORED.encode()})
     if session.as_json:
         print_json({"project": str(folder.resolve()), "example": example, "files": written})
         return
@@ -39,7 +39,7 @@ def init(
     page.print(f"next: {go}penstock up --detach && penstock deploy", markup=False)
 
 
-def _example(name: str) -> Path:
+def _example_folder(name: str) -> Path:
     examples = Path(str(files("penstock") / "examples"))
     known = sorted(each.name for each in examples.iterdir() if (each / "penstock.toml").is_file())
     if name not in known:
@@ -47,13 +47,13 @@ def _example(name: str) -> Path:
     return examples / name
 
 
-def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+def _example_files(folder: Path) -> Iterator[tuple[str, bytes]]:
     for each in sorted(folder.rglob("*")):
         if each.is_file() and "__pycache__" not in each.parts:
             yield each.relative_to(folder).as_posix(), each.read_bytes()
 
 
-def _write(folder: Path, found: dict[str, bytes]) -> list[str]:
+def _write_files(folder: Path, found: dict[str, bytes]) -> list[str]:
     taken = sorted(path for path in found if (folder / path).exists() and path != ".gitignore")
     if taken:
         raise Conflict(f"{folder / taken[0]} is there already", hint="choose a folder without a project")

@@ -1,6 +1,6 @@
 """`penstock job`: list, show and cancel jobs.
 
-In: a job's number. Out: what it does, or did. Called by `main`. Invariant: one command is one call of the server.
+In: the number of a job. Out: its status, rows and error. Invariant: each command makes one request.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from penstock.cli.client import Json
-from penstock.cli.output import console, number, print_json, print_table
+from penstock.cli.output import console, format_count, print_json, print_table
 from penstock.cli.session import Session, command
 
 group = typer.Typer()
-Which = Annotated[int, typer.Argument(metavar="ID", help="Its number.", min=1)]
+JobArgument = Annotated[int, typer.Argument(metavar="ID", help="Its number.", min=1)]
 
 
 @group.command("ls")
@@ -26,7 +26,14 @@ def ls(session: Session) -> None:
         print_json(found)
         return
     rows = [
-        (each["id"], each["pipe"], each["datasource"], each["status"], each["created_at"][:19], number(each["rows"]))
+        (
+            each["id"],
+            each["pipe"],
+            each["datasource"],
+            each["status"],
+            each["created_at"][:19],
+            format_count(each["rows"]),
+        )
         for each in found["jobs"]
     ]
     print_table(("id", "copy", "data source", "status", "created at (UTC)", "rows"), rows)
@@ -34,28 +41,28 @@ def ls(session: Session) -> None:
 
 @group.command("show")
 @command
-def show(session: Session, which: Which) -> None:
+def show(session: Session, which: JobArgument) -> None:
     """Show a job."""
-    _shown(session, session.client().get(f"/v0/jobs/{which}"))
+    _output_job(session, session.client().get(f"/v0/jobs/{which}"))
 
 
 @group.command("cancel")
 @command
-def cancel(session: Session, which: Which) -> None:
+def cancel(session: Session, which: JobArgument) -> None:
     """Cancel a job of which no row is appended yet."""
-    _shown(session, session.client().post(f"/v0/jobs/{which}/cancel"))
+    _output_job(session, session.client().post(f"/v0/jobs/{which}/cancel"))
 
 
 def print_job(job: Json) -> None:
     """In a line or two."""
-    rows = f", {number(job['rows'])} rows" if job["rows"] is not None else ""
+    rows = f", {format_count(job['rows'])} rows" if job["rows"] is not None else ""
     told = f"job {job['id']}: {job['pipe']} to {job['datasource']} is {job['status']}{rows}"
     console().print(told, markup=False)
     if job["error"]:
         console().print(f"error: {job['error'].get('error')}", style="red", markup=False)
 
 
-def _shown(session: Session, job: Json) -> None:
+def _output_job(session: Session, job: Json) -> None:
     if session.as_json:
         print_json(job)
     else:

@@ -1,7 +1,7 @@
 """`penstock plan BEFORE AFTER`: the plan from one project folder to another, without a server.
 
-In: two folders. Out: the plan. Called by `main`. Invariant: reads files only; what only the tables
-know (rows, bytes) is shown as unknown.
+In: two project folders. Out: the plan. Invariant: only files are read; rows and bytes, which only a server knows, are
+shown as unknown.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def plan(
     """Show the plan from one project folder to another; needs no server."""
     options = replace(NEXT, allow_destructive=allow_destructive_operations)
     made, old, new = plan_folders(before, after, options)
-    _refuse_wrong(before, old)
-    _refuse_wrong(after, new)
+    _check_project(before, old)
+    _check_project(after, new)
     document = plan_to_json(made)
     if session.as_json:
         print_json(document)
@@ -47,6 +47,6 @@ def plan(
         raise typer.Exit(FAILED)
 
 
-def _refuse_wrong(folder: Path, loaded: Loaded) -> None:
+def _check_project(folder: Path, loaded: Loaded) -> None:
     if loaded.errors:
         raise InvalidProject(f"{folder} has problems", loaded.problems)

@@ -1,7 +1,4 @@
-"""`penstock sql QUERY`: run a query.
-
-In: SQL. Out: its rows. Called by `main`. Invariant: the answer is shown whole.
-"""
+"""`penstock sql QUERY`: run a query and print its rows."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
-"""`penstock status`: what runs, how far it is and what fails.
+"""`penstock status`: what runs, how far it is, and what fails.
 
-In: the server's status. Out: tables. Called by `main`. Invariant: shows what the server says, and
-computes nothing.
+In: the server's status document. Out: tables and one line a failure. Invariant: nothing is computed here.
 """
 
 from __future__ import annotations
 
 from penstock.cli.client import Json
-from penstock.cli.output import console, number, print_json, print_table
+from penstock.cli.output import console, format_count, print_json, print_table
 from penstock.cli.session import Session, command
 
 
@@ -21,7 +20,7 @@ def status(session: Session) -> None:
     page = console()
     page.print(f"penstock {found['version']} at {session.url}, up for {found['seconds']:,.0f} s", markup=False)
     for deployment in found["deployments"]:
-        _show(deployment)
+        _print_deployment(deployment)
     if not found["deployments"]:
         page.print("nothing is deployed: `penstock deploy` does it", markup=False)
     for failure in found["failures"]:
@@ -37,7 +36,7 @@ def status(session: Session) -> None:
         page.print(told, style="yellow", markup=False)
 
 
-def _show(deployment: Json) -> None:
+def _print_deployment(deployment: Json) -> None:
     page = console()
     name = f" {deployment['name']}" if deployment["name"] else ""
     paused = ", paused" if deployment["paused"] else ""
@@ -47,7 +46,7 @@ def _show(deployment: Json) -> None:
     tables = [(name, each["table"], each["rows"]) for name, each in sorted(deployment["tables"].items())]
     print_table(("data source", "table", "rows"), tables)
     for each in deployment["filling"]:
-        rows = f"{number(each['rows'])} of {number(each['of'])} rows"
+        rows = f"{format_count(each['rows'])} of {format_count(each['of'])} rows"
         page.print(f"  {each['name']}: {rows} of its history", markup=False)
     for late in deployment["behind"]:
         if late["stream"]:

@@ -1,7 +1,6 @@
-"""`penstock token`: list, make and remove tokens.
+"""`penstock token`: list, create and remove tokens.
 
-In: names and scopes. Out: tokens; a new one's secret once. Called by `main`. Invariant: a secret is
-shown only by the command that made it.
+In: names and scopes. Out: tokens. Invariant: a token's secret is printed only by the command that created it.
 """
 
 from __future__ import annotations

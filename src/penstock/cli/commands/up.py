@@ -1,13 +1,7 @@
 """`penstock up`: start the server of a project.
 
-In: a project folder. Out: a server process; in the foreground until it ends. Called by `main`.
-Invariant: what the server says before it is ready reaches the user, as text and not as a traceback.
-
-A server on its way up, as seen from outside.
-
-In: its process, its project and the file it writes to. Out: phases until it is ready or has ended.
-Called by `up`. Invariant: only the server that was started counts as ready, not one that owned the
-project before it.
+In: a project folder. Out: a server process, in the foreground until it ends or detached once it is ready. Invariant:
+what the server reports before it is ready is shown as text, never as a traceback.
 """
 
 from __future__ import annotations
@@ -26,13 +20,13 @@ import httpx
 import typer
 
 from penstock.cli.client import Json
-from penstock.cli.errors import Refused, decoded, report
+from penstock.cli.errors import ServerRefusal, parse_error_document, report
 from penstock.cli.output import console, print_json
-from penstock.cli.project_folder import HOME, running
+from penstock.cli.project_folder import HOME, read_server_record
 from penstock.cli.session import Session, command
 from penstock.errors import Failed
 
-SAID = "server.err"
+SERVER_OUTPUT = "server.err"
 
 
 @command
@@ -49,20 +43,20 @@ def up(
     arguments = ["--project", str(project)]
     arguments += ["--port", str(port)] if port is not None else []
     arguments += ["--no-wait"] if no_wait else []
-    said = project / HOME / SAID
-    process = _start(arguments, said)
+    output = project / HOME / SERVER_OUTPUT
+    process = _start_server(arguments, output)
     # A detached server outlives us; one in the foreground gets the signals that we get.
     _forward_signals(process)
-    url = _wait_until_ready(session, StartingServer(process, project, said))
-    _tell(session, url, process.pid)
+    url = _wait_until_ready(session, StartingServer(process, project, output))
+    _print_server(session, url, process.pid)
     if not detach:
         code = process.wait()
         if code:
-            raise _ended(code, said)
+            raise _server_failure(code, output)
 
 
-def _start(arguments: list[str], said: Path) -> subprocess.Popen[bytes]:
-    with said.open("wb") as errors:
+def _start_server(arguments: list[str], output: Path) -> subprocess.Popen[bytes]:
+    with output.open("wb") as errors:
         return subprocess.Popen(
             [sys.executable, "-m", "penstock.serve.server.main", *arguments],
             stdin=subprocess.DEVNULL,
@@ -88,13 +82,13 @@ def _wait_until_ready(session: Session, starting: StartingServer) -> str:
             if status is not None:
                 status.update(phase)
             for notice in starting.notices():
-                report(Refused(409, notice))
+                report(ServerRefusal(409, notice))
     if starting.url is None:
-        raise _ended(starting.process.wait(), starting.said)
+        raise _server_failure(starting.process.wait(), starting.output)
     return starting.url
 
 
-def _tell(session: Session, url: str, pid: int) -> None:
+def _print_server(session: Session, url: str, pid: int) -> None:
     if session.as_json:
         print_json({"url": url, "pid": pid, "project": str(session.project)})
     else:
@@ -102,26 +96,28 @@ def _tell(session: Session, url: str, pid: int) -> None:
     sys.stdout.flush()
 
 
-def _ended(code: int, said: Path) -> Exception:
+def _server_failure(code: int, output: Path) -> Exception:
     """Why the server ended, in its own words."""
     if code == 0:
         return typer.Exit(0)
     if code < 0:
         return Failed(f"the server was ended by {signal.Signals(-code).name}")
-    lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     last = next((line for line in reversed(lines) if line.startswith("{")), "\n".join(lines[-1:]))
-    return Refused(500, decoded(last)) if last else Failed("the server ended", hint="see .penstock/server.log")
+    if not last:
+        return Failed("the server ended", hint="see .penstock/server.log")
+    return ServerRefusal(500, parse_error_document(last))
 
 
 INTERVAL = 0.1
 
 
 class StartingServer:
-    """`url` is set when the server is ready."""
+    """A server on its way up, as seen from outside; `url` is set once it is ready."""
 
-    def __init__(self, process: subprocess.Popen[bytes], project: Path, said: Path):
+    def __init__(self, process: subprocess.Popen[bytes], project: Path, output: Path):
         self.process = process
-        self.said = said
+        self.output = output
         self.url: str | None = None
         self._project = project
         self._read = 0
@@ -136,15 +132,15 @@ class StartingServer:
                 time.sleep(INTERVAL)
 
     def notices(self) -> Iterator[Json]:
-        """The warnings that the server has said since the last call; after them it goes on."""
-        text = self.said.read_text(encoding="utf-8", errors="replace")
+        """The warnings that the server has written since the last call; it goes on after them."""
+        text = self.output.read_text(encoding="utf-8", errors="replace")
         lines, self._read = text[self._read :], len(text)
-        for document in map(decoded, filter(None, lines.splitlines())):
+        for document in map(parse_error_document, filter(None, lines.splitlines())):
             if any(problem.get("level") == "warning" for problem in document.get("problems", ())):
                 yield dict(document)
 
     def _phase(self) -> str:
-        known = running(self._project)
+        known = read_server_record(self._project)
         if known is None or known.pid != self.process.pid:
             return "starting"
         try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.demo.comparison import Difference, Rounded, compare_answers, compare_groups, compare_rows
+from penstock.demo.comparison import ResultDifference, RoundedValue, compare_answers, compare_groups, compare_rows
 from penstock.demo.expected_results import Key, Line
 
 ROWS = [("UA", 1, 2.0), ("AA", 2, None), ("UA", 1, 3.0)]
 
 
 def test_equal_bags_are_equal_in_any_order() -> None:
-    assert compare_rows(ROWS, list(reversed(ROWS))) == Difference(rows=3, expected=3)
+    assert compare_rows(ROWS, list(reversed(ROWS))) == ResultDifference(rows=3, expected=3)
 
 
 def test_a_lost_row_a_doubled_row_and_a_changed_row() -> None:
@@ -44,7 +44,7 @@ def test_groups(found: dict[Key, Line], lost: int, doubled: int, differing: int)
 
 
 def test_a_rounded_value_may_be_either_neighbour_of_a_tie_and_no_other() -> None:
-    wanted = [["UA", Rounded(0.125, 2)]]
+    wanted = [["UA", RoundedValue(0.125, 2)]]
     assert compare_answers(wanted, [("UA", 0.12)]).equal
     assert compare_answers(wanted, [("UA", 0.13)]).equal
     assert not compare_answers(wanted, [("UA", 0.14)]).equal

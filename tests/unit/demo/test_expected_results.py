@@ -30,7 +30,9 @@ def test_routes_use_arrival_delays() -> None:
 
 def test_version_2_has_numbers_and_air_times_only_after_the_cut() -> None:
     columns = expected_results.FLIGHTS_2
-    lines = [dict(zip(columns, line, strict=True)) for line in expected_results.version_2(FLIGHTS, cut=1)]
+    lines = [
+        dict(zip(columns, line, strict=True)) for line in expected_results.landed_lines_of_version_2(FLIGHTS, cut=1)
+    ]
     assert [line["flight"] for line in lines] == [15, 16, 17]
     assert [line["air_time"] for line in lines] == [None, None, 30]
     assert lines[0]["time_hour"] == "2013-01-31 23:00:00"
@@ -42,4 +44,4 @@ def test_weather() -> None:
         {"origin": "EWR", "temp": 10.0, "visib": 9.0, "time_hour": "2013-01-01T06:00:00Z"},
         {"origin": "EWR", "visib": 3.0, "wind_gust": 20.0, "time_hour": "2013-01-01T07:00:00Z"},
     ]
-    assert expected_results.weather_by(rows, lambda row: (str(row["origin"]),)) == {("EWR",): (2, 10.0, 3.0, 20.0)}
+    assert expected_results.group_weather(rows, lambda row: (str(row["origin"]),)) == {("EWR",): (2, 10.0, 3.0, 20.0)}
