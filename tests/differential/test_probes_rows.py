@@ -17,7 +17,7 @@ from penstock.model.types import Type, bare
 from penstock.sql.column_types import spark_type, zero
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.outputs.conversion_probes import Probed, forward_probes
+from penstock.sql.outputs.conversion_probes import ForwardProbes, forward_probes
 from penstock.sql.outputs.forward_query import compile_forward
 
 pytestmark = pytest.mark.spark
@@ -121,7 +121,7 @@ class Case:
         new = column("x", str(self.type))
         return compile_forward(text(f"{self.sql} AS x"), [column("v", self.of)], [new])[0].sql
 
-    def probed(self) -> Probed:
+    def probed(self) -> ForwardProbes:
         new = column("x", str(self.type))
         return forward_probes(text(f"{self.sql} AS x"), [column("v", self.of)], [new])
 

@@ -16,7 +16,7 @@ from penstock.sql.functions.table import function_named, function_names
 
 
 @dataclass(frozen=True, slots=True)
-class Supported:
+class SupportedFunction:
     """A function. `exact`: its result is ClickHouse's own; `states`: -State and -Merge work."""
 
     name: str
@@ -25,14 +25,16 @@ class Supported:
     states: bool = False
 
 
-def supported() -> tuple[Supported, ...]:
+def supported_functions() -> tuple[SupportedFunction, ...]:
     """Sorted by kind and name."""
-    scalars = [Supported(name, "scalar", row.exact) for name in function_names() if (row := function_named(name))]
-    forms = [Supported(name, "scalar") for name in SPECIAL_FORMS]
+    scalars = [
+        SupportedFunction(name, "scalar", row.exact) for name in function_names() if (row := function_named(name))
+    ]
+    forms = [SupportedFunction(name, "scalar") for name in SPECIAL_FORMS]
     aggregates = [
-        Supported(name, "aggregate", found.exact, found.has_state)
+        SupportedFunction(name, "aggregate", found.exact, found.has_state)
         for name in aggregate_names()
         if (found := aggregate_named(name))
     ]
-    windows = [Supported(name, "window") for name in WINDOW_FUNCTIONS]
+    windows = [SupportedFunction(name, "window") for name in WINDOW_FUNCTIONS]
     return tuple(sorted((*scalars, *forms, *aggregates, *windows), key=lambda each: (each.kind, each.name)))

@@ -28,25 +28,32 @@ from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Dialect, Node, Pipe
 from penstock.model.project import Project
 from penstock.sql.calls.dispatch import HANDLERS
-from penstock.sql.clauses.order_limit import limit, limit_by, order
-from penstock.sql.clauses.projection import check_grouping, group, having, items, qualify, where
-from penstock.sql.clauses.render import finished
-from penstock.sql.clauses.select_list import aliases, stars
-from penstock.sql.clauses.set_operations import no_ending, union
-from penstock.sql.clauses.unsupported import refuse
-from penstock.sql.clauses.with_clause import with_names
-from penstock.sql.clauses.with_fill import fill
-from penstock.sql.clauses.with_totals import answer_sql, with_totals
+from penstock.sql.clauses.order_limit import translate_limit, translate_limit_by, translate_order_by
+from penstock.sql.clauses.projection import (
+    check_grouping,
+    translate_group_by,
+    translate_having,
+    translate_qualify,
+    translate_select_list,
+    translate_where,
+)
+from penstock.sql.clauses.render import render_block
+from penstock.sql.clauses.select_list import expand_stars, resolve_aliases
+from penstock.sql.clauses.set_operations import compile_set_operation, refuse_ending
+from penstock.sql.clauses.unsupported import refuse_unsupported
+from penstock.sql.clauses.with_clause import read_with
+from penstock.sql.clauses.with_fill import translate_with_fill
+from penstock.sql.clauses.with_totals import add_totals, sql_with_totals
 from penstock.sql.compiler.block import Block
 from penstock.sql.compiler.environment import Environment, Output
 from penstock.sql.compiler.scope import Scope, Uses
 from penstock.sql.compiler.translator import Columns, Translator, too_deep
 from penstock.sql.conversions.implicit import cast_sql
 from penstock.sql.engines.column_expression import compile_expression
-from penstock.sql.from_clause.from_clause import sources
-from penstock.sql.outputs.copy import rows_of
+from penstock.sql.from_clause.from_clause import read_from
+from penstock.sql.outputs.copy import copy_rows
 from penstock.sql.outputs.forward_query import compile_forward
-from penstock.sql.outputs.view import Target, view_of
+from penstock.sql.outputs.view import TargetRows, view_rows
 from penstock.sql.query import Query, Read, Rows, View
 from penstock.sql.spark_dialect.compile import compile_spark
 from penstock.sql.syntax.problems import Refused, Report
@@ -70,21 +77,21 @@ __all__ = [
 ]
 
 PASSES: tuple[Callable[[Block], Block], ...] = (
-    refuse,
-    with_names,
-    aliases,
-    sources,
-    stars,
-    where,
-    group,
-    items,
+    refuse_unsupported,
+    read_with,
+    resolve_aliases,
+    read_from,
+    expand_stars,
+    translate_where,
+    translate_group_by,
+    translate_select_list,
     check_grouping,
-    having,
-    qualify,
-    order,
-    limit_by,
-    limit,
-    fill,
+    translate_having,
+    translate_qualify,
+    translate_order_by,
+    translate_limit_by,
+    translate_limit,
+    translate_with_fill,
 )
 """What is done to each SELECT, in this order; a SELECT inside is compiled when it is met."""
 
@@ -92,64 +99,64 @@ PASSES: tuple[Callable[[Block], Block], ...] = (
 def compile_pipe(project: Project, pipe: Pipe, given: Given = CHECK) -> Query:
     """The SQL of what a pipe gives; `given` is what its templates, and those of what it reads, are rendered
     with. Raises InvalidQuery; for a call also InvalidRequest."""
-    environment = _environment(project, pipe.result.sql, pipe.dialect, given).of_node(pipe, pipe.result)
-    output = _shown(environment, f"the pipe `{pipe.name}` cannot be compiled")
-    return _query(project, environment.uses, output)
+    environment = _new_environment(project, pipe.result.sql, pipe.dialect, given).of_node(pipe, pipe.result)
+    output = _compile_with_totals(environment, f"the pipe `{pipe.name}` cannot be compiled")
+    return _make_query(project, environment.uses, output)
 
 
 def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
     """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
-    environment = replace(_environment(project, node.sql, pipe.dialect, DEPLOY).of_node(pipe, node), triggers=True)
+    environment = replace(_new_environment(project, node.sql, pipe.dialect, DEPLOY).of_node(pipe, node), triggers=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
-    environment, output = _rendered(environment, message)
-    view = Target("", output)
+    environment, output = _render_and_compile(environment, message)
+    view = TargetRows("", output)
     with environment.report.collecting():
-        view = view_of(environment, node, output)
+        view = view_rows(environment, node, output)
     environment.report.finish(message)
-    query = _query(project, environment.uses, view.output)
+    query = _make_query(project, environment.uses, view.output)
     return View(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
 
 
 def compile_copy(project: Project, pipe: Pipe, node: Node, given: Given = CHECK) -> Rows:
     """The SQL of a copy node, as JSON rows for its target; `given` as for a pipe. Raises InvalidQuery; for a
     call also InvalidRequest."""
-    environment = _environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
+    environment = _new_environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
-    environment, output = _rendered(environment, message)
+    environment, output = _render_and_compile(environment, message)
     with environment.report.collecting():
-        output = rows_of(environment, node, output)
+        output = copy_rows(environment, node, output)
     environment.report.finish(message)
     assert isinstance(node.kind, Copied), "only such a node has rows to copy"
-    return Rows(node.kind.datasource, _query(project, environment.uses, output))
+    return Rows(node.kind.datasource, _make_query(project, environment.uses, output))
 
 
 def compile_sql(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> Query:
     """One SELECT of a user. Raises InvalidQuery."""
-    environment = _environment(project, text, dialect, given)
-    return _query(project, environment.uses, _shown(environment, "the SQL cannot be compiled"))
+    environment = _new_environment(project, text, dialect, given)
+    return _make_query(project, environment.uses, _compile_with_totals(environment, "the SQL cannot be compiled"))
 
 
 def names_read(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> frozenset[str]:
     """The data sources and pipes that a user's SELECT names, at any depth; what a pipe of them reads below is
     not among them. Raises InvalidQuery."""
-    environment = _environment(project, text, dialect, given)
-    _compiled(environment, "the SQL cannot be compiled")
+    environment = _new_environment(project, text, dialect, given)
+    _compile_or_raise(environment, "the SQL cannot be compiled")
     return frozenset(environment.uses.named)
 
 
-def _environment(project: Project, text: Text, dialect: Dialect, given: Given) -> Environment:
+def _new_environment(project: Project, text: Text, dialect: Dialect, given: Given) -> Environment:
     return Environment(project, text, Uses(), Report(), compile_query, compile_text, dialect, given=given)
 
 
-def _rendered(environment: Environment, message: str) -> tuple[Environment, Output]:
+def _render_and_compile(environment: Environment, message: str) -> tuple[Environment, Output]:
     """The environment of the SQL that the text makes, in which more is compiled, and what that compiles to."""
     with environment.report.collecting():
-        environment = with_rendered(environment)
+        environment = render_template(environment)
     environment.report.finish(message)
-    return environment, _compiled(environment, message)
+    return environment, _compile_or_raise(environment, message)
 
 
-def _compiled(environment: Environment, message: str) -> Output:
+def _compile_or_raise(environment: Environment, message: str) -> Output:
     output = Output("", ())
     with environment.report.collecting():
         output = compile_text(environment)
@@ -157,9 +164,9 @@ def _compiled(environment: Environment, message: str) -> Output:
     return output
 
 
-def _shown(environment: Environment, message: str) -> Output:
+def _compile_with_totals(environment: Environment, message: str) -> Output:
     """The environment's text, of which also the totals are shown."""
-    output = _compiled(environment, message)
+    output = _compile_or_raise(environment, message)
     if output.totals is not None and output.totals.refusal is not None:
         environment.report.problems.append(output.totals.refusal.problem)
     environment.report.finish(message)
@@ -168,7 +175,7 @@ def _shown(environment: Environment, message: str) -> Output:
 
 def compile_text(environment: Environment) -> Output:
     """The environment's text, in its dialect. Raises Refused for what ends the compilation."""
-    environment = with_rendered(environment)
+    environment = render_template(environment)
     try:
         if environment.dialect == "spark":
             return compile_spark(environment)
@@ -180,28 +187,28 @@ def compile_text(environment: Environment) -> Output:
 def compile_query(environment: Environment, tree: exp.Query) -> Output:
     """A SELECT or a UNION of SELECTs. Raises Refused for what ends the compilation."""
     if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
-        no_ending(environment, tree)
+        refuse_ending(environment, tree)
         return compile_query(environment, tree.this)
     if isinstance(tree, exp.SetOperation):
-        return union(environment, tree)
+        return compile_set_operation(environment, tree)
     if not isinstance(tree, exp.Select):
-        raise Refused(_not_select(environment, tree).problem)
-    block = Block(environment, tree, _translator(environment))
+        raise Refused(_refused_statement(environment, tree).problem)
+    block = Block(environment, tree, _new_translator(environment))
     for each in PASSES:
         block = each(block)
-        block = replace(block, translator=replace(block.translator, subquery=_subquery(block.environment)))
-    return with_totals(block, finished(block))
+        block = replace(block, translator=replace(block.translator, subquery=_subquery_compiler(block.environment)))
+    return add_totals(block, render_block(block))
 
 
-def _not_select(environment: Environment, tree: exp.Expr) -> Refused:
-    return _translator(environment).refused(tree, "not-a-query", "only SELECT is allowed here")
+def _refused_statement(environment: Environment, tree: exp.Expr) -> Refused:
+    return _new_translator(environment).refused(tree, "not-a-query", "only SELECT is allowed here")
 
 
-def _translator(environment: Environment) -> Translator:
-    return Translator(environment.text, Scope(), environment.uses, HANDLERS, _subquery(environment))
+def _new_translator(environment: Environment) -> Translator:
+    return Translator(environment.text, Scope(), environment.uses, HANDLERS, _subquery_compiler(environment))
 
 
-def _subquery(environment: Environment) -> Callable[[exp.Query], tuple[str, Columns]]:
+def _subquery_compiler(environment: Environment) -> Callable[[exp.Query], tuple[str, Columns]]:
     """Compiles a SELECT inside an expression."""
 
     def compiled(tree: exp.Query) -> tuple[str, Columns]:
@@ -211,12 +218,12 @@ def _subquery(environment: Environment) -> Callable[[exp.Query], tuple[str, Colu
     return compiled
 
 
-def _query(project: Project, uses: Uses, output: Output) -> Query:
+def _make_query(project: Project, uses: Uses, output: Output) -> Query:
     columns = tuple((name, value.type) for name, value in output.columns)
-    return Query(output.sql, _reads(project, uses), columns, answer_sql(output))
+    return Query(output.sql, _list_reads(project, uses), columns, sql_with_totals(output))
 
 
-def _reads(project: Project, uses: Uses) -> tuple[Read, ...]:
+def _list_reads(project: Project, uses: Uses) -> tuple[Read, ...]:
     """The trigger first, then by placeholder."""
     reads = []
     for placeholder in sorted(uses.datasources, key=lambda each: (not each.startswith("__new_"), each)):
@@ -228,7 +235,7 @@ def _reads(project: Project, uses: Uses) -> tuple[Read, ...]:
     return tuple(reads)
 
 
-def with_rendered(environment: Environment) -> Environment:
+def render_template(environment: Environment) -> Environment:
     """Raises Refused; for a call also InvalidRequest and what the template itself answers."""
     text, given = environment.text, environment.given
     if isinstance(text, Rendered) or not is_template(text.text):

@@ -21,13 +21,27 @@ from penstock.sql.expr.overflow import is_small
 from penstock.sql.expr.typed import Typed, as_spark, condition, is_null
 from penstock.sql.syntax.tree import call_name, call_parts
 
-SIMPLE = (
-    "any", "anyLast", "any_respect_nulls", "anyLast_respect_nulls", "min", "max", "sum", "sumWithOverflow",
-    "groupBitAnd", "groupBitOr", "groupBitXor", "sumMap", "minMap", "maxMap", "groupArrayArray",
-    "groupUniqArrayArray", "groupUniqArrayArrayMap",
-)  # fmt: skip
+SIMPLE_FUNCTIONS = (
+    "any",
+    "anyLast",
+    "any_respect_nulls",
+    "anyLast_respect_nulls",
+    "min",
+    "max",
+    "sum",
+    "sumWithOverflow",
+    "groupBitAnd",
+    "groupBitOr",
+    "groupBitXor",
+    "sumMap",
+    "minMap",
+    "maxMap",
+    "groupArrayArray",
+    "groupUniqArrayArray",
+    "groupUniqArrayArrayMap",
+)
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
-Extras: TypeAlias = tuple[tuple[Parameter, ...], str]
+CallExtras: TypeAlias = tuple[tuple[Parameter, ...], str]
 """The parameters and the text of the window."""
 
 
@@ -41,27 +55,29 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: Called, over: str 
     if not over:
         tr.trace.aggregates += 1
     mark = len(tr.trace.free)
-    parameters, arguments, call = _parts(tr, node, call)
+    parameters, arguments, call = _read_call(tr, node, call)
     inner = tr.at("window" if over else "aggregate")
     values = inner.all(arguments)
     no_interval(tr, node, values)
     if not over:
         del tr.trace.free[mark:]
     if call.form in ("Merge", "MergeState"):
-        return _merge(tr, node, call, values, (parameters, over))
-    return _fresh(tr, node, call, values, (parameters, over))
+        return _merge_states(tr, node, call, values, (parameters, over))
+    return _aggregate_values(tr, node, call, values, (parameters, over))
 
 
-def _parts(tr: Translator, node: exp.Anonymous, call: Called) -> tuple[tuple[Parameter, ...], list[exp.Expr], Called]:
+def _read_call(
+    tr: Translator, node: exp.Anonymous, call: Called
+) -> tuple[tuple[Parameter, ...], list[exp.Expr], Called]:
     """Parameters as values, arguments without `*` and DISTINCT, and the call with what DISTINCT means."""
     given, arguments = call_parts(node)
     if call.row.name == "groupConcat" and call.form == "plain" and not given and len(arguments) == 2:
         given, arguments = (given, arguments) if call.on_condition else (arguments[1:], arguments[:1])
     low, high = call.row.parameters
     if not (low <= len(given) or call.form in ("Merge", "MergeState")) or len(given) > high:
-        message = f"`{call_name(node)}` takes {_many(low, high)} parameters, {len(given)} are given"
+        message = f"`{call_name(node)}` takes {_count_text(low, high)} parameters, {len(given)} are given"
         raise tr.refused(node, "wrong-argument-count", message)
-    parameters = tuple(_parameter(tr, node, _known(tr, each)) for each in given)
+    parameters = tuple(_check_parameter(tr, node, _constant_value(tr, each)) for each in given)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         call, arguments = replace(call, distinct=True, name=f"{call.name}Distinct"), list(arguments[0].expressions)
     if call.row.name == "count":
@@ -69,24 +85,24 @@ def _parts(tr: Translator, node: exp.Anonymous, call: Called) -> tuple[tuple[Par
     return parameters, arguments, call
 
 
-def _many(low: int, high: int) -> str:
+def _count_text(low: int, high: int) -> str:
     return "no" if high == 0 else str(low) if low == high else f"{low} to {high}"
 
 
-def _known(tr: Translator, node: exp.Expr) -> object:
+def _constant_value(tr: Translator, node: exp.Expr) -> object:
     """A literal, or a number with its type as a template writes it."""
     found = typed_number(node)
     return tr.translate(node).constant if found is None else found
 
 
-def _parameter(tr: Translator, node: exp.Anonymous, value: object) -> Parameter:
+def _check_parameter(tr: Translator, node: exp.Anonymous, value: object) -> Parameter:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         message = f"the parameters of `{call_name(node)}` must be numbers or texts"
         raise tr.refused(node, "wrong-argument-type", message)
     return value
 
 
-def _merge(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed], extras: Extras) -> Typed:
+def _merge_states(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed], extras: CallExtras) -> Typed:
     """States to a value, or to a state."""
     parameters, over = extras
     if len(values) != 1 + call.on_condition:
@@ -95,53 +111,55 @@ def _merge(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed
     if not isinstance(of, t.AggregateFunction):
         raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a state, this is {values[0].type}")
     row = whole(call)
-    if row is None or not row.has_state or not _merges(call, of):
+    if row is None or not row.has_state or not _is_state_of(call, of):
         message = f"`{call_name(node)}` needs a state of `{call.name}`, this is {of}"
         raise tr.refused(node, "wrong-argument-type", message, f"did you mean `{of.function}Merge`?")
     sql = f"if({condition(values[1])}, {values[0].sql}, NULL)" if call.on_condition else values[0].sql
     types = state_arguments(of)
     state = State(sql, types, parameters or state_parameters(of), over)
-    _refuse_needs(tr, node, row, types, state.parameters)
+    _check_needs(tr, node, row, types, state.parameters)
     if call.form == "MergeState":
         return Typed(row.merge(state), of, spark_type(of))
     value = row.merged(state) if row.merged is not None else row.finish(replace(state, sql=row.merge(state)))
     return Typed(value, row.result(types), row.result_spark(types))
 
 
-def _merges(call: Called, of: t.AggregateFunction) -> bool:
+def _is_state_of(call: Called, of: t.AggregateFunction) -> bool:
     """Whether a state is one of the function; that of a quantile is that of several."""
     kept = called(of.function)
-    return kept is not None and _family(kept.name) == _family(call.name)
+    return kept is not None and _function_family(kept.name) == _function_family(call.name)
 
 
-def _family(name: str) -> str:
+def _function_family(name: str) -> str:
     return name.replace("quantiles", "quantile", 1) if name.startswith("quantiles") else name
 
 
-def _fresh(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed], extras: Extras) -> Typed:
+def _aggregate_values(
+    tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed], extras: CallExtras
+) -> Typed:
     """Values to a value, or to a state."""
     parameters, over = extras
     tests = [values.pop()] if call.on_condition and values else []
-    call = _distinct_row(tr, node, call)
+    call = _resolve_distinct(tr, node, call)
     if tests and call.row.name.endswith("_respect_nulls"):
         message = f"`{call_name(node)}` is not supported: a condition makes a NULL of what it leaves out"
         raise tr.refused(node, "unsupported-syntax", message, "use a WHERE")
-    _check(tr, node, call, values)
+    _check_arguments(tr, node, call, values)
     types = tuple(value.type for value in values)
-    _refuse_needs(tr, node, call.row, types, parameters)
+    _check_needs(tr, node, call.row, types, parameters)
     inputs = call.row.inputs(types)
-    args = [_argument(value, spark, tests) for value, spark in zip(values, inputs, strict=True)]
+    args = [_argument_sql(value, spark, tests) for value, spark in zip(values, inputs, strict=True)]
     if not args and tests:
         args = [f"if({condition(tests[0])}, 1, NULL)"]
     if call.distinct and args:
         args[0] = f"DISTINCT {args[0]}"
     given = Input(tuple(args), types, parameters, over, any(map(is_small, values[:1])))
     if call.form == "State":
-        return _state(tr, node, call, given, () if call.outside else tuple(test.type for test in tests))
-    return _value(tr, node, call, given)
+        return _state_of_values(tr, node, call, given, () if call.outside else tuple(test.type for test in tests))
+    return _result_of_values(tr, node, call, given)
 
 
-def _refuse_needs(
+def _check_needs(
     tr: Translator, node: exp.Anonymous, row: Aggregate, types: Types, parameters: tuple[Parameter, ...]
 ) -> None:
     needed = row.needs(types, parameters)
@@ -149,21 +167,21 @@ def _refuse_needs(
         raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs {needed}")
 
 
-def _argument(value: Typed, spark: str, tests: list[Typed]) -> str:
+def _argument_sql(value: Typed, spark: str, tests: list[Typed]) -> str:
     sql = as_spark(value, spark)
     return f"if({condition(tests[0])}, {sql}, NULL)" if tests else sql
 
 
-def _distinct_row(tr: Translator, node: exp.Anonymous, call: Called) -> Called:
+def _resolve_distinct(tr: Translator, node: exp.Anonymous, call: Called) -> Called:
     """DISTINCT of count is uniqExact, of groupArray groupUniqArray; min, max and sets do not mind it."""
     if not call.distinct:
-        return call if call.form != "State" else _whole(tr, node, call)
+        return call if call.form != "State" else _combined_row(tr, node, call)
     if call.row.name == "sum" and call.form == "plain" and not call.or_null:
         return call
-    return _whole(tr, node, call)
+    return _combined_row(tr, node, call)
 
 
-def _whole(tr: Translator, node: exp.Anonymous, call: Called) -> Called:
+def _combined_row(tr: Translator, node: exp.Anonymous, call: Called) -> Called:
     row = whole(call)
     if row is None:
         message = f"`{call_name(node)}` with DISTINCT is not supported"
@@ -171,7 +189,7 @@ def _whole(tr: Translator, node: exp.Anonymous, call: Called) -> Called:
     return replace(call, row=row, distinct=False, or_null=False)
 
 
-def _check(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed]) -> None:
+def _check_arguments(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed]) -> None:
     low, high = call.row.arity
     name = call_name(node)
     if not low <= len(values) <= high:
@@ -186,20 +204,20 @@ def _check(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed
             raise tr.refused(node, "wrong-argument-type", f"`{name}` needs {needed}, this is {value.type}")
 
 
-def _state(tr: Translator, node: exp.Anonymous, call: Called, given: Input, tests: Types) -> Typed:
+def _state_of_values(tr: Translator, node: exp.Anonymous, call: Called, given: Input, tests: Types) -> Typed:
     if not call.row.has_state:
         raise tr.refused(node, "unsupported-state", f"states of `{call.row.name}` are not supported")
     of = state_of(call, (*given.types, *tests), given.parameters)
     return Typed(call.row.state(given), of, spark_type(of))
 
 
-def _or_null(of: Type) -> Type:
+def _nullable_type(of: Type) -> Type:
     """Arrays, maps and tuples are never NULL."""
     return of if isinstance(bare(of), (t.Array, t.Map, t.Tuple)) else t.Nullable(bare(of))
 
 
-def _value(tr: Translator, node: exp.Anonymous, call: Called, given: Input) -> Typed:
-    types = tuple(map(_or_null, given.types)) if call.or_null else given.types
+def _result_of_values(tr: Translator, node: exp.Anonymous, call: Called, given: Input) -> Typed:
+    types = tuple(map(_nullable_type, given.types)) if call.or_null else given.types
     given = replace(given, types=types)
     if call.row.plain is not None:
         sql = call.row.plain(given)
@@ -207,7 +225,7 @@ def _value(tr: Translator, node: exp.Anonymous, call: Called, given: Input) -> T
         sql = call.row.finish(State(call.row.state(given), types, given.parameters))
     result, spark = call.row.result(types), call.row.result_spark(types)
     if call.form == "SimpleState":
-        if call.name not in SIMPLE:
+        if call.name not in SIMPLE_FUNCTIONS:
             message = f"the states of `{call.name}` are no plain values"
             raise tr.refused(node, "unsupported-state", message, f"use {call.name}State")
         plain = result.of if isinstance(result, t.LowCardinality) else result
@@ -215,7 +233,7 @@ def _value(tr: Translator, node: exp.Anonymous, call: Called, given: Input) -> T
     return Typed(sql, result, spark)
 
 
-def finalize(tr: Translator, node: exp.Anonymous, value: Typed) -> Typed:
+def finalize_state(tr: Translator, node: exp.Anonymous, value: Typed) -> Typed:
     """finalizeAggregation: the value of one state."""
     of = value.bare
     if not isinstance(of, t.AggregateFunction):

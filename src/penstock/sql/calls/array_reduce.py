@@ -30,7 +30,7 @@ _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _NamedAggregate:
     """An aggregate function by its text, `quantile(0.9)`."""
 
     call: Called
@@ -40,27 +40,27 @@ class _Named:
 
 def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
     """arrayReduce('f(0.9)', array, …)."""
-    named, values = _parts(tr, node)
+    named, values = _read_call(tr, node)
     for value in values:
         if not isinstance(value.bare, t.Array):
             raise tr.refused(node, "wrong-argument-type", f"`arrayReduce` needs arrays, this is {value.type}")
     types = tuple(value.bare.of for value in values if isinstance(value.bare, t.Array))
-    _check(tr, node, named, types)
+    _check_arguments(tr, node, named, types)
     arrays = [as_spark(value, f"ARRAY<{spark}>") for value, spark in zip(values, named.row.inputs(types), strict=True)]
-    return _read(tr, node, named, State(rows_of(arrays), types, named.parameters))
+    return _apply_aggregate(tr, node, named, State(rows_of(arrays), types, named.parameters))
 
 
 def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
     """initializeAggregation('f', value, …): over one row."""
-    named, values = _parts(tr, node)
+    named, values = _read_call(tr, node)
     types = tuple(value.type for value in values)
-    _check(tr, node, named, types)
+    _check_arguments(tr, node, named, types)
     inputs = named.row.inputs(types)
     arrays = [f"array({as_spark(value, spark)})" for value, spark in zip(values, inputs, strict=True)]
-    return _read(tr, node, named, State(rows_of(arrays), types, named.parameters))
+    return _apply_aggregate(tr, node, named, State(rows_of(arrays), types, named.parameters))
 
 
-def _parts(tr: Translator, node: exp.Anonymous) -> tuple[_Named, list[Typed]]:
+def _read_call(tr: Translator, node: exp.Anonymous) -> tuple[_NamedAggregate, list[Typed]]:
     name = call_name(node)
     _, arguments = call_parts(node)
     if len(arguments) < 2:
@@ -68,10 +68,10 @@ def _parts(tr: Translator, node: exp.Anonymous) -> tuple[_Named, list[Typed]]:
     text = tr.translate(arguments[0]).constant
     if not isinstance(text, str):
         raise tr.refused(arguments[0], "wrong-argument-type", f"the first argument of `{name}` must be a text")
-    return _named(tr, arguments[0], text), tr.all(arguments[1:])
+    return _find_aggregate(tr, arguments[0], text), tr.all(arguments[1:])
 
 
-def _named(tr: Translator, node: exp.Expr, text: str) -> _Named:
+def _find_aggregate(tr: Translator, node: exp.Expr, text: str) -> _NamedAggregate:
     matched = _CALL.fullmatch(text.strip())
     call = called(matched[1]) if matched is not None else None
     if matched is None or call is None or call.form not in ("plain", "State"):
@@ -84,10 +84,10 @@ def _named(tr: Translator, node: exp.Expr, text: str) -> _Named:
     if row is None or row.gather is None:
         message = f"`{text}` is not supported over an array"
         raise tr.refused(node, "unsupported-syntax", message, "use it over rows, after arrayJoin")
-    return _Named(call, row, tuple(parameter(each.strip()) for each in _PARAMETER.findall(matched[2] or "")))
+    return _NamedAggregate(call, row, tuple(parameter(each.strip()) for each in _PARAMETER.findall(matched[2] or "")))
 
 
-def _check(tr: Translator, node: exp.Anonymous, named: _Named, types: Types) -> None:
+def _check_arguments(tr: Translator, node: exp.Anonymous, named: _NamedAggregate, types: Types) -> None:
     low, high = named.row.arity
     if not max(low, 1) <= len(types) <= max(high, 1):
         message = f"`{named.call.name}` takes {low} arguments, {len(types)} are given"
@@ -96,25 +96,25 @@ def _check(tr: Translator, node: exp.Anonymous, named: _Named, types: Types) -> 
     if not fewest <= len(named.parameters) <= most:
         message = f"`{named.call.name}` takes {fewest} to {most} parameters, {len(named.parameters)} are given"
         raise tr.refused(node, "wrong-argument-count", message)
-    needed = _needed(named, types)
+    needed = _unmet_need(named, types)
     if needed is not None:
         raise tr.refused(node, "wrong-argument-type", f"`{named.call.name}` needs {needed}")
 
 
-def _needed(named: _Named, types: Types) -> str | None:
+def _unmet_need(named: _NamedAggregate, types: Types) -> str | None:
     for of in types:
         if is_null(Typed("", of, "")):
             return "values with a type"
-        if named.row.takes == "number" and not isinstance(_bare(of), _NUMBERS):
+        if named.row.takes == "number" and not isinstance(_bare_type(of), _NUMBERS):
             return "numbers"
     return named.row.needs(types, named.parameters)
 
 
-def _bare(of: Type) -> Type:
+def _bare_type(of: Type) -> Type:
     return Typed("", of, "").bare
 
 
-def _read(tr: Translator, node: exp.Anonymous, named: _Named, rows: State) -> Typed:
+def _apply_aggregate(tr: Translator, node: exp.Anonymous, named: _NamedAggregate, rows: State) -> Typed:
     assert named.row.gather is not None
     state = named.row.gather(rows)
     if named.call.form == "State":

@@ -25,7 +25,7 @@ from penstock.model import types as t
 from penstock.sql.aggregates.combinators import called, known_names
 from penstock.sql.calls import subqueries, windows
 from penstock.sql.calls.aggregates import aggregate_call
-from penstock.sql.calls.special_forms import SPECIAL_FORMS, cast
+from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
 from penstock.sql.compiler.translator import Handler, Translator, no_interval
 from penstock.sql.expr.typed import NOTHING, NULL, Typed, integer, is_null
@@ -39,7 +39,7 @@ from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import as_if, call_name, call_parts
 
 
-def _bracket(tr: Translator, node: exp.Expr) -> Typed:
+def _translate_bracket(tr: Translator, node: exp.Expr) -> Typed:
     """`array[place]`; the parser has taken 1 off a literal place."""
     value = tr.translate(node.this)
     if len(node.expressions) != 1:
@@ -47,45 +47,52 @@ def _bracket(tr: Translator, node: exp.Expr) -> Typed:
     key = tr.translate(node.expressions[0])
     if isinstance(key.constant, int) and node.args.get("offset") != 1 and isinstance(key.bare, t.Int):
         key = integer(key.constant + 1)
-    return _built(tr, node, lambda: element([value, key]))
+    return _build_or_refuse(tr, node, lambda: element([value, key]))
 
 
-def _concat(tr: Translator, node: exp.Expr) -> Typed:
+def _translate_concatenation(tr: Translator, node: exp.Expr) -> Typed:
     pair = [tr.translate(node.this), tr.translate(node.expression)]
-    return _built(tr, node, lambda: concat(pair))
+    return _build_or_refuse(tr, node, lambda: concat(pair))
 
 
-def _built(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
+def _build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
     try:
         return build()
     except BadArguments as error:
         raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
 
 
-_PARTS = {
-    "YEAR": "toYear", "QUARTER": "toQuarter", "MONTH": "toMonth", "DAY": "toDayOfMonth", "HOUR": "toHour",
-    "MINUTE": "toMinute", "SECOND": "toSecond", "WEEK": "toISOWeek", "EPOCH": "toUnixTimestamp",
-}  # fmt: skip
+_EXTRACT_FUNCTIONS = {
+    "YEAR": "toYear",
+    "QUARTER": "toQuarter",
+    "MONTH": "toMonth",
+    "DAY": "toDayOfMonth",
+    "HOUR": "toHour",
+    "MINUTE": "toMinute",
+    "SECOND": "toSecond",
+    "WEEK": "toISOWeek",
+    "EPOCH": "toUnixTimestamp",
+}
 
 
-def _extract(tr: Translator, node: exp.Expr) -> Typed:
+def _translate_extract(tr: Translator, node: exp.Expr) -> Typed:
     """EXTRACT(part FROM time); `extract(text, pattern)` is a function."""
-    name = _PARTS.get(node.name.upper())
+    name = _EXTRACT_FUNCTIONS.get(node.name.upper())
     if name is None:
-        raise tr.refused(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(_PARTS))
-    return call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.expression]))
+        raise tr.refused(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(_EXTRACT_FUNCTIONS))
+    return translate_call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.expression]))
 
 
-def _trim(tr: Translator, node: exp.Expr) -> Typed:
+def _translate_trim(tr: Translator, node: exp.Expr) -> Typed:
     characters = node.args.get("expression")
     name = {"LEADING": "trimLeft", "TRAILING": "trimRight"}.get(
         str(node.args.get("position") or "").upper(), "trimBoth"
     )
     given = [node.this] if characters is None else [node.this, characters]
-    return call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=given))
+    return translate_call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=given))
 
 
-def call(tr: Translator, node: exp.Expr) -> Typed:
+def translate_call(tr: Translator, node: exp.Expr) -> Typed:
     name = call_name(node)
     if name is None or not isinstance(node, exp.Anonymous):
         raise tr.refused(node, "unsupported-syntax", "this call is not supported")
@@ -94,7 +101,7 @@ def call(tr: Translator, node: exp.Expr) -> Typed:
         return special(tr, node)
     function = function_named(name)
     if function is not None:
-        return apply(tr, node, function)
+        return apply_function(tr, node, function)
     aggregate = called(name)
     if aggregate is not None:
         return aggregate_call(tr, node, aggregate)
@@ -105,7 +112,7 @@ def call(tr: Translator, node: exp.Expr) -> Typed:
     raise tr.refused(node, "unknown-function", f"unknown function `{name}`", hint)
 
 
-def apply(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
+def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
     """A row of the table applied to a call's arguments."""
     parameters, arguments = call_parts(node)
     if parameters:
@@ -130,35 +137,38 @@ def apply(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
         raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
 
 
-_WITH_NULLS: Mapping[str, str] = {
-    "any": "any_respect_nulls", "any_value": "any_respect_nulls", "first_value": "any_respect_nulls",
-    "anyLast": "anyLast_respect_nulls", "last_value": "anyLast_respect_nulls",
-}  # fmt: skip
+_RESPECT_NULLS_FUNCTIONS: Mapping[str, str] = {
+    "any": "any_respect_nulls",
+    "any_value": "any_respect_nulls",
+    "first_value": "any_respect_nulls",
+    "anyLast": "anyLast_respect_nulls",
+    "last_value": "anyLast_respect_nulls",
+}
 
 
-def filtered(tr: Translator, node: exp.Expr) -> Typed:
+def call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
     """The call with -If."""
     renamed = as_if(node)
     if renamed is None:
         raise tr.refused(node, "unsupported-syntax", "only a call of an aggregate function can have FILTER")
-    return call(tr, renamed)
+    return translate_call(tr, renamed)
 
 
-def respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
+def call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
     """any(x) RESPECT NULLS."""
     inner = node.this
-    name = _WITH_NULLS.get(call_name(inner) or "")
+    name = _RESPECT_NULLS_FUNCTIONS.get(call_name(inner) or "")
     if name is None:
         raise tr.refused(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have RESPECT NULLS")
     renamed = exp.Anonymous(this=name + CALL_MARK, expressions=[each.copy() for each in inner.expressions])
-    return call(tr, renamed)
+    return translate_call(tr, renamed)
 
 
-def ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
+def call_ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
     """any(x) IGNORE NULLS, which is what they do by themselves."""
-    if call_name(node.this) not in _WITH_NULLS:
+    if call_name(node.this) not in _RESPECT_NULLS_FUNCTIONS:
         raise tr.refused(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have IGNORE NULLS")
-    return call(tr, node.this)
+    return translate_call(tr, node.this)
 
 
 HANDLERS: Mapping[type[exp.Expr], Handler] = {
@@ -175,11 +185,11 @@ HANDLERS: Mapping[type[exp.Expr], Handler] = {
     exp.Array: literals.array,
     exp.Tuple: literals.tuple_of,
     exp.Interval: literals.interval,
-    exp.Filter: filtered,
-    exp.RespectNulls: respecting_nulls,
-    exp.IgnoreNulls: ignoring_nulls,
-    exp.Bracket: _bracket,
-    exp.DPipe: _concat,
+    exp.Filter: call_with_filter,
+    exp.RespectNulls: call_respecting_nulls,
+    exp.IgnoreNulls: call_ignoring_nulls,
+    exp.Bracket: _translate_bracket,
+    exp.DPipe: _translate_concatenation,
     **dict.fromkeys(arithmetic.OPERATORS, arithmetic.binary),
     **dict.fromkeys(comparisons.OPERATORS, comparisons.comparison),
     exp.NullSafeEQ: comparisons.null_safe,
@@ -193,13 +203,13 @@ HANDLERS: Mapping[type[exp.Expr], Handler] = {
     exp.Case: logic.case,
     exp.If: logic.ternary,
     exp.In: subqueries.membership,
-    exp.Exists: subqueries.exists,
-    exp.Subquery: subqueries.scalar,
-    exp.Select: subqueries.scalar,
-    exp.Cast: cast,
-    exp.CastToStrType: cast,
-    exp.Extract: _extract,
-    exp.Trim: _trim,
-    exp.Anonymous: call,
-    exp.Window: windows.window,
+    exp.Exists: subqueries.exists_test,
+    exp.Subquery: subqueries.scalar_subquery,
+    exp.Select: subqueries.scalar_subquery,
+    exp.Cast: translate_cast,
+    exp.CastToStrType: translate_cast,
+    exp.Extract: _translate_extract,
+    exp.Trim: _translate_trim,
+    exp.Anonymous: translate_call,
+    exp.Window: windows.translate_window,
 }

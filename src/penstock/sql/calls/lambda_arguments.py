@@ -21,7 +21,7 @@ from penstock.sql.functions.function import UINT8, BadArguments
 from penstock.sql.syntax.tree import call_name, call_parts
 
 
-def arrays_of(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) -> list[Typed]:
+def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) -> list[Typed]:
     """The translated arguments, each an array. Raises Refused."""
     values = tr.all(nodes)
     for value, each in zip(values, nodes, strict=True):
@@ -33,21 +33,21 @@ def arrays_of(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) -> lis
     return values
 
 
-def one_array(tr: Translator, node: exp.Anonymous) -> Typed:
+def single_array(tr: Translator, node: exp.Anonymous) -> Typed:
     """The only argument of a call without a lambda. Raises Refused."""
     _, arguments = call_parts(node)
     if len(arguments) > 1:
         message = f"`{call_name(node)}` of several arrays needs a lambda"
         raise tr.refused(node, "wrong-argument-count", message)
-    return arrays_of(tr, node, arguments)[0]
+    return array_arguments(tr, node, arguments)[0]
 
 
-def of_array(array: Typed) -> Type:
+def element_type(array: Typed) -> Type:
     assert isinstance(array.bare, t.Array)
     return array.bare.of
 
 
-def lambda_of(tr: Translator, node: exp.Anonymous) -> exp.Lambda:
+def lambda_argument(tr: Translator, node: exp.Anonymous) -> exp.Lambda:
     """The first argument of a call. Raises Refused where it is no lambda."""
     _, arguments = call_parts(node)
     function = arguments[0] if arguments else None
@@ -56,13 +56,13 @@ def lambda_of(tr: Translator, node: exp.Anonymous) -> exp.Lambda:
     return function
 
 
-def takes_lambda(node: exp.Anonymous) -> bool:
+def has_lambda(node: exp.Anonymous) -> bool:
     """Whether the first argument of a call is a lambda."""
     _, arguments = call_parts(node)
     return bool(arguments) and isinstance(arguments[0], exp.Lambda)
 
 
-def checked(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
+def build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
     """What `build` gives; what it finds wrong with its arguments as a problem at the node."""
     try:
         return build()
@@ -70,12 +70,12 @@ def checked(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed
         raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
 
 
-class Walk:
+class ArrayLambda:
     """A lambda over arrays: its Spark parameter, array and body."""
 
     def __init__(self, tr: Translator, node: exp.Anonymous):
-        function = lambda_of(tr, node)
-        self.arrays = arrays_of(tr, node, call_parts(node)[1][1:])
+        function = lambda_argument(tr, node)
+        self.arrays = array_arguments(tr, node, call_parts(node)[1][1:])
         names = [each.name for each in function.expressions]
         self.parameter = fresh("x", " ".join(each.sql for each in tr.locals.values()))
         self.body = tr.with_locals(self._locals(tr, function, names)).translate(function.this)
@@ -85,7 +85,7 @@ class Walk:
         self._blame = (tr, function)
 
     def _locals(self, tr: Translator, function: exp.Lambda, names: list[str]) -> dict[str, Typed]:
-        of = of_array(self.arrays[0])
+        of = element_type(self.arrays[0])
         if len(names) == len(self.arrays) == 1:
             return {names[0]: typed(self.parameter, of)}
         if len(self.arrays) == 1 and isinstance(of, t.Tuple) and len(of.fields) == len(names):
@@ -96,12 +96,12 @@ class Walk:
             message = f"the lambda takes {len(names)} values, {len(self.arrays)} arrays are given"
             raise tr.refused(function, "wrong-argument-count", message)
         return {
-            name: typed(f"{self.parameter}.{quoted(str(place))}", of_array(array))
+            name: typed(f"{self.parameter}.{quoted(str(place))}", element_type(array))
             for place, (name, array) in enumerate(zip(names, self.arrays, strict=True))
         }
 
     @property
-    def holds(self) -> str:
+    def body_condition(self) -> str:
         """The body as a Spark boolean that is never NULL. Raises Refused for what is no UInt8."""
         if not is_null(self.body) and self.body.bare not in (UINT8, t.Bool()):
             tr, function = self._blame
@@ -110,14 +110,15 @@ class Walk:
         return f"coalesce({condition(self.body)}, false)"
 
     @property
-    def test(self) -> str:
-        return f"{self.parameter} -> {self.holds}"
+    def predicate(self) -> str:
+        """The Spark lambda that tests an element."""
+        return f"{self.parameter} -> {self.body_condition}"
 
     @property
-    def first(self) -> str:
+    def first_element(self) -> str:
         """The first array's element of the row that the parameter stands for."""
         return self.parameter if len(self.arrays) == 1 else f"{self.parameter}.`0`"
 
-    def first_of(self, rows: str) -> str:
+    def first_elements(self, rows: str) -> str:
         """The first array's elements of walked rows."""
         return rows if len(self.arrays) == 1 else f"transform({rows}, ` r` -> ` r`.`0`)"

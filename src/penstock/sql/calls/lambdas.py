@@ -22,7 +22,15 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.calls.lambda_arguments import Walk, arrays_of, checked, lambda_of, of_array, one_array, takes_lambda
+from penstock.sql.calls.lambda_arguments import (
+    ArrayLambda,
+    array_arguments,
+    build_or_refuse,
+    element_type,
+    has_lambda,
+    lambda_argument,
+    single_array,
+)
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.bind_once import fresh
 from penstock.sql.expr.spark_types import quoted, value_type, value_zero
@@ -36,41 +44,43 @@ from penstock.sql.syntax.tree import call_name, call_parts
 Form = Callable[[Translator, exp.Anonymous], Typed]
 
 
-def _map(tr: Translator, node: exp.Anonymous) -> Typed:
-    walk = Walk(tr, node)
+def _array_map(tr: Translator, node: exp.Anonymous) -> Typed:
+    walk = ArrayLambda(tr, node)
     of = walk.body.type
     body = as_spark(walk.body, value_type(of))
     return typed(f"transform({walk.zipped}, {walk.parameter} -> {body})", t.Array(of))
 
 
-def _filter(tr: Translator, node: exp.Anonymous) -> Typed:
-    walk = Walk(tr, node)
-    return Typed(walk.first_of(f"filter({walk.zipped}, {walk.test})"), walk.arrays[0].type, walk.arrays[0].spark)
+def _array_filter(tr: Translator, node: exp.Anonymous) -> Typed:
+    walk = ArrayLambda(tr, node)
+    return Typed(
+        walk.first_elements(f"filter({walk.zipped}, {walk.predicate})"), walk.arrays[0].type, walk.arrays[0].spark
+    )
 
 
-def _tested(template: str, of: Type, spark: str) -> Form:
+def _test_form(template: str, of: Type, spark: str) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        walk = Walk(tr, _with_test(node))
-        return Typed(template.format(walk.zipped, walk.test), of, spark)
+        walk = ArrayLambda(tr, _add_identity_lambda(node))
+        return Typed(template.format(walk.zipped, walk.predicate), of, spark)
 
     return form
 
 
-def _with_test(node: exp.Anonymous) -> exp.Anonymous:
+def _add_identity_lambda(node: exp.Anonymous) -> exp.Anonymous:
     """`arrayCount(a)` is `arrayCount(x -> x, a)`."""
-    if takes_lambda(node):
+    if has_lambda(node):
         return node
     whole = exp.Lambda(this=exp.to_identifier("x"), expressions=[exp.to_identifier("x")])
     return exp.Anonymous(this=node.this, expressions=[whole, *call_parts(node)[1]])
 
 
-def _found(place: int, or_null: str) -> Form:
+def _find_form(place: int, or_null: str) -> Form:
     """The first or the last element that the test holds for."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        walk = Walk(tr, node)
-        of = of_array(walk.arrays[0])
-        found = f"try_element_at({walk.first_of(f'filter({walk.zipped}, {walk.test})')}, {place})"
+        walk = ArrayLambda(tr, node)
+        of = element_type(walk.arrays[0])
+        found = f"try_element_at({walk.first_elements(f'filter({walk.zipped}, {walk.predicate})')}, {place})"
         if not or_null:
             return typed(f"coalesce({found}, {value_zero(of)})", of)
         if isinstance(t.bare(of), (t.Array, t.Map, t.Tuple)):
@@ -81,39 +91,39 @@ def _found(place: int, or_null: str) -> Form:
     return form
 
 
-def _fold(tr: Translator, node: exp.Anonymous) -> Typed:
+def _aggregate_array(tr: Translator, node: exp.Anonymous) -> Typed:
     """arraySum, arrayMin …: of the array, or of what a lambda makes of it."""
-    value = _map(tr, node) if takes_lambda(node) else one_array(tr, node)
-    return checked(tr, node, lambda: ARRAY_FOLDS[call_name(node) or ""]([value]))
+    value = _array_map(tr, node) if has_lambda(node) else single_array(tr, node)
+    return build_or_refuse(tr, node, lambda: ARRAY_FOLDS[call_name(node) or ""]([value]))
 
 
-def _sorted(descending: str) -> Form:
+def _sort_form(descending: str) -> Form:
     """By the value, or by what a lambda makes of it; NULLs last either way, equal keys in their order."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        if not takes_lambda(node):
-            array = one_array(tr, node)
-            _check_order(tr, node, of_array(array))
-            sql = _sort(array.sql, ("` l`", "` r`"), descending, of_array(array))
+        if not has_lambda(node):
+            array = single_array(tr, node)
+            _check_sortable(tr, node, element_type(array))
+            sql = _sort_sql(array.sql, ("` l`", "` r`"), descending, element_type(array))
             return Typed(sql, array.type, array.spark)
-        walk = Walk(tr, node)
-        _check_order(tr, node, walk.body.type)
+        walk = ArrayLambda(tr, node)
+        _check_sortable(tr, node, walk.body.type)
         keyed = f"transform({walk.zipped}, {walk.parameter} -> struct({walk.body.sql} AS k, {walk.parameter} AS v))"
-        ordered = _sort(keyed, ("` l`.k", "` r`.k"), descending, walk.body.type)
+        ordered = _sort_sql(keyed, ("` l`.k", "` r`.k"), descending, walk.body.type)
         values = f"transform({ordered}, ` s` -> ` s`.v)"
-        return Typed(walk.first_of(values), walk.arrays[0].type, walk.arrays[0].spark)
+        return Typed(walk.first_elements(values), walk.arrays[0].type, walk.arrays[0].spark)
 
     return form
 
 
-def _check_order(tr: Translator, node: exp.Anonymous, of: Type) -> None:
+def _check_sortable(tr: Translator, node: exp.Anonymous, of: Type) -> None:
     try:
         check_order(of)
     except BadArguments as error:
         raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
 
 
-def _sort(array: str, sides: tuple[str, str], descending: str, of: Type) -> str:
+def _sort_sql(array: str, sides: tuple[str, str], descending: str, of: Type) -> str:
     left, right = sides
     a, b = (right, left) if descending else (left, right)
     numbers = ""
@@ -126,15 +136,15 @@ def _sort(array: str, sides: tuple[str, str], descending: str, of: Type) -> str:
     )
 
 
-def _index(last: str) -> Form:
+def _index_form(last: str) -> Form:
     """The place of the first or the last element that the test holds for; 0 without one."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        walk = Walk(tr, node)
-        hits = f"transform({walk.zipped}, {walk.test})"
+        walk = ArrayLambda(tr, node)
+        hits = f"transform({walk.zipped}, {walk.predicate})"
         if not last:
             return Typed(f"CAST(array_position({hits}, true) AS INT)", UINT32, "INT")
-        places = f"transform({walk.zipped}, ({walk.parameter}, ` i`) -> if({walk.holds}, ` i` + 1, 0))"
+        places = f"transform({walk.zipped}, ({walk.parameter}, ` i`) -> if({walk.body_condition}, ` i` + 1, 0))"
         return Typed(f"coalesce(array_max({places}), 0)", UINT32, "INT")
 
     return form
@@ -143,52 +153,54 @@ def _index(last: str) -> Form:
 _Form = Callable[[Translator, exp.Anonymous], Typed]
 
 
-def _walked(build: Callable[[Walk, str], str], reverse: str, result: Callable[[t.Type], t.Type]) -> _Form:
+def _accumulate_form(
+    build: Callable[[ArrayLambda, str], str], reverse: str, result: Callable[[t.Type], t.Type]
+) -> _Form:
     """An array gathered from the first row on, or from the last one."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        walk = Walk(tr, node)
-        made = result(of_array(walk.arrays[0]))
+        walk = ArrayLambda(tr, node)
+        made = result(element_type(walk.arrays[0]))
         rows = f"reverse({walk.zipped})" if reverse else walk.zipped
         start = f"CAST(array() AS {value_type(made)})"
-        sql = f"aggregate({rows}, {start}, (` a`, {walk.parameter}) -> {build(walk, walk.first)})"
+        sql = f"aggregate({rows}, {start}, (` a`, {walk.parameter}) -> {build(walk, walk.first_element)})"
         return typed(f"reverse({sql})" if reverse else sql, made)
 
     return form
 
 
-def _filled(walk: Walk, value: str) -> str:
+def _append_or_repeat(walk: ArrayLambda, value: str) -> str:
     """What does not pass is what stands before it; the first stays."""
-    return f"array_append(` a`, if(size(` a`) = 0 OR {walk.holds}, {value}, try_element_at(` a`, -1)))"
+    return f"array_append(` a`, if(size(` a`) = 0 OR {walk.body_condition}, {value}, try_element_at(` a`, -1)))"
 
 
-def _split(walk: Walk, value: str) -> str:
+def _split_before(walk: ArrayLambda, value: str) -> str:
     """A new array begins before what passes."""
     rest = "slice(` a`, 1, greatest(size(` a`) - 1, 0))"
     longer = f"concat({rest}, array(array_append(try_element_at(` a`, -1), {value})))"
-    return f"if(size(` a`) = 0 OR {walk.holds}, array_append(` a`, array({value})), {longer})"
+    return f"if(size(` a`) = 0 OR {walk.body_condition}, array_append(` a`, array({value})), {longer})"
 
 
-def _split_after(walk: Walk, value: str) -> str:
+def _split_after(walk: ArrayLambda, value: str) -> str:
     """The same from the last row on: an array ends after what passes."""
     rest = "slice(` a`, 1, greatest(size(` a`) - 1, 0))"
     longer = f"concat({rest}, array(array_prepend(try_element_at(` a`, -1), {value})))"
-    return f"if(size(` a`) = 0 OR {walk.holds}, array_append(` a`, array({value})), {longer})"
+    return f"if(size(` a`) = 0 OR {walk.body_condition}, array_append(` a`, array({value})), {longer})"
 
 
 def _array_fold(tr: Translator, node: exp.Anonymous) -> Typed:
     """arrayFold((total, x, …) -> …, array, …, start)."""
-    function, arguments = lambda_of(tr, node), call_parts(node)[1]
+    function, arguments = lambda_argument(tr, node), call_parts(node)[1]
     names = [each.name for each in function.expressions]
     if len(arguments) < 3 or len(names) != len(arguments) - 1:
         message = f"`{call_name(node)}` takes a lambda of a total and a value of each array, the arrays, and a start"
         raise tr.refused(node, "wrong-argument-count", message)
-    arrays, start = arrays_of(tr, node, arguments[1:-1]), tr.translate(arguments[-1])
+    arrays, start = array_arguments(tr, node, arguments[1:-1]), tr.translate(arguments[-1])
     taken = " ".join(each.sql for each in tr.locals.values())
     total, row = fresh("f", taken), fresh("x", taken)
     known = {names[0]: typed(total, start.type)}
     for place, (name, array) in enumerate(zip(names[1:], arrays, strict=True)):
-        known[name] = typed(row if len(arrays) == 1 else f"{row}.{quoted(str(place))}", of_array(array))
+        known[name] = typed(row if len(arrays) == 1 else f"{row}.{quoted(str(place))}", element_type(array))
     body = tr.with_locals(known).translate(function.this)
     if body.type != start.type:
         message = f"the lambda of `arrayFold` gives {body.type}, its start is {start.type}"
@@ -199,17 +211,17 @@ def _array_fold(tr: Translator, node: exp.Anonymous) -> Typed:
     return typed(f"aggregate({rows}, {as_spark(start, spark)}, {folded})", start.type)
 
 
-EDGE_FORMS: Mapping[str, _Form] = {
-    "arrayFill": _walked(_filled, "", t.Array),
-    "arrayReverseFill": _walked(_filled, "reverse", t.Array),
-    "arraySplit": _walked(_split, "", lambda of: t.Array(t.Array(of))),
-    "arrayReverseSplit": _walked(_split_after, "reverse", lambda of: t.Array(t.Array(of))),
+_ORDERED_FORMS: Mapping[str, _Form] = {
+    "arrayFill": _accumulate_form(_append_or_repeat, "", t.Array),
+    "arrayReverseFill": _accumulate_form(_append_or_repeat, "reverse", t.Array),
+    "arraySplit": _accumulate_form(_split_before, "", lambda of: t.Array(t.Array(of))),
+    "arrayReverseSplit": _accumulate_form(_split_after, "reverse", lambda of: t.Array(t.Array(of))),
     "arrayFold": _array_fold,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
+class _MapLambda:
     """A map, the names of a pair's parts in Spark, and the lambda's body."""
 
     value: Typed
@@ -219,7 +231,7 @@ class _Pairs:
     body: Typed
 
     @property
-    def head(self) -> str:
+    def parameters(self) -> str:
         return f"({self.key}, {self.item})"
 
     @property
@@ -229,8 +241,8 @@ class _Pairs:
         return f"coalesce({condition(self.body)}, false)"
 
 
-def _pairs(tr: Translator, node: exp.Anonymous) -> _Pairs:
-    function, arguments = lambda_of(tr, node), call_parts(node)[1]
+def _read_map_lambda(tr: Translator, node: exp.Anonymous) -> _MapLambda:
+    function, arguments = lambda_argument(tr, node), call_parts(node)[1]
     names = [each.name for each in function.expressions]
     if len(arguments) != 2 or len(names) != 2:
         message = f"`{call_name(node)}` takes a lambda of a key and a value, and a Map"
@@ -241,85 +253,87 @@ def _pairs(tr: Translator, node: exp.Anonymous) -> _Pairs:
     taken = " ".join(each.sql for each in tr.locals.values())
     key, item = fresh("k", taken), fresh("w", taken)
     known = {names[0]: typed(key, value.bare.key), names[1]: typed(item, value.bare.value)}
-    return _Pairs(value, value.bare, key, item, tr.with_locals(known).translate(function.this))
+    return _MapLambda(value, value.bare, key, item, tr.with_locals(known).translate(function.this))
 
 
-def _form(build: Callable[[_Pairs], Typed]) -> _Form:
+def _map_form(build: Callable[[_MapLambda], Typed]) -> _Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        pairs = _pairs(tr, node)
-        return checked(tr, node, lambda: build(pairs))
+        pairs = _read_map_lambda(tr, node)
+        return build_or_refuse(tr, node, lambda: build(pairs))
 
     return form
 
 
-def _filtered(pairs: _Pairs) -> Typed:
-    return typed(f"map_filter({pairs.value.sql}, {pairs.head} -> {pairs.test})", pairs.of)
+def _map_filter(pairs: _MapLambda) -> Typed:
+    return typed(f"map_filter({pairs.value.sql}, {pairs.parameters} -> {pairs.test})", pairs.of)
 
 
-def _exists(pairs: _Pairs) -> Typed:
-    return Typed(f"(size(map_filter({pairs.value.sql}, {pairs.head} -> {pairs.test})) > 0)", UINT8, "BOOLEAN")
+def _map_exists(pairs: _MapLambda) -> Typed:
+    return Typed(f"(size(map_filter({pairs.value.sql}, {pairs.parameters} -> {pairs.test})) > 0)", UINT8, "BOOLEAN")
 
 
-def _all(pairs: _Pairs) -> Typed:
-    return Typed(f"(size(map_filter({pairs.value.sql}, {pairs.head} -> NOT {pairs.test})) = 0)", UINT8, "BOOLEAN")
+def _map_all(pairs: _MapLambda) -> Typed:
+    return Typed(f"(size(map_filter({pairs.value.sql}, {pairs.parameters} -> NOT {pairs.test})) = 0)", UINT8, "BOOLEAN")
 
 
-def _applied(pairs: _Pairs) -> Typed:
+def _map_apply(pairs: _MapLambda) -> Typed:
     of = pairs.body.bare
     if not isinstance(of, t.Tuple) or len(of.fields) != 2 or t.nullable(of.fields[0][1]):
         raise BadArguments(f"the lambda of `mapApply` must give a tuple of two values, this is {pairs.body.type}")
-    made = f"map_values(transform_values({pairs.value.sql}, {pairs.head} -> {pairs.body.sql}))"
+    made = f"map_values(transform_values({pairs.value.sql}, {pairs.parameters} -> {pairs.body.sql}))"
     return typed(f"map_from_entries({made})", t.Map(of.fields[0][1], of.fields[1][1]))
 
 
-def _map_sorted(descending: str) -> _Form:
-    def by_lambda(pairs: _Pairs) -> Typed:
+def _map_sort_form(descending: str) -> _Form:
+    def by_lambda(pairs: _MapLambda) -> Typed:
         check_order(pairs.body.type)
         if pairs.body.nullable or isinstance(pairs.body.bare, t.Float):
             raise BadArguments("sorting a map by floats or by what may be NULL is not supported", "mapSort(map)")
         m = pairs.value.sql
-        keyed = f"map_values(transform_values({m}, {pairs.head} -> struct({pairs.body.sql} AS o, {pairs.key} AS k)))"
+        keyed = (
+            f"map_values(transform_values({m}, {pairs.parameters} -> struct({pairs.body.sql} AS o, {pairs.key} AS k)))"
+        )
         a, b = ("` r`.o", "` l`.o") if descending else ("` l`.o", "` r`.o")
         order = f"(` l`, ` r`) -> CASE WHEN {a} < {b} THEN -1 WHEN {a} > {b} THEN 1 ELSE 0 END"
         pairs_sql = f"transform(array_sort({keyed}, {order}), ` s` -> struct(` s`.k AS k, {m}[` s`.k] AS v))"
         return typed(f"map_from_entries({pairs_sql})", pairs.of)
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        if takes_lambda(node):
-            return _form(by_lambda)(tr, node)
+        if has_lambda(node):
+            return _map_form(by_lambda)(tr, node)
         values = tr.all(call_parts(node)[1])
         if len(values) != 1:
             raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes a Map")
-        return checked(tr, node, lambda: SORTED[call_name(node) or ""](values))
+        return build_or_refuse(tr, node, lambda: SORTED[call_name(node) or ""](values))
 
     return form
 
 
-MAP_FORMS: Mapping[str, _Form] = {
-    "mapFilter": _form(_filtered),
-    "mapExists": _form(_exists),
-    "mapAll": _form(_all),
-    "mapApply": _form(_applied),
-    "mapSort": _map_sorted(""),
-    "mapReverseSort": _map_sorted("descending"),
+_MAP_FORMS: Mapping[str, _Form] = {
+    "mapFilter": _map_form(_map_filter),
+    "mapExists": _map_form(_map_exists),
+    "mapAll": _map_form(_map_all),
+    "mapApply": _map_form(_map_apply),
+    "mapSort": _map_sort_form(""),
+    "mapReverseSort": _map_sort_form("descending"),
 }
 
 
 LAMBDA_FORMS: Mapping[str, Form] = {
-    "arrayMap": _map,
-    "arrayFilter": _filter,
-    "arrayExists": _tested("exists({0}, {1})", UINT8, "BOOLEAN"),
-    "arrayAll": _tested("forall({0}, {1})", UINT8, "BOOLEAN"),
-    "arrayCount": _tested("size(filter({0}, {1}))", UINT32, "INT"),
-    "arrayFirst": _found(1, ""),
-    "arrayFirstOrNull": _found(1, "or null"),
-    "arrayLast": _found(-1, ""),
-    "arrayLastOrNull": _found(-1, "or null"),
-    "arrayFirstIndex": _index(""),
-    "arrayLastIndex": _index("last"),
-    "arraySort": _sorted(""),
-    "arrayReverseSort": _sorted("descending"),
-    **dict.fromkeys(ARRAY_FOLDS, _fold),
-    **EDGE_FORMS,
-    **MAP_FORMS,
+    "arrayMap": _array_map,
+    "arrayFilter": _array_filter,
+    "arrayExists": _test_form("exists({0}, {1})", UINT8, "BOOLEAN"),
+    "arrayAll": _test_form("forall({0}, {1})", UINT8, "BOOLEAN"),
+    "arrayCount": _test_form("size(filter({0}, {1}))", UINT32, "INT"),
+    "arrayFirst": _find_form(1, ""),
+    "arrayFirstOrNull": _find_form(1, "or null"),
+    "arrayLast": _find_form(-1, ""),
+    "arrayLastOrNull": _find_form(-1, "or null"),
+    "arrayFirstIndex": _index_form(""),
+    "arrayLastIndex": _index_form("last"),
+    "arraySort": _sort_form(""),
+    "arrayReverseSort": _sort_form("descending"),
+    **dict.fromkeys(ARRAY_FOLDS, _aggregate_array),
+    **_ORDERED_FORMS,
+    **_MAP_FORMS,
 }

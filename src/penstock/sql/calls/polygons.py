@@ -20,7 +20,7 @@ from penstock.sql.functions.function import UINT8
 
 Point: TypeAlias = "tuple[Fraction, Fraction]"
 _NUMBERS = (t.Int, t.Float)
-_LONGEST = 200
+_MOST_CORNERS = 200
 """Each side is compared with each other when the SQL is compiled."""
 
 
@@ -31,27 +31,27 @@ def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
     if len(fields) != 2 or not all(isinstance(of, _NUMBERS) for _, of in fields):
         message = f"the point of `pointInPolygon` must be a pair of numbers, this is {value.type}"
         raise tr.refused(point, "wrong-argument-type", message, "(x, y) of what is not Nullable")
-    ring = [_corner(tr, corners, each) for each in (corners.expressions if isinstance(corners, exp.Array) else ())]
+    ring = [_read_corner(tr, corners, each) for each in (corners.expressions if isinstance(corners, exp.Array) else ())]
     ring = ring[:-1] if len(ring) > 1 and ring[0] == ring[-1] else ring
-    if not 3 <= len(ring) <= _LONGEST:
-        raise _no_polygon(tr, corners, f"must be an array of 3 to {_LONGEST} literal points")
+    if not 3 <= len(ring) <= _MOST_CORNERS:
+        raise _refused_polygon(tr, corners, f"must be an array of 3 to {_MOST_CORNERS} literal points")
     if not _is_simple(ring):
-        raise _no_polygon(tr, corners, "has sides that meet, or points that lie on a line back")
+        raise _refused_polygon(tr, corners, "has sides that meet, or points that lie on a line back")
     names = [f"` p`.{name or f'_{place}'}" for place, (name, _) in enumerate(fields, 1)]
     pair = ", ".join(f"'{axis}', CAST({name} AS DOUBLE)" for axis, name in zip("xy", names, strict=True))
     bound = f"transform(array({value.sql}), ` p` -> named_struct({pair}))"
-    return Typed(f"transform({bound}, ` p` -> {_inside(ring)})[0]", UINT8, "BOOLEAN")
+    return Typed(f"transform({bound}, ` p` -> {_inside_sql(ring)})[0]", UINT8, "BOOLEAN")
 
 
-def _no_polygon(tr: Translator, node: exp.Expr, what: str) -> Exception:
+def _refused_polygon(tr: Translator, node: exp.Expr, what: str) -> Exception:
     return tr.refused(node, "wrong-argument-type", f"the polygon of `pointInPolygon` {what}", "[(x, y), …]")
 
 
-def _corner(tr: Translator, corners: exp.Expr, node: exp.Expr) -> Point:
+def _read_corner(tr: Translator, corners: exp.Expr, node: exp.Expr) -> Point:
     values = [tr.translate(each).constant for each in node.expressions] if isinstance(node, exp.Tuple) else []
     numbers = [each for each in values if isinstance(each, (int, float)) and not isinstance(each, bool)]
     if len(values) != 2 or len(numbers) != 2:
-        raise _no_polygon(tr, corners, f"must be an array of 3 to {_LONGEST} literal points")
+        raise _refused_polygon(tr, corners, f"must be an array of 3 to {_MOST_CORNERS} literal points")
     x, y = (Fraction(float(each)) for each in numbers)
     return x, y
 
@@ -63,15 +63,15 @@ def _is_simple(ring: Sequence[Point]) -> bool:
         return False
     for place, (a, b) in enumerate(sides):
         c = sides[(place + 1) % len(sides)][1]
-        if _turn(a, b, c) == 0 and _goes_back(a, b, c):
+        if _turn_direction(a, b, c) == 0 and _goes_back(a, b, c):
             return False
         others = sides[place + 2 : len(sides) - (place == 0)]
-        if any(_meet((a, b), other) for other in others):
+        if any(_sides_meet((a, b), other) for other in others):
             return False
     return True
 
 
-def _turn(a: Point, b: Point, c: Point) -> int:
+def _turn_direction(a: Point, b: Point, c: Point) -> int:
     cross = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
     return (cross > 0) - (cross < 0)
 
@@ -81,9 +81,9 @@ def _goes_back(a: Point, b: Point, c: Point) -> bool:
     return (b[0] - a[0]) * (c[0] - b[0]) + (b[1] - a[1]) * (c[1] - b[1]) < 0
 
 
-def _meet(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
+def _sides_meet(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
     (a, b), (c, d) = one, other
-    turns = (_turn(a, b, c), _turn(a, b, d), _turn(c, d, a), _turn(c, d, b))
+    turns = (_turn_direction(a, b, c), _turn_direction(a, b, d), _turn_direction(c, d, a), _turn_direction(c, d, b))
     if turns[0] != turns[1] and turns[2] != turns[3]:
         return True
     return any(
@@ -96,12 +96,9 @@ def _in_box(side: tuple[Point, Point], point: Point) -> bool:
     return all(min(side[0][axis], side[1][axis]) <= point[axis] <= max(side[0][axis], side[1][axis]) for axis in (0, 1))
 
 
-def _inside(ring: Sequence[Point]) -> str:
+def _inside_sql(ring: Sequence[Point]) -> str:
     """Whether a ray to the right crosses an odd number of sides."""
-    sides = ", ".join(
-        f"named_struct('a', {_shown(a[0])}, 'b', {_shown(a[1])}, 'c', {_shown(b[0])}, 'd', {_shown(b[1])})"
-        for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)
-    )
+    sides = ", ".join(_side_struct(a, b) for a, b in zip(ring, [*ring[1:], ring[0]], strict=True))
     x, y, a, b, c, d = "` p`.x", "` p`.y", "` e`.a", "` e`.b", "` e`.c", "` e`.d"
     cross = f"({c} - {a}) * ({y} - {b}) - ({d} - {b}) * ({x} - {a})"
     box = f"{x} BETWEEN least({a}, {c}) AND greatest({a}, {c}) AND {y} BETWEEN least({b}, {d}) AND greatest({b}, {d})"
@@ -113,7 +110,14 @@ def _inside(ring: Sequence[Point]) -> str:
     return f"CASE WHEN isnan({x}) OR isnan({y}) THEN false WHEN {border} THEN {failed} ELSE {odd} END"
 
 
-def _shown(number: Fraction) -> str:
+def _side_struct(start: Point, end: Point) -> str:
+    """A side of the polygon as a struct: `a`, `b` are the coordinates of its start, `c`, `d` of its end."""
+    numbers = zip("abcd", (*start, *end), strict=True)
+    fields = ", ".join(f"'{name}', {_double_literal(number)}" for name, number in numbers)
+    return f"named_struct({fields})"
+
+
+def _double_literal(number: Fraction) -> str:
     return f"{float(number)!r}D"
 
 

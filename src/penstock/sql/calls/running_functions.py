@@ -25,15 +25,15 @@ from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
 from penstock.sql.syntax.tree import call_name
 
 _SETTING = "allow_deprecated_error_prone_window_functions"
-_ORDERED = "(ORDER BY monotonically_increasing_id())"
+_ROW_ORDER = "(ORDER BY monotonically_increasing_id())"
 """The rows as the subquery's ORDER BY left them: ids grow with the partitions, which are in its order."""
-_SO_FAR = f" OVER {_ORDERED[:-1]} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
-_KNOWN = ("expressions", "from_", "where", "settings", "with_")
+_SO_FAR = f" OVER {_ROW_ORDER[:-1]} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+_ALLOWED_CLAUSES = ("expressions", "from_", "where", "settings", "with_")
 """The clauses that leave the rows as they are, but for some; ClickHouse applies even LIMIT before these functions."""
 _FARTHEST = 2**31 - 1
 
 
-def _check(tr: Translator, node: exp.Anonymous, instead: str) -> None:
+def _check_row_order(tr: Translator, node: exp.Anonymous, instead: str) -> None:
     """Raises Refused where the order of the rows is not given."""
     name = call_name(node)
     select = node.find_ancestor(exp.Select)
@@ -41,13 +41,13 @@ def _check(tr: Translator, node: exp.Anonymous, instead: str) -> None:
     if tr.place != "select" or tr.locals or select is None or from_ is None or not _is_ordered(from_.this):
         message = f"`{name}` needs rows in an order: a FROM with a subquery that ends with ORDER BY"
         raise tr.refused(node, "misplaced-window", message, instead)
-    if any(value for key, value in select.args.items() if key not in _KNOWN) or _spreads(select):
+    if any(value for key, value in select.args.items() if key not in _ALLOWED_CLAUSES) or _changes_rows(select):
         message = f"`{name}` is supported in a SELECT with FROM and WHERE only"
         raise tr.refused(node, "misplaced-window", message, instead)
-    if _is_cut(select.parent):
+    if _is_limited_outside(select.parent):
         message = f"`{name}` is not supported where a SELECT around has ORDER BY or LIMIT"
         raise tr.refused(node, "misplaced-window", message, instead)
-    if not _is_allowed(node):
+    if not _has_setting(node):
         message = f"`{name}` is deprecated: ClickHouse refuses it without SETTINGS {_SETTING} = 1"
         raise tr.refused(node, "misplaced-window", message, instead)
 
@@ -62,7 +62,7 @@ def _is_ordered(source: object) -> bool:
     return plain and order is not None and order.find(exp.WithFill) is None
 
 
-def _spreads(select: exp.Select) -> bool:
+def _changes_rows(select: exp.Select) -> bool:
     """Whether the rows are not those of FROM and WHERE: arrayJoin, or an aggregate's window."""
     return any(
         isinstance(each, exp.Window) or call_name(each) == "arrayJoin"
@@ -71,7 +71,7 @@ def _spreads(select: exp.Select) -> bool:
     )
 
 
-def _is_cut(around: exp.Expr | None) -> bool:
+def _is_limited_outside(around: exp.Expr | None) -> bool:
     """Whether a SELECT around orders or limits: ClickHouse may do it before these functions see the rows."""
     while around is not None:
         if isinstance(around, exp.Query) and any(around.args.get(key) for key in ("order", "limit", "offset")):
@@ -80,22 +80,22 @@ def _is_cut(around: exp.Expr | None) -> bool:
     return False
 
 
-def _is_allowed(node: exp.Expr) -> bool:
+def _has_setting(node: exp.Expr) -> bool:
     """Whether a SELECT around has the setting."""
     around: exp.Expr | None = node
     while around is not None:
-        if any(_allows(setting) for setting in around.args.get("settings") or ()):
+        if any(_is_enabling_setting(setting) for setting in around.args.get("settings") or ()):
             return True
         around = around.parent
     return False
 
 
-def _allows(setting: exp.Expr) -> bool:
+def _is_enabling_setting(setting: exp.Expr) -> bool:
     value = setting.expression if isinstance(setting, exp.EQ) else None
     return isinstance(setting, exp.EQ) and setting.this.name == _SETTING and value is not None and value.name == "1"
 
 
-def _argument(tr: Translator, node: exp.Expr) -> Typed:
+def _row_value(tr: Translator, node: exp.Expr) -> Typed:
     """A value of each row. Raises Refused for an aggregate."""
     before = tr.trace.aggregates
     tr.trace.windows += 1
@@ -105,19 +105,19 @@ def _argument(tr: Translator, node: exp.Expr) -> Typed:
     return value
 
 
-def _difference(first: str) -> Form:
+def _difference_form(first: str) -> Form:
     """To the last value that was no NULL. `first` is what the first row has: nothing, or its own value."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         (argument,) = arguments_of(tr, node, 1, 1)
-        _check(tr, node, "x - lagInFrame(x, 1, x) OVER (ORDER BY …)")
-        value = _argument(tr, argument)
-        wide = _number(value)
+        _check_row_order(tr, node, "x - lagInFrame(x, 1, x) OVER (ORDER BY …)")
+        value = _row_value(tr, argument)
+        wide = _numeric_value(value)
         if wide is None:
             message = f"`{call_name(node)}` of {value.type} is not supported"
             raise tr.refused(node, "wrong-argument-type", message, "numbers, Date and DateTime are")
         number, spark, of = wide
-        last = f"lag({number}) IGNORE NULLS OVER {_ORDERED}"
+        last = f"lag({number}) IGNORE NULLS OVER {_ROW_ORDER}"
         missing = "CAST(0 AS {0})" if not first else "{1}"
         missing = missing.format(spark, number)
         difference = f"({number} - {last})"
@@ -129,7 +129,7 @@ def _difference(first: str) -> Form:
     return form
 
 
-def _number(value: Typed) -> tuple[str, str, t.Type] | None:
+def _numeric_value(value: Typed) -> tuple[str, str, t.Type] | None:
     """A value as a number that its differences fit in, that Spark type, and the result's."""
     match value.bare:
         case t.Int(64) | t.Int(64, signed=False):
@@ -151,14 +151,16 @@ def _number(value: Typed) -> tuple[str, str, t.Type] | None:
 def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
     """The value so many rows on, or back where the number is negative; a default where there is no such row."""
     arguments = arguments_of(tr, node, 2, 3)
-    _check(tr, node, "leadInFrame(x, n) OVER (ORDER BY … ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)")
-    value, distance = _argument(tr, arguments[0]), tr.translate(arguments[1]).constant
+    _check_row_order(
+        tr, node, "leadInFrame(x, n) OVER (ORDER BY … ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
+    )
+    value, distance = _row_value(tr, arguments[0]), tr.translate(arguments[1]).constant
     if not isinstance(distance, int) or isinstance(distance, bool) or abs(distance) > _FARTHEST:
         message = "the distance of `neighbor` must be a literal whole number"
         raise tr.refused(arguments[1], "wrong-argument-type", message, "leadInFrame")
     of, default = value.type, value_zero(value.type)
     if len(arguments) == 3:
-        other = _argument(tr, arguments[2])
+        other = _row_value(tr, arguments[2])
         joint = supertype([value.type, other.type])
         if joint is None or isinstance(bare(joint), (t.Array, t.Map, t.Tuple)):
             message = f"`neighbor` of {value.type} with a default of {other.type} is not supported"
@@ -168,14 +170,14 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
     if distance == 0:
         return replace(typed(here, of), constant=None)
     function = "lead" if distance > 0 else "lag"
-    return typed(f"{function}({here}, {abs(distance)}, {default}) OVER {_ORDERED}", of)
+    return typed(f"{function}({here}, {abs(distance)}, {default}) OVER {_ROW_ORDER}", of)
 
 
-def _accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
+def _running_accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
     """The states of the rows so far, merged."""
     (argument,) = arguments_of(tr, node, 1, 1)
-    _check(tr, node, "…Merge(state) OVER (ORDER BY …)")
-    of = _argument(tr, argument).bare
+    _check_row_order(tr, node, "…Merge(state) OVER (ORDER BY …)")
+    of = _row_value(tr, argument).bare
     merge = called(f"{of.function}Merge") if isinstance(of, t.AggregateFunction) and not of.parameters else None
     if merge is None or not isinstance(of, t.AggregateFunction):
         raise tr.refused(node, "wrong-argument-type", f"`runningAccumulate` of {of} is not supported", "sumState(…)")
@@ -188,8 +190,8 @@ def _accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 RUNNING_FORMS: Mapping[str, Form] = {
-    "runningDifference": _difference(""),
-    "runningDifferenceStartingWithFirstValue": _difference("itself"),
+    "runningDifference": _difference_form(""),
+    "runningDifferenceStartingWithFirstValue": _difference_form("itself"),
     "neighbor": _neighbor,
-    "runningAccumulate": _accumulate,
+    "runningAccumulate": _running_accumulate,
 }

@@ -24,11 +24,21 @@ from penstock.sql.operators.literals import UNITS, make_tuple
 from penstock.sql.syntax.tree import call_name
 
 
-def _unit(tr: Translator, node: exp.Expr) -> str:
+def _read_unit(tr: Translator, node: exp.Expr) -> str:
     """A unit as a text, or as a bare word."""
     name = node.name.upper() if isinstance(node, (exp.Column, exp.Var)) else text_of(tr, node).upper()
-    short = {"YY": "YEAR", "YYYY": "YEAR", "QQ": "QUARTER", "MM": "MONTH", "WW": "WEEK", "DD": "DAY", "HH": "HOUR",
-             "MI": "MINUTE", "SS": "SECOND", "MS": "MILLISECOND"}  # fmt: skip
+    short = {
+        "YY": "YEAR",
+        "YYYY": "YEAR",
+        "QQ": "QUARTER",
+        "MM": "MONTH",
+        "WW": "WEEK",
+        "DD": "DAY",
+        "HH": "HOUR",
+        "MI": "MINUTE",
+        "SS": "SECOND",
+        "MS": "MILLISECOND",
+    }
     unit = short.get(name, name.removesuffix("S"))
     if unit not in UNITS:
         raise tr.refused(node, "wrong-argument-type", f"unknown unit `{name.lower()}`", did_you_mean(unit, UNITS))
@@ -38,16 +48,16 @@ def _unit(tr: Translator, node: exp.Expr) -> str:
 def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
     """The number of unit borders between two times."""
     arguments = arguments_of(tr, node, 3, 4)
-    unit = _unit(tr, arguments[0])
-    first, last = (_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
+    unit = _read_unit(tr, arguments[0])
+    first, last = (_value_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refused(argument, "wrong-argument-type", f"`dateDiff` needs times, this is {value.type}")
-    a, b = (_border(value, unit) for value in (first, last))
+    a, b = (_unit_number(value, unit) for value in (first, last))
     return typed(f"CAST({b} - {a} AS BIGINT)", null_if_any(t.Int(64), [first, last]))
 
 
-def _in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> Typed:
+def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> Typed:
     value = tr.translate(argument)
     if not zone:
         return value
@@ -57,7 +67,7 @@ def _in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.
         raise tr.refused(node, "wrong-argument-type", error.message) from error
 
 
-def _border(value: Typed, unit: str) -> str:
+def _unit_number(value: Typed, unit: str) -> str:
     """The number of the unit that a time is in."""
     wall = wall_clock(value)
     match unit:
@@ -81,20 +91,20 @@ def _border(value: Typed, unit: str) -> str:
 
 def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
     arguments = arguments_of(tr, node, 2, 3)
-    value, step = _in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
+    value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
         raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
-    return _start(tr, node, value, step.unit, step.constant)
+    return _start_of_unit(tr, node, value, step.unit, step.constant)
 
 
 def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
     arguments = arguments_of(tr, node, 2, 3)
-    value, unit = _in_zone(tr, node, arguments[1], arguments[2:]), _unit(tr, arguments[0])
+    value, unit = _value_in_zone(tr, node, arguments[1], arguments[2:]), _read_unit(tr, arguments[0])
     if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
         raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
     if isinstance(value.bare, t.DateTime64) and (unit in MONTHS or unit == "WEEK"):
         return typed(day_of_start(value, unit), null_if_any(t.Date(wide=True), [value]))
-    found = _start(tr, node, value, unit, 1)
+    found = _start_of_unit(tr, node, value, unit, 1)
     if value.bare == t.Date(wide=True):
         raise tr.refused(node, "wrong-argument-type", "date_trunc of a Date32 is not supported", "toDate")
     if isinstance(value.bare, t.DateTime64) and isinstance(found.bare, t.DateTime):
@@ -102,37 +112,43 @@ def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
     return found
 
 
-def _start(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
+def _start_of_unit(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
     if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
         raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a time, this is {value.type}")
-    if unit in _FINE:
-        return _fine_start(tr, node, value, unit, step)
+    if unit in _SUBSECOND_DIGITS:
+        return _start_of_subsecond(tr, node, value, unit, step)
     if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
         raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
     return start_of(value, unit, step)
 
 
-_FINE = {"MILLISECOND": 3, "MICROSECOND": 6}
+_SUBSECOND_DIGITS = {"MILLISECOND": 3, "MICROSECOND": 6}
 
 
-def _fine_start(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
+def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
     """A part of a second: of a DateTime64 only."""
     if not isinstance(value.bare, t.DateTime64):
         raise tr.refused(node, "wrong-argument-type", f"{value.type} has no {unit.lower()}s", "toDateTime64")
-    micros = step * 10 ** (6 - _FINE[unit])
+    micros = step * 10 ** (6 - _SUBSECOND_DIGITS[unit])
     sql = value.sql if micros == 1 else f"timestamp_micros(floor(unix_micros({value.sql}) / {micros}) * {micros})"
-    of = t.DateTime64(max(value.bare.precision, _FINE[unit]), value.bare.zone)
+    of = t.DateTime64(max(value.bare.precision, _SUBSECOND_DIGITS[unit]), value.bare.zone)
     return typed(sql, null_if_any(of, [value]))
 
 
-_LENGTHS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000,
-            "SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}  # fmt: skip
+_UNIT_MICROSECONDS = {
+    "DAY": 86_400_000_000,
+    "HOUR": 3_600_000_000,
+    "MINUTE": 60_000_000,
+    "SECOND": 1_000_000,
+    "MILLISECOND": 1000,
+    "MICROSECOND": 1,
+}
 
 
 def _age(tr: Translator, node: exp.Anonymous) -> Typed:
     """The number of whole units between two times."""
     arguments = arguments_of(tr, node, 3, 3)
-    unit, (first, last) = _unit(tr, arguments[0]), tr.all(arguments[1:])
+    unit, (first, last) = _read_unit(tr, arguments[0]), tr.all(arguments[1:])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refused(argument, "wrong-argument-type", f"`age` needs times, this is {value.type}")
@@ -144,7 +160,7 @@ def _age(tr: Translator, node: exp.Anonymous) -> Typed:
     if unit in MONTHS:
         sql = let(a, lambda x: let(b, lambda y: _whole_months(x, y, MONTHS[unit])))
     else:
-        sql = f"(unix_micros({b}) - unix_micros({a})) DIV {_LENGTHS[unit]}"
+        sql = f"(unix_micros({b}) - unix_micros({a})) DIV {_UNIT_MICROSECONDS[unit]}"
     return typed(f"CAST({sql} AS BIGINT)", null_if_any(t.Int(64), [first, last]))
 
 
@@ -156,7 +172,7 @@ def _whole_months(a: str, b: str, months: int) -> str:
     return f"({count} + CASE WHEN {early} THEN -1 WHEN {late} THEN 1 ELSE 0 END) DIV {months}"
 
 
-def _date_add(sign: int) -> Form:
+def _date_add_form(sign: int) -> Form:
     """date_add(unit, n, time) and date_add(time, INTERVAL n unit)."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -165,13 +181,13 @@ def _date_add(sign: int) -> Form:
         if len(arguments) == 2:
             left, right = tr.all(arguments)
             return arithmetic.combine(tr, node, symbol, (left, right))
-        step = exp.Interval(this=arguments[1], unit=exp.var(_unit(tr, arguments[0])))
+        step = exp.Interval(this=arguments[1], unit=exp.var(_read_unit(tr, arguments[0])))
         return arithmetic.combine(tr, node, symbol, (tr.translate(arguments[2]), tr.translate(step)))
 
     return form
 
 
-def _moved_by(sign: int) -> Form:
+def _add_interval_form(sign: int) -> Form:
     """addDate(time, INTERVAL n unit): nothing else than an interval is added."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -183,24 +199,24 @@ def _moved_by(sign: int) -> Form:
     return form
 
 
-def _window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
+def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
     """The start and the end of the window of one length that a time is in."""
     arguments = arguments_of(tr, node, 2, 3)
-    time, step = _in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
+    time, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if not isinstance(time.bare, t.DateTime) or time.nullable or zone_of(time.bare):
         message = f"`{call_name(node)}` needs a DateTime in UTC that is not Nullable"
         raise tr.refused(arguments[0], "wrong-argument-type", message)
-    if step.unit in (None, *_FINE) or not isinstance(step.constant, int) or step.constant < 1:
+    if step.unit in (None, *_SUBSECOND_DIGITS) or not isinstance(step.constant, int) or step.constant < 1:
         raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
     if step.constant > 1 and step.unit not in ("SECOND", "MINUTE"):
         raise tr.refused(arguments[1], "wrong-argument-type", "only windows of one such unit are supported")
-    start = _start(tr, node, time, str(step.unit), step.constant)
+    start = _start_of_unit(tr, node, time, str(step.unit), step.constant)
     return start, arithmetic.combine(tr, node, "+", (start, step))
 
 
-def _tumble(part: int | None) -> Form:
+def _tumble_form(part: int | None) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        window = _window(tr, node)
+        window = _time_window(tr, node)
         return make_tuple([*window]) if part is None else window[part]
 
     return form
@@ -209,10 +225,13 @@ def _tumble(part: int | None) -> Form:
 TIME_FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("dateDiff", "date_diff", "datediff", "timestampdiff", "timestamp_diff"), _date_diff),
     **dict.fromkeys(("date_trunc", "dateTrunc", "datetrunc"), _date_trunc),
-    **dict.fromkeys(("date_add", "dateAdd", "dateadd", "timestamp_add", "timestampadd"), _date_add(1)),
-    **dict.fromkeys(("date_sub", "dateSub", "datesub", "timestamp_sub", "timestampsub"), _date_add(-1)),
+    **dict.fromkeys(("date_add", "dateAdd", "dateadd", "timestamp_add", "timestampadd"), _date_add_form(1)),
+    **dict.fromkeys(("date_sub", "dateSub", "datesub", "timestamp_sub", "timestampsub"), _date_add_form(-1)),
     "age": _age,
     **dict.fromkeys(("toStartOfInterval", "date_bin", "time_bucket"), _start_of_interval),
-    "adddate": _moved_by(1), "subdate": _moved_by(-1),
-    "tumble": _tumble(None), "tumbleStart": _tumble(0), "tumbleEnd": _tumble(1),
+    "adddate": _add_interval_form(1),
+    "subdate": _add_interval_form(-1),
+    "tumble": _tumble_form(None),
+    "tumbleStart": _tumble_form(0),
+    "tumbleEnd": _tumble_form(1),
 }

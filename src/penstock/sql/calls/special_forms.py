@@ -24,7 +24,7 @@ from penstock.model import types as t
 from penstock.model.types import Type, nullable
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
-from penstock.sql.calls.aggregates import finalize
+from penstock.sql.calls.aggregates import finalize_state
 from penstock.sql.calls.array_reduce import array_reduce, initialize_aggregation
 from penstock.sql.calls.lambdas import LAMBDA_FORMS
 from penstock.sql.calls.polygons import POLYGON_FORMS
@@ -41,7 +41,7 @@ from penstock.sql.operators.literals import make_tuple
 from penstock.sql.syntax.tree import call_parts
 
 
-def _operator(symbol: str) -> Form:
+def _arithmetic_form(symbol: str) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         left, right = tr.all(arguments_of(tr, node, 2, 2))
         return arithmetic.combine(tr, node, symbol, (left, right))
@@ -49,7 +49,7 @@ def _operator(symbol: str) -> Form:
     return form
 
 
-def _comparison(symbol: str) -> Form:
+def _comparison_form(symbol: str) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         left, right = tr.all(arguments_of(tr, node, 2, 2))
         return comparisons.compare(tr, node, symbol, (left, right))
@@ -57,17 +57,17 @@ def _comparison(symbol: str) -> Form:
     return form
 
 
-def _null_safe(tr: Translator, node: exp.Anonymous) -> Typed:
+def _is_not_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
     left, right = tr.all(arguments_of(tr, node, 2, 2))
     return comparisons.same_or_null(tr, node, (left, right))
 
 
-def _distinct(tr: Translator, node: exp.Anonymous) -> Typed:
-    same = _null_safe(tr, node)
+def _is_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
+    same = _is_not_distinct_from(tr, node)
     return replace(same, sql=f"(NOT {same.sql})")
 
 
-def _connective(word: str) -> Form:
+def _logical_form(word: str) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         return logic.connect(tr, node, word, tr.all(arguments_of(tr, node, 1, 64)))
 
@@ -83,7 +83,7 @@ def _not(tr: Translator, node: exp.Anonymous) -> Typed:
     return logic.negation(tr, exp.Not(this=argument))
 
 
-def _like(word: str) -> Form:
+def _like_form(word: str) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         left, right = tr.all(arguments_of(tr, node, 2, 2))
         return comparisons.like_of(tr, node, (left, right), word)
@@ -105,15 +105,15 @@ def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
     return logic.choose(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
 
 
-def cast(tr: Translator, node: exp.Expr) -> Typed:
+def translate_cast(tr: Translator, node: exp.Expr) -> Typed:
     """CAST(x AS T), x::T and CAST(x, 'T')."""
     to = node.args["to"]
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse")
     value = tr.translate(node.this)
-    return cast_to(tr, node, value, type_named(tr, node, "Date" if name == "DATE" else name), CAST)
+    return convert_to_type(tr, node, value, parse_type_name(tr, node, "Date" if name == "DATE" else name), CAST)
 
 
-def type_named(tr: Translator, node: exp.Expr, name: str) -> Type:
+def parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
     """The type of a name in SQL. Raises Refused."""
     try:
         return parse_type(name)
@@ -121,7 +121,7 @@ def type_named(tr: Translator, node: exp.Expr, name: str) -> Type:
         raise tr.refused(node, "unknown-type", str(error), error.hint) from error
 
 
-def cast_to(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: Mode) -> Typed:
+def convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: Mode) -> Typed:
     """An explicit conversion: its result is of the type that is asked for. Raises Refused where there is none."""
     if is_null(value) and mode.failure != "null" and not nullable(want):
         raise tr.refused(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
@@ -136,23 +136,23 @@ def cast_to(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: Mode
     return without_null(result, want) if mode.failure == "error" and not nullable(want) else result
 
 
-def _accurate(mode: Mode, arity: int = 2) -> Form:
+def _accurate_cast_form(mode: Mode, arity: int = 2) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         arguments = arguments_of(tr, node, 2, arity)
         value = tr.translate(arguments[0])
-        want = type_named(tr, arguments[1], text_of(tr, arguments[1]))
+        want = parse_type_name(tr, arguments[1], text_of(tr, arguments[1]))
         used = mode
         if len(arguments) == 3:
-            default = cast_to(tr, arguments[2], tr.translate(arguments[2]), want, CAST)
+            default = convert_to_type(tr, arguments[2], tr.translate(arguments[2]), want, CAST)
             used = Mode(mode.failure, mode.overflow, default.sql)
-        return cast_to(tr, node, value, want, used)
+        return convert_to_type(tr, node, value, want, used)
 
     return form
 
 
-def _default_of(tr: Translator, node: exp.Anonymous) -> Typed:
+def _default_value_of_type(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = arguments_of(tr, node, 1, 1)
-    of = type_named(tr, argument, text_of(tr, argument))
+    of = parse_type_name(tr, argument, text_of(tr, argument))
     return typed(zero(of), of)
 
 
@@ -169,22 +169,22 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = arguments_of(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
-    name = text(f"Interval{value.unit.capitalize()}" if value.unit else pretty_name(value.type))
+    name = text(f"Interval{value.unit.capitalize()}" if value.unit else pretty_type_name(value.type))
     if tr.trace.aggregates == before:
         return name
     # The type of an aggregate's result is one row, as the result is.
     return replace(name, sql=f"coalesce(max({name.sql}), {name.sql})", constant=None)
 
 
-def _tuple(tr: Translator, node: exp.Anonymous) -> Typed:
+def _tuple_of_arguments(tr: Translator, node: exp.Anonymous) -> Typed:
     values = tr.all(arguments_of(tr, node, 1, 64))
     no_interval(tr, node, values)
     return make_tuple(values)
 
 
-def _finalize(tr: Translator, node: exp.Anonymous) -> Typed:
+def _finalize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = arguments_of(tr, node, 1, 1)
-    return finalize(tr, node, tr.translate(argument))
+    return finalize_state(tr, node, tr.translate(argument))
 
 
 def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -200,11 +200,11 @@ def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
     return typed(f"`{name}`.`value`", value.bare.of)
 
 
-def lacks(bit: int) -> str:
+def lacks_key(bit: int) -> str:
     return f"(grouping_id() & {2**bit}) <> 0"
 
 
-def grouping(tr: Translator, node: exp.Anonymous) -> Typed:
+def grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
     """grouping(key, …): a bit for each key, set where the row's set lacks it."""
     _, arguments = call_parts(node)
     if tr.place != "select" or not arguments:
@@ -217,53 +217,77 @@ def grouping(tr: Translator, node: exp.Anonymous) -> Typed:
             raise tr.refused(argument, "not-grouped", "`grouping` takes keys of GROUP BY only")
         if sql in tr.absent:
             bit = len(tr.absent) - 1 - list(tr.absent).index(sql)
-            bits.append(f"if({lacks(bit)}, {2**place}L, 0L)")
+            bits.append(f"if({lacks_key(bit)}, {2**place}L, 0L)")
     return Typed(f"({' + '.join(bits)})" if bits else "CAST(0 AS BIGINT)", t.Int(64, signed=False), "BIGINT")
 
 
-def pretty_name(of: Type, level: int = 0) -> str:
+def pretty_type_name(of: Type, level: int = 0) -> str:
     match of:
         case t.Array(inner):
-            return f"Array({pretty_name(inner, level)})"
+            return f"Array({pretty_type_name(inner, level)})"
         case t.Nullable(inner):
-            return f"Nullable({pretty_name(inner, level)})"
+            return f"Nullable({pretty_type_name(inner, level)})"
         case t.Map(key, value):
-            return f"Map({pretty_name(key, level)}, {pretty_name(value, level)})"
+            return f"Map({pretty_type_name(key, level)}, {pretty_type_name(value, level)})"
         case t.Tuple(fields) if any(name for name, _ in fields):
             indent = "    " * (level + 1)
-            lines = (f"{indent}{_name(name)} {pretty_name(part, level + 1)}" for name, part in fields)
+            lines = (f"{indent}{_quote_field_name(name)} {pretty_type_name(part, level + 1)}" for name, part in fields)
             return "Tuple(\n" + ",\n".join(lines) + ")"
         case t.Tuple(fields) if fields:
-            return f"Tuple({', '.join(pretty_name(part, level) for _, part in fields)})"
+            return f"Tuple({', '.join(pretty_type_name(part, level) for _, part in fields)})"
         case _:
             return str(of)
 
 
-def _name(name: str | None) -> str:
+def _quote_field_name(name: str | None) -> str:
     """A field's name, in back-quotes where a type has it so."""
     return str(t.Tuple(((name, t.Bool()),))).removeprefix("Tuple(").removesuffix(" Bool)")
 
 
 SPECIAL_FORMS: Mapping[str, Form] = {
-    "plus": _operator("+"), "minus": _operator("-"), "multiply": _operator("*"), "divide": _operator("/"),
-    "modulo": _operator("%"), "intDiv": _operator("intDiv"), "mod": _operator("%"),
-    "equals": _comparison("="), "notEquals": _comparison("<>"), "less": _comparison("<"), "greater": _comparison(">"),
-    "lessOrEquals": _comparison("<="), "greaterOrEquals": _comparison(">="),
-    "and": _connective("AND"), "or": _connective("OR"), "not": _not, "xor": _xor,
-    "like": _like("LIKE"), "ilike": _like("ILIKE"), "notLike": _like("NOT LIKE"),
-    "notILike": _like("NOT ILIKE"),
-    "in": membership_call, "notIn": membership_call,
-    "if": _if, "multiIf": _multi_if,
-    "isNotDistinctFrom": _null_safe, "isDistinctFrom": _distinct,
-    "accurateCast": _accurate(Mode("error", "refused")),
-    "accurateCastOrNull": _accurate(Mode("null", "refused")),
-    "accurateCastOrDefault": _accurate(Mode("zero", "refused"), 3),
-    "defaultValueOfTypeName": _default_of, "toTypeName": _type_name, "finalizeAggregation": _finalize,
-    "grouping": grouping, "arrayReduce": array_reduce, "initializeAggregation": initialize_aggregation,
-    "tuple": _tuple, "arrayJoin": _array_join, "unnest": _array_join, "sqr": _square,
+    "plus": _arithmetic_form("+"),
+    "minus": _arithmetic_form("-"),
+    "multiply": _arithmetic_form("*"),
+    "divide": _arithmetic_form("/"),
+    "modulo": _arithmetic_form("%"),
+    "intDiv": _arithmetic_form("intDiv"),
+    "mod": _arithmetic_form("%"),
+    "equals": _comparison_form("="),
+    "notEquals": _comparison_form("<>"),
+    "less": _comparison_form("<"),
+    "greater": _comparison_form(">"),
+    "lessOrEquals": _comparison_form("<="),
+    "greaterOrEquals": _comparison_form(">="),
+    "and": _logical_form("AND"),
+    "or": _logical_form("OR"),
+    "not": _not,
+    "xor": _xor,
+    "like": _like_form("LIKE"),
+    "ilike": _like_form("ILIKE"),
+    "notLike": _like_form("NOT LIKE"),
+    "notILike": _like_form("NOT ILIKE"),
+    "in": membership_call,
+    "notIn": membership_call,
+    "if": _if,
+    "multiIf": _multi_if,
+    "isNotDistinctFrom": _is_not_distinct_from,
+    "isDistinctFrom": _is_distinct_from,
+    "accurateCast": _accurate_cast_form(Mode("error", "refused")),
+    "accurateCastOrNull": _accurate_cast_form(Mode("null", "refused")),
+    "accurateCastOrDefault": _accurate_cast_form(Mode("zero", "refused"), 3),
+    "defaultValueOfTypeName": _default_value_of_type,
+    "toTypeName": _type_name,
+    "finalizeAggregation": _finalize_aggregation,
+    "grouping": grouping_bits,
+    "arrayReduce": array_reduce,
+    "initializeAggregation": initialize_aggregation,
+    "tuple": _tuple_of_arguments,
+    "arrayJoin": _array_join,
+    "unnest": _array_join,
+    "sqr": _square,
     **TUPLE_FORMS,
     **TIME_FORMS,
     **LAMBDA_FORMS,
     **RUNNING_FORMS,
     **POLYGON_FORMS,
-}  # fmt: skip
+}

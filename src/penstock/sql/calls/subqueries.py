@@ -19,13 +19,13 @@ from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
 _UINT8 = t.Int(8, signed=False)
 
 
-def scalar(tr: Translator, node: exp.Expr) -> Typed:
+def scalar_subquery(tr: Translator, node: exp.Expr) -> Typed:
     """`(SELECT …)` as a value: of one column, NULL where there is no row."""
-    _no_lambda(tr, node)
-    query = _query(tr, node)
+    _refuse_in_lambda(tr, node)
+    query = _inner_query(tr, node)
     sql, columns = tr.subquery(query)
     if len(columns) != 1:
-        return _row(tr, node, query, (sql, columns))
+        return _tuple_subquery(tr, node, query, (sql, columns))
     value = columns[0][1]
     if isinstance(value.bare, (t.Array, t.Map)):
         empty = "raise_error('a subquery as a value gave no row')"
@@ -36,7 +36,7 @@ def scalar(tr: Translator, node: exp.Expr) -> Typed:
     return Typed(f"({sql})", of, value.spark)
 
 
-def _row(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, Columns]) -> Typed:
+def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, Columns]) -> Typed:
     """Several columns are a tuple; where there may be no row ClickHouse's type depends on the rows."""
     sql, columns = compiled
     names = [name for name, _ in columns]
@@ -59,21 +59,21 @@ def _has_one_row(query: exp.Query) -> bool:
     return any(map(is_aggregate, calls))
 
 
-def _no_lambda(tr: Translator, node: exp.Expr) -> None:
+def _refuse_in_lambda(tr: Translator, node: exp.Expr) -> None:
     if tr.locals:
         message = "a SELECT inside of a lambda is not supported"
         raise tr.refused(node, "unsupported-syntax", message, "join it instead")
 
 
-def _query(tr: Translator, node: exp.Expr) -> exp.Query:
+def _inner_query(tr: Translator, node: exp.Expr) -> exp.Query:
     inner = node.this if isinstance(node, exp.Subquery) else node
     if not isinstance(inner, exp.Query):
         raise tr.refused(node, "unsupported-syntax", "expected a SELECT in these brackets")
     return inner
 
 
-def exists(tr: Translator, node: exp.Expr) -> Typed:
-    sql, _ = tr.subquery(_query(tr, node.this))
+def exists_test(tr: Translator, node: exp.Expr) -> Typed:
+    sql, _ = tr.subquery(_inner_query(tr, node.this))
     return Typed(f"EXISTS ({sql})", _UINT8, "BOOLEAN")
 
 
@@ -86,7 +86,7 @@ def membership(tr: Translator, node: exp.Expr) -> Typed:
     elements = node.expressions
     given = node.args.get("field")
     if given is not None:
-        elements = _elements(tr, given)
+        elements = _list_elements(tr, given)
     return _in_list(tr, node, value, elements)
 
 
@@ -111,13 +111,13 @@ def membership_call(tr: Translator, node: exp.Anonymous) -> Typed:
     return found if call_name(node) == "in" or is_null(found) else Typed(f"(NOT {found.sql})", found.type, found.spark)
 
 
-def _elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
+def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, (exp.Tuple, exp.Array)):
         return list(node.expressions)
     if call_name(node) in ("tuple", "array") and isinstance(node, exp.Anonymous):
         return call_parts(node)[1]
     if isinstance(node, exp.Column) and not node.table and node.name in tr.scope.aliases:
-        return _elements(tr, tr.scope.aliases[node.name].unalias())
+        return _list_elements(tr, tr.scope.aliases[node.name].unalias())
     if isinstance(node, exp.Paren):
         return [node.this]
     if isinstance(node, exp.Literal):
@@ -135,7 +135,7 @@ def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Ex
         _, item = adapt(tr, element, value, tr.translate(element))
         if is_null(item):
             continue
-        _check_times(tr, element, item, value)
+        _check_time_precision(tr, element, item, value)
         left, right = comparable(tr, element, value, item)
         shown.append((left, right))
     if not shown:
@@ -145,29 +145,29 @@ def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Ex
     return Typed(f"({' OR '.join(groups)})", null_if_any(_UINT8, [value]), "BOOLEAN")
 
 
-_FINENESS: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
+_TIME_PRECISION: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
 
 
-def _check_times(tr: Translator, node: exp.Expr, cut: Typed, to: Typed) -> None:
+def _check_time_precision(tr: Translator, node: exp.Expr, cut: Typed, to: Typed) -> None:
     """ClickHouse converts a list to the value's type, and the value to that of a SELECT: a time loses its hours
     where `=` would find it different from a day."""
-    if _loses(cut.type, to.type):
+    if _loses_precision(cut.type, to.type):
         message = f"IN of {cut.type} and {to.type} is not supported"
         raise tr.refused(node, "no-common-type", message, "cast one of them")
 
 
-def _loses(cut: t.Type, to: t.Type) -> bool:
+def _loses_precision(cut: t.Type, to: t.Type) -> bool:
     """Whether one of the times in `cut` is finer than the one at its place in `to`."""
     cut, to = t.bare(cut), t.bare(to)
     if isinstance(cut, t.Tuple) and isinstance(to, t.Tuple):
-        return any(_loses(a, b) for (_, a), (_, b) in zip(cut.fields, to.fields, strict=False))
-    return _FINENESS.get(type(cut), 0) > _FINENESS.get(type(to), 2)
+        return any(_loses_precision(a, b) for (_, a), (_, b) in zip(cut.fields, to.fields, strict=False))
+    return _TIME_PRECISION.get(type(cut), 0) > _TIME_PRECISION.get(type(to), 2)
 
 
 def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> Typed:
-    _no_lambda(tr, node)
-    sql, columns = tr.subquery(_query(tr, query))
-    lefts = _fields(value)
+    _refuse_in_lambda(tr, node)
+    sql, columns = tr.subquery(_inner_query(tr, query))
+    lefts = _compared_values(value)
     if len(columns) != len(lefts) or is_null(value):
         message = f"the SELECT after IN gives {len(columns)} columns, {len(lefts)} are compared"
         raise tr.refused(query, "wrong-column-count", message, "let it give one column for each value")
@@ -175,7 +175,7 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
         return _in_rows(tr, node, lefts, (sql, columns))
     name, column = columns[0]
     if isinstance(column.bare, t.Date):
-        _check_times(tr, node, value, column)
+        _check_time_precision(tr, node, value, column)
     left, right = comparable(tr, node, value, Typed(f"s.{quoted(name)}", column.type, column.spark))
     rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
         f" WHERE s.{quoted(name)} IS NOT NULL" if column.nullable else ""
@@ -186,7 +186,7 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
     return Typed(found, null_if_any(_UINT8, [value]), "BOOLEAN")
 
 
-def _fields(value: Typed) -> list[Typed]:
+def _compared_values(value: Typed) -> list[Typed]:
     """The values that are compared: those of a tuple, or the one."""
     if not isinstance(value.bare, t.Tuple) or len(value.bare.fields) < 2:
         return [value]
@@ -201,7 +201,7 @@ def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str
     sql, columns = rows
     for left, (_, column) in zip(lefts, columns, strict=True):
         if isinstance(column.bare, t.Date):
-            _check_times(tr, node, left, column)
+            _check_time_precision(tr, node, left, column)
     pairs = [
         comparable(tr, node, left, Typed(f"s.{quoted(name)}", column.type, column.spark))
         for left, (name, column) in zip(lefts, columns, strict=True)

@@ -21,7 +21,7 @@ from penstock.sql.operators.names import element
 from penstock.sql.syntax.tree import call_name
 
 
-def fields_of(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
+def tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
     """The elements of a tuple. Raises Refused for what is none."""
     of = value.bare
     if not isinstance(of, t.Tuple) or not of.fields or value.nullable:
@@ -30,88 +30,88 @@ def fields_of(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
     return [typed(f"{value.sql}.{quoted(name)}", inner) for name, inner in named]
 
 
-def _pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[tuple[Typed, Typed]]:
-    left, right = (fields_of(tr, node, value) for value in values)
+def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[tuple[Typed, Typed]]:
+    left, right = (tuple_elements(tr, node, value) for value in values)
     if len(left) != len(right):
         raise tr.refused(node, "wrong-argument-type", "the tuples must have as many elements")
     return list(zip(left, right, strict=True))
 
 
-def _by_element(symbol: str) -> Form:
+def _element_wise_form(symbol: str) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         values = tr.all(arguments_of(tr, node, 2, 2))
-        pairs = _pairs(tr, node, values)
+        pairs = _element_pairs(tr, node, values)
         return make_tuple([arithmetic.combine(tr, node, symbol, pair) for pair in pairs])
 
     return form
 
 
-def _by_number(symbol: str) -> Form:
+def _scalar_form(symbol: str) -> Form:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         value, number = tr.all(arguments_of(tr, node, 2, 2))
         if not isinstance(number.bare, (t.Int, t.Float, t.Decimal)):
             raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a number, this is {number.type}")
-        fields = fields_of(tr, node, value)
+        fields = tuple_elements(tr, node, value)
         return make_tuple([arithmetic.combine(tr, node, symbol, (field, number)) for field in fields])
 
     return form
 
 
-def _negate(tr: Translator, node: exp.Anonymous) -> Typed:
+def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.all(arguments_of(tr, node, 1, 1))
-    found = [negated(field) for field in fields_of(tr, node, value)]
+    found = [negated(field) for field in tuple_elements(tr, node, value)]
     given = [each for each in found if each is not None]
     if len(given) < len(found):
         raise tr.refused(node, "wrong-argument-type", f"the elements of {value.type} cannot be negated")
     return make_tuple(given)
 
 
-def _concat(tr: Translator, node: exp.Anonymous) -> Typed:
+def _concatenate_tuples(tr: Translator, node: exp.Anonymous) -> Typed:
     values = tr.all(arguments_of(tr, node, 1, 64))
-    return make_tuple([field for value in values for field in fields_of(tr, node, value)])
+    return make_tuple([field for value in values for field in tuple_elements(tr, node, value)])
 
 
-def _added(tr: Translator, node: exp.Anonymous, values: list[Typed]) -> Typed:
+def _sum_values(tr: Translator, node: exp.Anonymous, values: list[Typed]) -> Typed:
     return reduce(lambda a, b: arithmetic.combine(tr, node, "+", (a, b)), values)
 
 
-def _hamming(tr: Translator, node: exp.Anonymous) -> Typed:
+def _hamming_distance(tr: Translator, node: exp.Anonymous) -> Typed:
     """How many elements differ; its type grows with the number of elements."""
-    pairs = _pairs(tr, node, tr.all(arguments_of(tr, node, 2, 2)))
-    return _added(tr, node, [comparisons.compare(tr, node, "<>", pair) for pair in pairs])
+    pairs = _element_pairs(tr, node, tr.all(arguments_of(tr, node, 2, 2)))
+    return _sum_values(tr, node, [comparisons.compare(tr, node, "<>", pair) for pair in pairs])
 
 
-def _dot(tr: Translator, node: exp.Anonymous) -> Typed:
+def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
     values = tr.all(arguments_of(tr, node, 2, 2))
     if not all(isinstance(value.bare, t.Tuple) for value in values):
         message = f"`{call_name(node)}` takes two tuples"
         raise tr.refused(node, "wrong-argument-type", message, "arrayDotProduct")
-    return _added(tr, node, [arithmetic.combine(tr, node, "*", pair) for pair in _pairs(tr, node, values)])
+    return _sum_values(tr, node, [arithmetic.combine(tr, node, "*", pair) for pair in _element_pairs(tr, node, values)])
 
 
-def _names(tr: Translator, node: exp.Anonymous) -> Typed:
+def _tuple_names(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.all(arguments_of(tr, node, 1, 1))
-    names = ", ".join(text_literal(name) for name in _named(tr, node, value))
+    names = ", ".join(text_literal(name) for name in _field_names(tr, node, value))
     return typed(f"array({names})", t.Array(t.String()))
 
 
-def _named(tr: Translator, node: exp.Expr, value: Typed) -> list[str]:
-    fields_of(tr, node, value)
+def _field_names(tr: Translator, node: exp.Expr, value: Typed) -> list[str]:
+    tuple_elements(tr, node, value)
     assert isinstance(value.bare, t.Tuple)
     return [name or str(place) for place, (name, _) in enumerate(value.bare.fields, 1)]
 
 
 def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.all(arguments_of(tr, node, 1, 1))
-    fields = fields_of(tr, node, value)
+    fields = tuple_elements(tr, node, value)
     if any(field.type != fields[0].type for field in fields):
         raise tr.refused(node, "wrong-argument-type", "all elements of the tuple must be of one type")
-    pairs = (make_tuple([text(name), field]) for name, field in zip(_named(tr, node, value), fields, strict=True))
+    pairs = (make_tuple([text(name), field]) for name, field in zip(_field_names(tr, node, value), fields, strict=True))
     of = t.Array(t.Tuple(((None, t.String()), (None, fields[0].type))))
     return typed(f"array({', '.join(pair.sql for pair in pairs)})", of)
 
 
-def _element(tr: Translator, node: exp.Anonymous) -> Typed:
+def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
     """tupleElement(tuple, 1), tupleElement(tuple, 'name'), from the end where negative; with a default."""
     value_node, place, *others = arguments_of(tr, node, 2, 3)
     value, step = tr.translate(value_node), tr.translate(place).constant
@@ -120,25 +120,36 @@ def _element(tr: Translator, node: exp.Anonymous) -> Typed:
     of = value.bare
     if isinstance(step, int) and step < 0 and isinstance(of, t.Tuple) and -step <= len(of.fields):
         step += len(of.fields) + 1
-    if others and isinstance(of, t.Tuple) and not _is_there(of, step):
+    if others and isinstance(of, t.Tuple) and not _has_field(of, step):
         return tr.translate(others[0])
     return element(tr, node, value, str(step))
 
 
-def _is_there(of: t.Tuple, step: int | str) -> bool:
+def _has_field(of: t.Tuple, step: int | str) -> bool:
     if isinstance(step, int):
         return 1 <= step <= len(of.fields)
     return any(name == step for name, _ in of.fields)
 
 
 TUPLE_FORMS: Mapping[str, Form] = {
-    "tuplePlus": _by_element("+"), "vectorSum": _by_element("+"),
-    "tupleMinus": _by_element("-"), "vectorDifference": _by_element("-"),
-    "tupleMultiply": _by_element("*"), "tupleDivide": _by_element("/"),
-    "tupleModulo": _by_element("%"), "tupleIntDiv": _by_element("intDiv"),
-    "tupleMultiplyByNumber": _by_number("*"), "tupleDivideByNumber": _by_number("/"),
-    "tupleModuloByNumber": _by_number("%"), "tupleIntDivByNumber": _by_number("intDiv"),
-    "tupleNegate": _negate, "tupleConcat": _concat, "tupleHammingDistance": _hamming,
-    "dotProduct": _dot, "scalarProduct": _dot, "tupleNames": _names,
-    "tupleToNameValuePairs": _name_value_pairs, "tupleElement": _element,
-}  # fmt: skip
+    "tuplePlus": _element_wise_form("+"),
+    "vectorSum": _element_wise_form("+"),
+    "tupleMinus": _element_wise_form("-"),
+    "vectorDifference": _element_wise_form("-"),
+    "tupleMultiply": _element_wise_form("*"),
+    "tupleDivide": _element_wise_form("/"),
+    "tupleModulo": _element_wise_form("%"),
+    "tupleIntDiv": _element_wise_form("intDiv"),
+    "tupleMultiplyByNumber": _scalar_form("*"),
+    "tupleDivideByNumber": _scalar_form("/"),
+    "tupleModuloByNumber": _scalar_form("%"),
+    "tupleIntDivByNumber": _scalar_form("intDiv"),
+    "tupleNegate": _negate_elements,
+    "tupleConcat": _concatenate_tuples,
+    "tupleHammingDistance": _hamming_distance,
+    "dotProduct": _dot_product,
+    "scalarProduct": _dot_product,
+    "tupleNames": _tuple_names,
+    "tupleToNameValuePairs": _name_value_pairs,
+    "tupleElement": _tuple_element,
+}

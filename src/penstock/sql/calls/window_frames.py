@@ -17,14 +17,14 @@ from penstock.sql.compiler.translator import Translator, whole
 from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.ordering import check_orderable, order_keys
 
-INFINITE = 2**40
+UNBOUNDED = 2**40
 """Stands for UNBOUNDED: farther than any offset may be."""
-_LARGEST = 2**31 - 1
+_LARGEST_OFFSET = 2**31 - 1
 _UNSIGNED = {t.Date: 16, t.DateTime: 32, t.Bool: 8}
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class WindowFrame:
     """Bounds count from the current row: 1 PRECEDING is -1."""
 
     kind: str
@@ -38,14 +38,14 @@ class Frame:
     @property
     def offsets(self) -> list[int]:
         """The bounds that are a number of rows or of the key's units."""
-        return [abs(bound) for bound in (self.start, self.end) if bound not in (0, INFINITE, -INFINITE)]
+        return [abs(bound) for bound in (self.start, self.end) if bound not in (0, UNBOUNDED, -UNBOUNDED)]
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class OverClause:
     """The text of an OVER clause and its frame, if one is written."""
 
-    frame: Frame | None
+    frame: WindowFrame | None
     ordered: bool
     parts: tuple[str, ...]
 
@@ -62,7 +62,7 @@ class Over:
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
+class _WindowParts:
     """A window's own nodes with those of the window that it is derived from."""
 
     partition: list[exp.Expr]
@@ -70,9 +70,9 @@ class _Window:
     spec: exp.Expr | None
 
 
-def over_of(tr: Translator, node: exp.Expr) -> Over:
-    window = _resolved(tr, node, ())
-    frame = _frame(tr, node, window.spec)
+def read_over_clause(tr: Translator, node: exp.Expr) -> OverClause:
+    window = _resolve_window(tr, node, ())
+    frame = _read_frame(tr, node, window.spec)
     parts = []
     keys = tr.all(window.partition)
     for key, each in zip(keys, window.partition, strict=True):
@@ -80,40 +80,40 @@ def over_of(tr: Translator, node: exp.Expr) -> Over:
     if keys:
         parts.append(f"PARTITION BY {', '.join(key.sql for key in keys)}")
     if window.order is not None:
-        parts.append(f"ORDER BY {', '.join(_order_keys(tr, node, window.order, frame))}")
+        parts.append(f"ORDER BY {', '.join(_order_by_keys(tr, node, window.order, frame))}")
     elif frame is not None and frame.kind == "RANGE" and frame.offsets:
-        raise _one_key(tr, node)
-    return Over(frame, window.order is not None, tuple(parts))
+        raise _refused_range(tr, node)
+    return OverClause(frame, window.order is not None, tuple(parts))
 
 
-def _resolved(tr: Translator, node: exp.Expr, inside: tuple[str, ...]) -> _Window:
+def _resolve_window(tr: Translator, node: exp.Expr, inside: tuple[str, ...]) -> _WindowParts:
     """OVER name, OVER (name …) and name AS (other …). A name after OVER alone takes the frame as well."""
     alias = node.args.get("alias")
-    own = _Window(list(node.args.get("partition_by") or []), node.args.get("order"), node.args.get("spec"))
+    own = _WindowParts(list(node.args.get("partition_by") or []), node.args.get("order"), node.args.get("spec"))
     if alias is None:
         return own
     known: Mapping[str, exp.Window] = tr.scope.windows
     if alias.name not in known or alias.name in inside:
         raise tr.refused(alias, "unknown-window", f"unknown window `{alias.name}`", did_you_mean(alias.name, known))
-    parent = _resolved(tr, known[alias.name], (*inside, alias.name))
+    parent = _resolve_window(tr, known[alias.name], (*inside, alias.name))
     if not own.partition and own.order is None and own.spec is None:
         return parent
     if own.partition or (own.order is not None and parent.order is not None) or parent.spec is not None:
         message = f"a window made of `{alias.name}` adds ORDER BY or a frame that `{alias.name}` lacks, nothing else"
         raise tr.refused(node, "unsupported-frame", message)
-    return _Window(parent.partition, own.order or parent.order, own.spec)
+    return _WindowParts(parent.partition, own.order or parent.order, own.spec)
 
 
-def _order_keys(tr: Translator, node: exp.Expr, order: exp.Expr, frame: Frame | None) -> list[str]:
+def _order_by_keys(tr: Translator, node: exp.Expr, order: exp.Expr, frame: WindowFrame | None) -> list[str]:
     if frame is None or frame.kind == "ROWS" or not frame.offsets:
         return order_keys(tr, order.expressions)
     if len(order.expressions) != 1:
-        raise _one_key(tr, node)
+        raise _refused_range(tr, node)
     key = order.expressions[0]
-    return [f"{_distance_key(tr, key, frame)} {'DESC' if key.args.get('desc') else 'ASC'} NULLS LAST"]
+    return [f"{_range_key(tr, key, frame)} {'DESC' if key.args.get('desc') else 'ASC'} NULLS LAST"]
 
 
-def _distance_key(tr: Translator, key: exp.Expr, frame: Frame) -> str:
+def _range_key(tr: Translator, key: exp.Expr, frame: WindowFrame) -> str:
     """A key that RANGE adds numbers to."""
     value = tr.translate(key.this)
     of = value.bare
@@ -125,10 +125,10 @@ def _distance_key(tr: Translator, key: exp.Expr, frame: Frame) -> str:
     largest = of.high if isinstance(of, t.Int) else 2 ** _UNSIGNED.get(type(of), 31) - 1
     if any(offset > largest for offset in frame.offsets):
         raise tr.refused(key, "unsupported-frame", f"the frame's number is no {of}")
-    return _as_number(value)
+    return _numeric_key(value)
 
 
-def _as_number(value: Typed) -> str:
+def _numeric_key(value: Typed) -> str:
     of = value.bare
     if isinstance(of, t.DateTime):
         return f"unix_seconds({value.sql})"
@@ -139,31 +139,31 @@ def _as_number(value: Typed) -> str:
     return f"CAST({value.sql} AS DECIMAL(21,0))" if value.spark.startswith("DECIMAL") else value.sql
 
 
-def _one_key(tr: Translator, node: exp.Expr) -> Exception:
+def _refused_range(tr: Translator, node: exp.Expr) -> Exception:
     return tr.refused(node, "unsupported-frame", "RANGE with a number needs exactly one ORDER BY key")
 
 
-def _frame(tr: Translator, node: exp.Expr, spec: exp.Expr | None) -> Frame | None:
+def _read_frame(tr: Translator, node: exp.Expr, spec: exp.Expr | None) -> WindowFrame | None:
     if spec is None:
         return None
     kind = str(spec.args.get("kind", "")).upper()
     if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
         raise tr.refused(node, "unsupported-syntax", "only frames in ROWS or RANGE are supported")
-    start = _bound(tr, spec.args.get("start"), spec.args.get("start_side"))
+    start = _read_bound(tr, spec.args.get("start"), spec.args.get("start_side"))
     given = spec.args.get("end")
-    end = _bound(tr, given, spec.args.get("end_side")) if given else 0
-    backwards = start > end or start == INFINITE or end == -INFINITE
+    end = _read_bound(tr, given, spec.args.get("end_side")) if given else 0
+    backwards = start > end or start == UNBOUNDED or end == -UNBOUNDED
     if backwards or (start == 0 and spec.args.get("end_side") == "PRECEDING"):
         raise tr.refused(node, "unsupported-frame", "the frame's start does not precede its end")
-    return Frame(kind, start, end)
+    return WindowFrame(kind, start, end)
 
 
-def _bound(tr: Translator, bound: object, side: object) -> int:
+def _read_bound(tr: Translator, bound: object, side: object) -> int:
     sign = -1 if str(side or "").upper() == "PRECEDING" else 1
     if not isinstance(bound, exp.Expr):
-        return 0 if str(bound).upper() == "CURRENT ROW" else sign * INFINITE
+        return 0 if str(bound).upper() == "CURRENT ROW" else sign * UNBOUNDED
     number = whole(tr, bound)
-    if number is None or not 0 <= number <= _LARGEST:
+    if number is None or not 0 <= number <= _LARGEST_OFFSET:
         raise tr.refused(bound, "unsupported-frame", "a frame's bound is a literal number from 0")
     return sign * number
 
@@ -171,5 +171,5 @@ def _bound(tr: Translator, bound: object, side: object) -> int:
 def _bound_sql(bound: int) -> str:
     if bound == 0:
         return "CURRENT ROW"
-    number = "UNBOUNDED" if abs(bound) == INFINITE else str(abs(bound))
+    number = "UNBOUNDED" if abs(bound) == UNBOUNDED else str(abs(bound))
     return f"{number} {'PRECEDING' if bound < 0 else 'FOLLOWING'}"

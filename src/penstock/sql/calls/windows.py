@@ -21,20 +21,20 @@ from penstock.model import types as t
 from penstock.model.types import Type, bare
 from penstock.sql.aggregates.combinators import called
 from penstock.sql.calls.aggregates import aggregate_call
-from penstock.sql.calls.window_frames import INFINITE, Frame, Over, over_of
+from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame, read_over_clause
 from penstock.sql.compiler.translator import Translator, whole
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_spark
 from penstock.sql.syntax.tree import call_name, call_parts
 
-__all__ = ["WINDOW_FUNCTIONS", "window"]
+__all__ = ["WINDOW_FUNCTIONS", "translate_window"]
 
 _SKIP_NULLS = ("any", "anyLast", "first_value", "last_value", "lag", "lead")
 """IGNORE NULLS is what they do; of lag and lead it changes nothing in ClickHouse, so it is refused."""
 
 
-def window(tr: Translator, node: exp.Expr) -> Typed:
+def translate_window(tr: Translator, node: exp.Expr) -> Typed:
     wrapper = node.this
     call = wrapper.this if isinstance(wrapper, (exp.IgnoreNulls, exp.RespectNulls)) else wrapper
     name = call_name(call)
@@ -45,15 +45,15 @@ def window(tr: Translator, node: exp.Expr) -> Typed:
     if isinstance(wrapper, exp.IgnoreNulls) and name not in _SKIP_NULLS[:4]:
         raise tr.refused(node, "unsupported-syntax", f"IGNORE NULLS of `{name}` is not supported")
     tr.trace.windows += 1
-    over = over_of(tr.at("window"), node)
+    over = read_over_clause(tr.at("window"), node)
     if isinstance(wrapper, exp.RespectNulls):
-        return respecting_nulls(tr.at("window"), call, over)
+        return _value_respecting_nulls(tr.at("window"), call, over)
     if name in WINDOW_FUNCTIONS:
         return WINDOW_FUNCTIONS[name](tr.at("window"), call, over)
-    return _aggregate(tr, call, over)
+    return _aggregate_over(tr, call, over)
 
 
-def _aggregate(tr: Translator, call: exp.Expr, over: Over) -> Typed:
+def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> Typed:
     name = call_name(call) or ""
     aggregate = called(name)
     if aggregate is None or aggregate.form != "plain" or not isinstance(call, exp.Anonymous):
@@ -65,67 +65,67 @@ def _aggregate(tr: Translator, call: exp.Expr, over: Over) -> Typed:
     return value
 
 
-WindowFunction: TypeAlias = Callable[[Translator, exp.Expr, Over], Typed]
+WindowFunction: TypeAlias = Callable[[Translator, exp.Expr, OverClause], Typed]
 
 _UINT64 = t.Int(64, signed=False)
-_ALL_PEERS = Frame("RANGE", -INFINITE, INFINITE)
-_ALL_ROWS = Frame("ROWS", -INFINITE, INFINITE)
-_DEFAULT = Frame("RANGE", -INFINITE, 0)
+_ALL_PEERS = WindowFrame("RANGE", -UNBOUNDED, UNBOUNDED)
+_ALL_ROWS = WindowFrame("ROWS", -UNBOUNDED, UNBOUNDED)
+_DEFAULT = WindowFrame("RANGE", -UNBOUNDED, 0)
 
 
-def _row_number(tr: Translator, node: exp.Expr, over: Over) -> Typed:
-    _arguments(tr, node, 0, 0)
+def _row_number(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+    _read_arguments(tr, node, 0, 0)
     _check_ordered(tr, node, over)
     return Typed(f"row_number(){over.without_frame}", _UINT64, "INT")
 
 
-def _rank(spark_name: str) -> WindowFunction:
-    def build(tr: Translator, node: exp.Expr, over: Over) -> Typed:
-        _arguments(tr, node, 0, 0)
+def _rank_form(spark_name: str) -> WindowFunction:
+    def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+        _read_arguments(tr, node, 0, 0)
         if over.frame is not None and over.frame.kind != "RANGE":
-            raise _frame_refused(tr, node, "no frame, or one in RANGE")
+            raise _refused_frame(tr, node, "no frame, or one in RANGE")
         return Typed(f"{spark_name}(){over.without_frame}" if over.ordered else "CAST(1 AS INT)", _UINT64, "INT")
 
     return build
 
 
-def _share(spark_name: str, alone: int) -> WindowFunction:
+def _relative_rank_form(spark_name: str, alone: int) -> WindowFunction:
     """percent_rank and cume_dist; `alone` is the value where there is no order."""
 
-    def build(tr: Translator, node: exp.Expr, over: Over) -> Typed:
-        _arguments(tr, node, 0, 0)
+    def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+        _read_arguments(tr, node, 0, 0)
         if over.frame not in (None, _ALL_PEERS):
-            raise _frame_refused(tr, node, "no frame")
+            raise _refused_frame(tr, node, "no frame")
         sql = f"{spark_name}(){over.without_frame}" if over.ordered else f"CAST({alone} AS DOUBLE)"
         return Typed(sql, t.Float(64), "DOUBLE")
 
     return build
 
 
-def _ntile(tr: Translator, node: exp.Expr, over: Over) -> Typed:
-    (given,) = _arguments(tr, node, 1, 1)
+def _ntile(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+    (given,) = _read_arguments(tr, node, 1, 1)
     if over.frame not in (None, _ALL_ROWS):
-        raise _frame_refused(tr, node, "no frame")
+        raise _refused_frame(tr, node, "no frame")
     _check_ordered(tr, node, over)
-    buckets = _offset(tr, node, given, 1)
+    buckets = _literal_number(tr, node, given, 1)
     return Typed(f"ntile({buckets}){over.without_frame}", _UINT64, "INT")
 
 
-def _lag_or_lead(spark_name: str) -> WindowFunction:
+def _offset_form(spark_name: str) -> WindowFunction:
     """Over the whole partition, so without a frame."""
 
-    def build(tr: Translator, node: exp.Expr, over: Over) -> Typed:
+    def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
         if over.frame is not None:
-            raise _frame_refused(tr, node, "no frame")
-        return _neighbour(tr, node, over, spark_name, "")
+            raise _refused_frame(tr, node, "no frame")
+        return _offset_value(tr, node, over, spark_name, "")
 
     return build
 
 
-def _in_frame(spark_name: str) -> WindowFunction:
-    def build(tr: Translator, node: exp.Expr, over: Over) -> Typed:
-        arguments = _arguments(tr, node, 1, 3)
-        distance = _offset(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
+def _offset_in_frame_form(spark_name: str) -> WindowFunction:
+    def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+        arguments = _read_arguments(tr, node, 1, 3)
+        distance = _literal_number(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
         frame = over.frame or _DEFAULT
         place = -distance if spark_name == "lag" else distance
         if frame.kind == "ROWS":
@@ -136,20 +136,20 @@ def _in_frame(spark_name: str) -> WindowFunction:
             # Of what follows, only the peers of the current row are in the frame.
             inside = f"row_number(){over.without_frame} + {distance} <= count(1){over.sql}"
         else:
-            raise _frame_refused(tr, node, "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
-        return _neighbour(tr, node, over, spark_name, inside)
+            raise _refused_frame(tr, node, "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
+        return _offset_value(tr, node, over, spark_name, inside)
 
     return build
 
 
-def _neighbour(tr: Translator, node: exp.Expr, over: Over, spark_name: str, inside: str) -> Typed:
+def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: str, inside: str) -> Typed:
     """The value of another row; `inside` is the condition that it is in the frame, nothing where it always is."""
-    arguments = _arguments(tr, node, 1, 3)
+    arguments = _read_arguments(tr, node, 1, 3)
     _check_ordered(tr, node, over)
     value = tr.translate(arguments[0])
     of = value.type
-    distance = _offset(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
-    default = _default(tr, arguments[2], of) if len(arguments) > 2 else value_zero(of)
+    distance = _literal_number(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
+    default = _default_value(tr, arguments[2], of) if len(arguments) > 2 else value_zero(of)
     spark = value_type(bare(of))
     if inside == "false":
         return Typed(default, of, spark)
@@ -157,7 +157,7 @@ def _neighbour(tr: Translator, node: exp.Expr, over: Over, spark_name: str, insi
     return Typed(f"if({inside}, {sql}, {default})" if inside else sql, of, spark)
 
 
-def _default(tr: Translator, node: exp.Expr, of: Type) -> str:
+def _default_value(tr: Translator, node: exp.Expr, of: Type) -> str:
     """A default that does not change the type."""
     value = tr.translate(node)
     plain = of.of if isinstance(of, t.LowCardinality) else of
@@ -167,9 +167,9 @@ def _default(tr: Translator, node: exp.Expr, of: Type) -> str:
     return f"CAST({value.sql} AS {value_type(of)})"
 
 
-def _nth_value(tr: Translator, node: exp.Expr, over: Over) -> Typed:
-    first, second = _arguments(tr, node, 2, 2)
-    place = _offset(tr, node, second, 1)
+def _nth_value(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+    first, second = _read_arguments(tr, node, 2, 2)
+    place = _literal_number(tr, node, second, 1)
     value = tr.translate(first)
     spark = value_type(value.bare)
     sql = f"nth_value({as_spark(value, spark)}, {place}){over.sql}"
@@ -177,19 +177,19 @@ def _nth_value(tr: Translator, node: exp.Expr, over: Over) -> Typed:
     return Typed(sql, value.type, spark)
 
 
-def respecting_nulls(tr: Translator, node: exp.Expr, over: Over) -> Typed:
+def _value_respecting_nulls(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
     """first_value and last_value with RESPECT NULLS."""
     name = {"any": "first_value", "anyLast": "last_value"}.get(call_name(node) or "", call_name(node))
     if name not in ("first_value", "last_value"):
         raise tr.refused(node, "unsupported-syntax", f"RESPECT NULLS of `{name}` is not supported")
-    (given,) = _arguments(tr, node, 1, 1)
+    (given,) = _read_arguments(tr, node, 1, 1)
     value = tr.translate(given)
     spark = value_type(value.bare)
     sql = f"{name}({as_spark(value, spark)}){over.sql}"
     return Typed(f"if(count(1){over.sql} = 0, {value_zero(value.type)}, {sql})", value.type, spark)
 
 
-def _arguments(tr: Translator, node: exp.Expr, low: int, high: int) -> list[exp.Expr]:
+def _read_arguments(tr: Translator, node: exp.Expr, low: int, high: int) -> list[exp.Expr]:
     parameters, arguments = call_parts(node)
     if parameters or not low <= len(arguments) <= high:
         expected = str(low) if low == high else f"{low} to {high}"
@@ -198,7 +198,7 @@ def _arguments(tr: Translator, node: exp.Expr, low: int, high: int) -> list[exp.
     return arguments
 
 
-def _offset(tr: Translator, node: exp.Expr, given: exp.Expr, least: int) -> int:
+def _literal_number(tr: Translator, node: exp.Expr, given: exp.Expr, least: int) -> int:
     number = whole(tr, given)
     if number is None or not least <= number < 2**31:
         message = f"`{call_name(node)}` needs a literal number from {least} here"
@@ -206,28 +206,28 @@ def _offset(tr: Translator, node: exp.Expr, given: exp.Expr, least: int) -> int:
     return number
 
 
-def _check_ordered(tr: Translator, node: exp.Expr, over: Over) -> None:
+def _check_ordered(tr: Translator, node: exp.Expr, over: OverClause) -> None:
     if not over.ordered:
         message = f"`{call_name(node)}` has no defined result without ORDER BY"
         raise tr.refused(node, "unsupported-frame", message, "add ORDER BY to the OVER clause")
 
 
-def _frame_refused(tr: Translator, node: exp.Expr, hint: str) -> Exception:
+def _refused_frame(tr: Translator, node: exp.Expr, hint: str) -> Exception:
     return tr.refused(node, "unsupported-frame", f"`{call_name(node)}` is not supported with this frame", hint)
 
 
 WINDOW_FUNCTIONS: Mapping[str, WindowFunction] = {
     "row_number": _row_number,
-    "rank": _rank("rank"),
-    "dense_rank": _rank("dense_rank"),
-    "denseRank": _rank("dense_rank"),
-    "percent_rank": _share("percent_rank", 0),
-    "percentRank": _share("percent_rank", 0),
-    "cume_dist": _share("cume_dist", 1),
+    "rank": _rank_form("rank"),
+    "dense_rank": _rank_form("dense_rank"),
+    "denseRank": _rank_form("dense_rank"),
+    "percent_rank": _relative_rank_form("percent_rank", 0),
+    "percentRank": _relative_rank_form("percent_rank", 0),
+    "cume_dist": _relative_rank_form("cume_dist", 1),
     "ntile": _ntile,
-    "lag": _lag_or_lead("lag"),
-    "lead": _lag_or_lead("lead"),
-    "lagInFrame": _in_frame("lag"),
-    "leadInFrame": _in_frame("lead"),
+    "lag": _offset_form("lag"),
+    "lead": _offset_form("lead"),
+    "lagInFrame": _offset_in_frame_form("lag"),
+    "leadInFrame": _offset_in_frame_form("lead"),
     "nth_value": _nth_value,
 }

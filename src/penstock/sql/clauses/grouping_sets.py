@@ -12,8 +12,8 @@ from itertools import combinations
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.calls.special_forms import lacks
-from penstock.sql.clauses.positional_arguments import at_position, is_literal
+from penstock.sql.calls.special_forms import lacks_key
+from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
 from penstock.sql.compiler.block import Block
 from penstock.sql.expr.spark_types import value_zero
 from penstock.sql.expr.typed import Typed
@@ -24,61 +24,61 @@ _MOST_KEYS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class GroupingSetsClause:
     """The kind of the sets, and the nodes of each (of ROLLUP and CUBE a single list)."""
 
     kind: str
     lists: tuple[tuple[exp.Expr, ...], ...]
 
 
-def shape_of(clause: exp.Expr) -> Shape | None:
+def read_grouping_sets(clause: exp.Expr) -> GroupingSetsClause | None:
     """None for a plain GROUP BY."""
     for name, kind in (("rollup", "ROLLUP"), ("cube", "CUBE")):
         if clause.args.get(name):
-            return Shape(kind, (tuple(clause.expressions),))
+            return GroupingSetsClause(kind, (tuple(clause.expressions),))
     found = next((each for each in clause.expressions if isinstance(each, _SETS)), None)
     if found is None:
         return None
     if len(clause.expressions) > 1:
-        return Shape("mixed", ((found,),))
+        return GroupingSetsClause("mixed", ((found,),))
     kind = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE"}.get(type(found), "SETS")
     if kind != "SETS":
-        return Shape(kind, (tuple(found.expressions),))
-    return Shape(kind, tuple(_members(each) for each in found.expressions))
+        return GroupingSetsClause(kind, (tuple(found.expressions),))
+    return GroupingSetsClause(kind, tuple(_set_members(each) for each in found.expressions))
 
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 
 
-def _members(node: exp.Expr) -> tuple[exp.Expr, ...]:
+def _set_members(node: exp.Expr) -> tuple[exp.Expr, ...]:
     if isinstance(node, exp.Tuple):
         return tuple(node.expressions)
     return (node.this,) if isinstance(node, exp.Paren) else (node,)
 
 
-def grouping_sets(block: Block, shape: Shape) -> Block:
+def apply_grouping_sets(block: Block, shape: GroupingSetsClause) -> Block:
     """The block with its keys. Raises Refused."""
     keys: dict[str, Typed] = {}
-    lists = [[_key(block, node, keys) for node in nodes] for nodes in shape.lists]
+    lists = [[_translate_key(block, node, keys) for node in nodes] for nodes in shape.lists]
     if shape.kind == "mixed" or len(keys) > _MOST_KEYS:
         raise _refused(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or a key beside them")
-    sets = _sets(shape.kind, [tuple(dict.fromkeys(each)) for each in lists])
+    sets = _expand_sets(shape.kind, [tuple(dict.fromkeys(each)) for each in lists])
     if shape.kind == "SETS" and (() in sets or len({frozenset(each) for each in sets}) < len(sets)):
         hint = "use WITH ROLLUP or WITH CUBE, or UNION ALL"
         raise _refused(block, shape.lists[-1][0] if shape.lists[-1] else block.tree, "an empty or repeated set", hint)
     shown = ", ".join(f"({', '.join(each)})" for each in sets)
-    absent = {sql: _absent(value, len(keys) - 1 - place) for place, (sql, value) in enumerate(keys.items())}
+    absent = {sql: _default_if_absent(value, len(keys) - 1 - place) for place, (sql, value) in enumerate(keys.items())}
     translator = replace(block.translator, keys=frozenset(keys), absent=absent)
     return replace(block, group=(f"{', '.join(keys)} GROUPING SETS ({shown})",), grouped=True, translator=translator)
 
 
-def _key(block: Block, node: exp.Expr, keys: dict[str, Typed]) -> str:
+def _translate_key(block: Block, node: exp.Expr, keys: dict[str, Typed]) -> str:
     if isinstance(node, (*_SETS, exp.Tuple)):
         raise _refused(block, node, "a list of keys in the list of keys")
     tr = block.translator.at("filter").tracing()
-    value = tr.translate(at_position(block, node))
+    value = tr.translate(resolve_position(block, node))
     check_hashable(block.translator, node, value)
-    if is_literal(value) or not tr.trace.free or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
+    if is_literal_key(value) or not tr.trace.free or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
         raise _refused(block, node, f"a constant, or a key of {value.type}")
     keys.setdefault(value.sql, value)
     return value.sql
@@ -89,7 +89,7 @@ def _refused(block: Block, node: exp.Expr, what: str, hint: str | None = None) -
     return refused(block.environment.text, node, "unsupported-clause", message, hint)
 
 
-def _sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _expand_sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     if kind == "SETS":
         return lists
     (keys,) = lists
@@ -99,7 +99,7 @@ def _sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [each for size in sizes for each in combinations(keys, size)]
 
 
-def _absent(value: Typed, bit: int) -> Typed:
+def _default_if_absent(value: Typed, bit: int) -> Typed:
     """The key, or its default where the row's set lacks it: its bit is set."""
     zero = f"CAST({value_zero(value.type)} AS {value.spark})"
-    return replace(value, sql=f"if({lacks(bit)}, {zero}, {value.sql})")
+    return replace(value, sql=f"if({lacks_key(bit)}, {zero}, {value.sql})")

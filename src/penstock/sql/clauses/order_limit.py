@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.sql.clauses.positional_arguments import as_key, at_position
+from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.block import Block, Key, LimitBy
 from penstock.sql.compiler.translator import Translator, whole
 from penstock.sql.expr.typed import Typed
@@ -18,16 +18,16 @@ from penstock.sql.operators.ordering import check_hashable, key_values, sort_key
 from penstock.sql.syntax.problems import refused
 
 
-def order(block: Block) -> Block:
+def translate_order_by(block: Block) -> Block:
     clause = block.tree.args.get("order")
     keys: list[Key] = []
-    for node in _every(block, clause.expressions if clause is not None else []):
+    for node in _expand_order_all(block, clause.expressions if clause is not None else []):
         with block.environment.report.collecting():
-            keys += _keys(block, node)
+            keys += _translate_sort_keys(block, node)
     return replace(block, order=tuple(sql for key in keys for sql in key.sqls), keys=tuple(keys))
 
 
-def _every(block: Block, nodes: list[exp.Expr]) -> list[exp.Expr]:
+def _expand_order_all(block: Block, nodes: list[exp.Expr]) -> list[exp.Expr]:
     """The keys as they are; ORDER BY ALL is every column of the select list."""
     first = nodes[0] if len(nodes) == 1 else None
     name = first.this.this if first is not None and isinstance(first.this, exp.Column) else None
@@ -37,12 +37,12 @@ def _every(block: Block, nodes: list[exp.Expr]) -> list[exp.Expr]:
     return [exp.Ordered(**{**first.args, "this": exp.Literal.number(place)}) for place in places]
 
 
-def _keys(block: Block, node: exp.Expr) -> list[Key]:
+def _translate_sort_keys(block: Block, node: exp.Expr) -> list[Key]:
     """The keys of one expression. Those of DISTINCT rows are made of their columns."""
     tr = block.translator.tracing()
     found = []
-    for value in key_values(tr, node, at_position(block, node.this)):
-        given = replace(value, sql=as_key(value))
+    for value in key_values(tr, node, resolve_position(block, node.this)):
+        given = replace(value, sql=key_sql(value))
         found.append(Key(given, node, tuple(sort_keys(given, node)), tr.trace.windows > 0))
         _check_distinct(block, node, given, tr)
     return found
@@ -59,7 +59,7 @@ def _check_distinct(block: Block, node: exp.Expr, value: Typed, tr: Translator) 
         raise refused(block.environment.text, node, "unsupported-clause", message, "select the key, or use GROUP BY")
 
 
-def limit_by(block: Block) -> Block:
+def translate_limit_by(block: Block) -> Block:
     clause = block.tree.args.get("distribute")
     first = block.tree.args.get("distinct")
     on = first.args.get("on") if isinstance(first, exp.Distinct) else None
@@ -68,19 +68,19 @@ def limit_by(block: Block) -> Block:
     if clause is None:
         return block
     count, skip, *keys = (each.this for each in clause.expressions)
-    shown = _by(block, keys)
+    shown = _limit_by_keys(block, keys)
     with block.environment.report.collecting():
-        return replace(block, limit_by=LimitBy(_number(block, count), _number(block, skip), shown))
+        return replace(block, limit_by=LimitBy(_literal_limit(block, count), _literal_limit(block, skip), shown))
     return block
 
 
-def _by(block: Block, keys: list[exp.Expr]) -> tuple[str, ...]:
+def _limit_by_keys(block: Block, keys: list[exp.Expr]) -> tuple[str, ...]:
     shown: list[str] = []
     for key in keys:
         with block.environment.report.collecting():
-            value = block.translator.tracing().translate(at_position(block, key))
+            value = block.translator.tracing().translate(resolve_position(block, key))
             check_hashable(block.translator, key, value)
-            shown.append(as_key(value))
+            shown.append(key_sql(value))
     return tuple(shown)
 
 
@@ -90,15 +90,15 @@ def _distinct_on(block: Block, on: exp.Expr) -> Block:
         with block.environment.report.collecting():
             message = "DISTINCT ON and LIMIT BY cannot be used together"
             raise refused(block.environment.text, on, "unsupported-clause", message)
-    return replace(block, limit_by=LimitBy(1, 0, _by(block, on.expressions)))
+    return replace(block, limit_by=LimitBy(1, 0, _limit_by_keys(block, on.expressions)))
 
 
-def limit(block: Block) -> Block:
+def translate_limit(block: Block) -> Block:
     limit, offset = block.tree.args.get("limit"), block.tree.args.get("offset")
     options = limit.args.get("limit_options") if limit is not None else None
     with block.environment.report.collecting():
-        count = _number(block, limit.args.get("count") or limit.expression) if limit is not None else None
-        skip = _number(block, offset.expression) if offset is not None else None
+        count = _literal_limit(block, limit.args.get("count") or limit.expression) if limit is not None else None
+        skip = _literal_limit(block, offset.expression) if offset is not None else None
         if count is not None and options is not None and options.args.get("with_ties"):
             if not block.keys:
                 message = "WITH TIES needs ORDER BY"
@@ -109,7 +109,7 @@ def limit(block: Block) -> Block:
     return block
 
 
-def _number(block: Block, node: exp.Expr) -> int:
+def _literal_limit(block: Block, node: exp.Expr) -> int:
     value = whole(block.translator.tracing(), node)
     if value is None or value < 0:
         raise refused(block.environment.text, node, "invalid-limit", "expected a literal number from 0")

@@ -17,7 +17,7 @@ from penstock.sql.syntax.problems import refused
 _NUMBER = re.compile(r"\(*-?[0-9]+\)*")
 
 
-def at_position(block: Block, node: exp.Expr) -> exp.Expr:
+def resolve_position(block: Block, node: exp.Expr) -> exp.Expr:
     """The select list's column for a literal place, else the node itself."""
     place = whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
     if place is None:
@@ -28,11 +28,11 @@ def at_position(block: Block, node: exp.Expr) -> exp.Expr:
     return block.selected[place - 1].node
 
 
-def is_literal(value: Typed) -> bool:
+def is_literal_key(value: Typed) -> bool:
     """Whether Spark would read a key as a literal: a number would be a position."""
     return value.constant is not None or _NUMBER.fullmatch(value.sql) is not None
 
 
-def as_key(value: Typed) -> str:
+def key_sql(value: Typed) -> str:
     """The text of a key of GROUP BY, ORDER BY or LIMIT BY."""
-    return f"CAST({value.sql} AS {value.spark})" if is_literal(value) else value.sql
+    return f"CAST({value.sql} AS {value.spark})" if is_literal_key(value) else value.sql

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.sql.clauses.grouping_sets import grouping_sets, shape_of
-from penstock.sql.clauses.positional_arguments import as_key, at_position
+from penstock.sql.clauses.grouping_sets import apply_grouping_sets, read_grouping_sets
+from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.block import Block, Item, Selected
 from penstock.sql.compiler.translator import Translator, no_interval
 from penstock.sql.expr.common_type import same_digits
@@ -22,17 +22,17 @@ from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tree import call_name
 
 
-def where(block: Block) -> Block:
+def translate_where(block: Block) -> Block:
     tests: list[str] = []
     for key in ("prewhere", "where"):
         node = block.tree.args.get(key)
         if node is not None:
             with block.environment.report.collecting():
-                tests.append(_test(block.translator.at("filter").tracing(), node.this))
+                tests.append(_filter_sql(block.translator.at("filter").tracing(), node.this))
     return replace(block, where=tuple(tests))
 
 
-def _test(tr: Translator, node: exp.Expr) -> str:
+def _filter_sql(tr: Translator, node: exp.Expr) -> str:
     value = tr.translate(node)
     if is_null(value):
         return "CAST(NULL AS BOOLEAN)"
@@ -40,29 +40,29 @@ def _test(tr: Translator, node: exp.Expr) -> str:
     return condition(value)
 
 
-def group(block: Block) -> Block:
+def translate_group_by(block: Block) -> Block:
     clause = block.tree.args.get("group")
     if clause is None:
         return block
     if clause.args.get("all"):
-        return _grouped_by_all(block)
-    shape = shape_of(clause)
+        return _group_by_all(block)
+    shape = read_grouping_sets(clause)
     if shape is not None:
         with block.environment.report.collecting():
-            return grouping_sets(block, shape)
+            return apply_grouping_sets(block, shape)
         return block
     keys: list[Typed] = []
     for node in clause.expressions:
         for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
             with block.environment.report.collecting():
-                value = block.translator.at("filter").tracing().translate(at_position(block, part))
+                value = block.translator.at("filter").tracing().translate(resolve_position(block, part))
                 check_hashable(block.translator, part, value)
                 keys.append(value)
     # One group of all rows, and none of no rows.
-    return _with_keys(block, keys if clause.expressions != [exp.Tuple()] else [integer(1)])
+    return _with_grouping_keys(block, keys if clause.expressions != [exp.Tuple()] else [integer(1)])
 
 
-def _grouped_by_all(block: Block) -> Block:
+def _group_by_all(block: Block) -> Block:
     """GROUP BY ALL: every column of the select list without an aggregate."""
     keys = []
     for selected in block.selected:
@@ -72,22 +72,22 @@ def _grouped_by_all(block: Block) -> Block:
             if not tr.trace.aggregates:
                 check_hashable(tr, selected.node, value)
                 keys.append(value)
-    return _with_keys(block, keys)
+    return _with_grouping_keys(block, keys)
 
 
-def _with_keys(block: Block, values: list[Typed]) -> Block:
-    keys = [as_key(value) for value in values]
+def _with_grouping_keys(block: Block, values: list[Typed]) -> Block:
+    keys = [key_sql(value) for value in values]
     translator = replace(block.translator, keys=frozenset((*keys, *(value.sql for value in values))))
     return replace(block, group=tuple(dict.fromkeys(keys)), grouped=True, translator=translator)
 
 
-def items(block: Block) -> Block:
+def translate_select_list(block: Block) -> Block:
     found: list[Item] = []
     aggregates = 0
     for selected in block.selected:
         with block.environment.report.collecting():
             tr = block.translator.tracing()
-            value = item_value(tr, selected)
+            value = select_item_value(tr, selected)
             _check_column(block, found, selected, value)
             found.append(Item(selected.name, value, tuple(tr.trace.free)))
             aggregates += tr.trace.aggregates
@@ -110,29 +110,29 @@ def _check_column(block: Block, before: list[Item], selected: Selected, value: T
         raise tr.refused(node, "duplicate-column", message, "give one of them another alias")
 
 
-def item_value(tr: Translator, selected: Selected) -> Typed:
+def select_item_value(tr: Translator, selected: Selected) -> Typed:
     """A column; inside its own expression its name means the column of that name."""
     inner = tr.inside(selected.name) if isinstance(selected.node, exp.Alias) else tr
     return inner.translate(selected.node)
 
 
-def having(block: Block) -> Block:
+def translate_having(block: Block) -> Block:
     node = block.tree.args.get("having")
     if node is None:
         return block
     tr = block.translator.tracing()
     with block.environment.report.collecting():
-        test = _test(tr, node.this)
+        test = _filter_sql(tr, node.this)
         if not block.grouped and not tr.trace.aggregates and not tr.trace.windows:
             return replace(block, where=(*block.where, test))
         if block.translator.absent:
-            return _as_qualify(block, node, test)
+            return _having_as_qualify(block, node, test)
         block = replace(block, having=test, grouped=True)
-        _check_free(block, tr.trace.free)
+        _check_grouped(block, tr.trace.free)
     return check_grouping(block)
 
 
-def _as_qualify(block: Block, node: exp.Expr, test: str) -> Block:
+def _having_as_qualify(block: Block, node: exp.Expr, test: str) -> Block:
     """HAVING over grouping sets: Spark cannot name their keys there."""
     found = block.tree.find(exp.Window) or block.tree.args.get("qualify")
     if found is not None:
@@ -141,23 +141,23 @@ def _as_qualify(block: Block, node: exp.Expr, test: str) -> Block:
     return replace(block, qualify=test)
 
 
-def qualify(block: Block) -> Block:
+def translate_qualify(block: Block) -> Block:
     node = block.tree.args.get("qualify")
     if node is None:
         return block
     with block.environment.report.collecting():
-        return replace(block, qualify=_test(block.translator.tracing(), node.this))
+        return replace(block, qualify=_filter_sql(block.translator.tracing(), node.this))
     return block
 
 
 def check_grouping(block: Block) -> Block:
     for item in block.items:
         with block.environment.report.collecting():
-            _check_free(block, list(item.free))
+            _check_grouped(block, list(item.free))
     return block
 
 
-def _check_free(block: Block, free: list[exp.Expr]) -> None:
+def _check_grouped(block: Block, free: list[exp.Expr]) -> None:
     if block.grouped and free:
         node = free[0]
         name = node.name or call_name(node)

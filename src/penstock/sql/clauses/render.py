@@ -21,16 +21,16 @@ _DATE32 = "DATE'1970-01-01'"
 """What ClickHouse adds to a column of Date32, whose default is another day."""
 
 
-def finished(block: Block) -> Output:
+def render_block(block: Block) -> Output:
     """The block's SQL and columns."""
     plain = output_of(block)
     if not _needs_levels(block):
         return plain
-    return replace(plain, sql=_levels(block))
+    return replace(plain, sql=_nested_sql(block))
 
 
 def _needs_levels(block: Block) -> bool:
-    hidden = block.limit_by is not None or any(not _is_item(block, key) for key in block.keys)
+    hidden = block.limit_by is not None or any(not _is_selected(block, key) for key in block.keys)
     hidden = hidden or bool(block.qualify and block.keys)
     distinct = block.tree.args.get("distinct") is not None
     over_sets = bool(block.translator.absent)
@@ -38,11 +38,11 @@ def _needs_levels(block: Block) -> bool:
     return bool(block.fills or block.ties or over_sets or (distinct and hidden) or windows)
 
 
-def _is_item(block: Block, key: Key) -> bool:
+def _is_selected(block: Block, key: Key) -> bool:
     return any(item.value.sql == key.value.sql for item in block.items)
 
 
-def key_names(block: Block) -> list[tuple[str, str, str]]:
+def sort_key_columns(block: Block) -> list[tuple[str, str, str]]:
     """Name, SQL and direction of each of Spark's sort keys."""
     fills = {fill.key for fill in block.fills}
     found: list[tuple[str, str, str]] = []
@@ -55,13 +55,13 @@ def key_names(block: Block) -> list[tuple[str, str, str]]:
     return found
 
 
-def _levels(block: Block) -> str:
-    names = key_names(block)
+def _nested_sql(block: Block) -> str:
+    names = sort_key_columns(block)
     order = ", ".join(f"{name}{direction}" for name, _, direction in names)
-    rows = _limited_by(block, _selected(block), order)
+    rows = _apply_limit_by(block, _inner_select(block), order)
     if block.fills:
-        rows = _with_fills(block, rows)
-    shown = ", ".join(f"{_column(place)} AS {quoted(item.name)}" for place, item in enumerate(block.items))
+        rows = _apply_fills(block, rows)
+    shown = ", ".join(f"{_column_name(place)} AS {quoted(item.name)}" for place, item in enumerate(block.items))
     sorting = f" ORDER BY {order}" if order else ""
     if block.ties is None:
         return f"SELECT {shown} FROM ({rows}){sorting}{block.limit}"
@@ -71,14 +71,14 @@ def _levels(block: Block) -> str:
     return f"SELECT {shown} FROM (SELECT *, {places} FROM ({rows})) WHERE {kept}{sorting}"
 
 
-def _column(place: int) -> str:
+def _column_name(place: int) -> str:
     return f"`__c{place}`"
 
 
-def _selected(block: Block) -> str:
+def _inner_select(block: Block) -> str:
     """The columns, the sort keys and the keys of LIMIT BY, after QUALIFY and DISTINCT."""
-    shown = {_column(place): stored(item.value) for place, item in enumerate(block.items)}
-    shown |= {name: sql for name, sql, _ in key_names(block)}
+    shown = {_column_name(place): stored(item.value) for place, item in enumerate(block.items)}
+    shown |= {name: sql for name, sql, _ in sort_key_columns(block)}
     if block.limit_by is not None:
         shown |= {f"`__b{place}`": key for place, key in enumerate(block.limit_by.keys)}
     distinct = "DISTINCT " if _is_distinct(block) else ""
@@ -94,7 +94,7 @@ def _is_distinct(block: Block) -> bool:
     return isinstance(clause, exp.Distinct) and not clause.args.get("on")
 
 
-def _limited_by(block: Block, rows: str, order: str) -> str:
+def _apply_limit_by(block: Block, rows: str, order: str) -> str:
     by = block.limit_by
     if by is None:
         return rows
@@ -104,24 +104,24 @@ def _limited_by(block: Block, rows: str, order: str) -> str:
     return f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {test}"
 
 
-def _with_fills(block: Block, rows: str) -> str:
+def _apply_fills(block: Block, rows: str) -> str:
     first = block.fills[0]
-    slots = _slots(block, 0)
+    slots = _fill_slots(block, 0)
     rows = with_placeholder(rows, slots) if first.start and first.stop else all_real(rows)
-    partition = _prefix(block)
+    partition = _fill_partition(block)
     for place, fill in enumerate(block.fills):
-        rows = filled(rows, fill, partition, _slots(block, place))
+        rows = filled(rows, fill, partition, _fill_slots(block, place))
         partition = (*partition, fill.key)
     return rows
 
 
-def _prefix(block: Block) -> tuple[str, ...]:
+def _fill_partition(block: Block) -> tuple[str, ...]:
     """The sort keys before the first that is filled: each of their values is filled on its own."""
-    names = [name for name, _, _ in key_names(block)]
-    return tuple(names[: _first_of(block, block.fills[0].key)])
+    names = [name for name, _, _ in sort_key_columns(block)]
+    return tuple(names[: _first_sort_key(block, block.fills[0].key)])
 
 
-def _first_of(block: Block, name: str) -> int:
+def _first_sort_key(block: Block, name: str) -> int:
     """Where the sort keys of a key begin, of which the last has the name."""
     start = 0
     for key in block.keys:
@@ -131,12 +131,12 @@ def _first_of(block: Block, name: str) -> int:
     return start
 
 
-def _slots(block: Block, at: int) -> tuple[Slot, ...]:
+def _fill_slots(block: Block, at: int) -> tuple[Slot, ...]:
     """What each column is while the column `at` is filled."""
-    names = key_names(block)
+    names = sort_key_columns(block)
     fills = [fill.key for fill in block.fills]
-    kept = {*_prefix(block), *fills[:at]}
-    sqls = {name: key.value.sql for name, key in _values(block).items()}
+    kept = {*_fill_partition(block), *fills[:at]}
+    sqls = {name: key.value.sql for name, key in _value_keys(block).items()}
     kept_sqls = {sqls[name] for name in kept if name in sqls}
     found = []
     for place, item in enumerate(block.items):
@@ -145,14 +145,14 @@ def _slots(block: Block, at: int) -> tuple[Slot, ...]:
             role = "key"
         spark = "INT" if stored(item.value) != item.value.sql else item.value.spark
         zero = f"CAST({_DATE32 if item.value.type == t.Date(wide=True) else value_zero(item.value.type)} AS {spark})"
-        found.append(Slot(_column(place), role, zero, block.interpolated.get(place)))
+        found.append(Slot(_column_name(place), role, zero, block.interpolated.get(place)))
     for name, _, _ in names:
         zero = "NULL" if name in sqls else "0"
         found.append(Slot(name, "kept" if name in kept else "key" if name == fills[at] else "empty", zero))
     return tuple(found)
 
 
-def _values(block: Block) -> dict[str, Key]:
+def _value_keys(block: Block) -> dict[str, Key]:
     """The sort key that holds a key's own value, by its name; the one before it, if any, puts NaN in its place."""
     found, last = {}, -1
     for key in block.keys:

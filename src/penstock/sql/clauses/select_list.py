@@ -26,11 +26,11 @@ from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tokens import CALL_MARK
 
 
-def stars(block: Block) -> Block:
+def expand_stars(block: Block) -> Block:
     selected: list[Selected] = []
     for node in block.tree.expressions:
         with block.environment.report.collecting():
-            selected += _expanded(block, node)
+            selected += _expand_item(block, node)
     if not selected and block.tree.expressions and not block.environment.report.problems:
         message = "the select list matches no column"
         with block.environment.report.collecting():
@@ -38,21 +38,21 @@ def stars(block: Block) -> Block:
     return replace(block, selected=tuple(selected))
 
 
-def aliases(block: Block) -> Block:
+def resolve_aliases(block: Block) -> Block:
     """Names of the select list and of expressions inside it are seen in the whole SELECT."""
     scope = block.translator.scope
     found = dict(scope.aliases)
     for node in _own_nodes(block.tree):
         if isinstance(node, exp.Alias):
             with block.environment.report.collecting():
-                _check_once(block, node, found)
+                _check_single_alias(block, node, found)
             found[node.alias] = node.this
     windows = {each.name: each for each in block.tree.args.get("windows") or []}
     scope = replace(scope, aliases=found, windows=windows)
     return replace(block, translator=block.translator.with_scope(scope))
 
 
-def _check_once(block: Block, node: exp.Alias, found: Mapping[str, exp.Expr]) -> None:
+def _check_single_alias(block: Block, node: exp.Alias, found: Mapping[str, exp.Expr]) -> None:
     """As ClickHouse: a name of this SELECT stands for one expression."""
     other = found.get(node.alias)
     if other is not None and node.alias not in block.environment.constants and other != node.this:
@@ -68,56 +68,56 @@ def _own_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
             yield from root.walk(prune=lambda node: isinstance(node, (exp.Query, exp.Star, exp.WithFill)))
 
 
-def _expanded(block: Block, node: exp.Expr) -> list[Selected]:
-    found = matched(block, node)
+def _expand_item(block: Block, node: exp.Expr) -> list[Selected]:
+    found = match_columns(block, node)
     if found is not None:
         return found
     if isinstance(node, exp.Alias):
         return [Selected(node.alias, node)]
-    return [Selected(shown_name(block.translator.scope, node), node)]
+    return [Selected(unaliased_name(block.translator.scope, node), node)]
 
 
-def matched(block: Block, node: exp.Expr) -> list[Selected] | None:
+def match_columns(block: Block, node: exp.Expr) -> list[Selected] | None:
     """The columns of a matcher; None for any other node. Raises Refused."""
     if isinstance(node, exp.Apply):
-        found = matched(block, node.this)
-        return None if found is None else [_applied(block, node, each) for each in found]
+        found = match_columns(block, node.this)
+        return None if found is None else [_apply_function(block, node, each) for each in found]
     if isinstance(node, exp.Star):
-        return _star(block, node, _all(block))
+        return _expand_star(block, node, _all_columns(block))
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-        return _star(block, node.this, _of(block, node, node.table))
+        return _expand_star(block, node.this, _table_columns(block, node, node.table))
     if isinstance(node, exp.Columns):
-        return _matching(block, node.this, _all(block))
+        return _match_pattern(block, node.this, _all_columns(block))
     if isinstance(node, exp.Dot) and node.expression.name == "COLUMNS":
         if len(node.expression.expressions) != 1:
             raise _unsupported(block, node, "a list in COLUMNS")
-        return _matching(block, node.expression.expressions[0], _of(block, node, node.this.name))
+        return _match_pattern(block, node.expression.expressions[0], _table_columns(block, node, node.this.name))
     return None
 
 
-def shown_name(scope: Scope, node: exp.Expr) -> str:
+def unaliased_name(scope: Scope, node: exp.Expr) -> str:
     """The name of a column without an alias: tables are named where the name alone could be another's."""
     if not any(isinstance(each, exp.Column) and each.table for each in node.walk()):
         return column_name(node)
     if isinstance(node, exp.Column):
-        return _column_name(scope, node)
-    return column_name(node.copy().transform(lambda each: _without_table(scope, each)))
+        return _qualified_column_name(scope, node)
+    return column_name(node.copy().transform(lambda each: _drop_table(scope, each)))
 
 
-def _column_name(scope: Scope, node: exp.Column) -> str:
+def _qualified_column_name(scope: Scope, node: exp.Column) -> str:
     relation = scope.relation(node.table)
     if relation is None or node.args.get("db") is not None:
         return column_name(node)
-    return _qualified(scope, relation, node.name, node.table)
+    return _displayed_name(scope, relation, node.name, node.table)
 
 
-def _without_table(scope: Scope, node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Column) and node.table and _column_name(scope, node) == node.name:
+def _drop_table(scope: Scope, node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Column) and node.table and _qualified_column_name(scope, node) == node.name:
         node.set("table", None)
     return node
 
 
-def _qualified(scope: Scope, relation: Relation, name: str, table: str) -> str:
+def _displayed_name(scope: Scope, relation: Relation, name: str, table: str) -> str:
     tables = [each for each in scope.relations if not each.is_array]
     others = [each for each in tables if each.name != relation.name]
     first_of_two = len(tables) == 2 and tables[0].name == relation.name and name not in relation.named
@@ -127,11 +127,11 @@ def _qualified(scope: Scope, relation: Relation, name: str, table: str) -> str:
     return f"{table}.{name}" if named and not relation.name.startswith("__t") else name
 
 
-Found = list[tuple[Relation, str, str]]
+MatchedColumns = list[tuple[Relation, str, str]]
 """Relations, the names of their columns, and how each is read."""
 
 
-def _all(block: Block) -> Found:
+def _all_columns(block: Block) -> MatchedColumns:
     """Every column of `*`; what ARRAY JOIN unfolds under a name of its own is not among them. Those of the last
     USING come first."""
     tables = [each for each in block.translator.scope.relations if not each.is_array]
@@ -143,7 +143,7 @@ def _all(block: Block) -> Found:
     return found
 
 
-def _of(block: Block, node: exp.Expr, table: str) -> Found:
+def _table_columns(block: Block, node: exp.Expr, table: str) -> MatchedColumns:
     relation = block.translator.scope.relation(table)
     if relation is None:
         known = [each.name for each in block.translator.scope.relations]
@@ -152,33 +152,33 @@ def _of(block: Block, node: exp.Expr, table: str) -> Found:
     return [(relation, name, "whole") for name in relation.columns]
 
 
-def _star(block: Block, star: exp.Star, found: Found) -> list[Selected]:
+def _expand_star(block: Block, star: exp.Star, found: MatchedColumns) -> list[Selected]:
     if star.args.get("ilike") or star.args.get("rename"):
         raise _unsupported(block, star, "this form of `*`")
     left_out = [each.name for each in star.args.get("except_") or []]
     replaced = {each.alias: each.this for each in star.args.get("replace") or []}
-    _check_known(block, star, [*left_out, *replaced], {name for _, name, _ in found})
-    return _selected(block, [each for each in found if each[1] not in left_out], replaced)
+    _check_names(block, star, [*left_out, *replaced], {name for _, name, _ in found})
+    return _select_columns(block, [each for each in found if each[1] not in left_out], replaced)
 
 
-def _selected(block: Block, found: Found, replaced: Mapping[str, exp.Expr]) -> list[Selected]:
+def _select_columns(block: Block, found: MatchedColumns, replaced: Mapping[str, exp.Expr]) -> list[Selected]:
     scope = block.translator.scope
     joined = {name for each in scope.relations if not each.is_array for name in each.hidden}
     selected = []
     for relation, name, how in found:
         one = how == "bare" and name in joined  # The one column of USING has no table.
-        shown = name if one else _qualified(scope, relation, name, relation.name)
-        selected.append(Selected(shown, replaced.get(name) or _node(relation, name, how)))
+        shown = name if one else _displayed_name(scope, relation, name, relation.name)
+        selected.append(Selected(shown, replaced.get(name) or _column_node(relation, name, how)))
     return selected
 
 
-def _node(relation: Relation, name: str, how: str) -> exp.Expr:
+def _column_node(relation: Relation, name: str, how: str) -> exp.Expr:
     node = exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(relation.name, quoted=True))
     node.meta[READING] = how
     return node
 
 
-def _check_known(block: Block, star: exp.Star, names: Iterable[str], known: set[str]) -> None:
+def _check_names(block: Block, star: exp.Star, names: Iterable[str], known: set[str]) -> None:
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known)
@@ -186,7 +186,7 @@ def _check_known(block: Block, star: exp.Star, names: Iterable[str], known: set[
             raise refused(block.environment.text, node, "unknown-column", f"unknown column `{name}`", hint)
 
 
-def _matching(block: Block, pattern: exp.Expr, found: Found) -> list[Selected]:
+def _match_pattern(block: Block, pattern: exp.Expr, found: MatchedColumns) -> list[Selected]:
     """COLUMNS('regular expression')."""
     if not (isinstance(pattern, exp.Literal) and pattern.args.get("is_string")):
         raise _unsupported(block, pattern, "a list in COLUMNS")
@@ -195,10 +195,10 @@ def _matching(block: Block, pattern: exp.Expr, found: Found) -> list[Selected]:
     except re.error as error:
         message = f"invalid regular expression: {error}"
         raise refused(block.environment.text, pattern, "invalid-literal", message) from error
-    return _selected(block, [each for each in found if test.search(each[1])], {})
+    return _select_columns(block, [each for each in found if test.search(each[1])], {})
 
 
-def _applied(block: Block, node: exp.Apply, selected: Selected) -> Selected:
+def _apply_function(block: Block, node: exp.Apply, selected: Selected) -> Selected:
     """APPLY(f): the function of each column."""
     function = node.expression
     if not isinstance(function, exp.Var):

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.clauses.with_clause import named_in
+from penstock.sql.clauses.with_clause import add_with_names
 from penstock.sql.compiler.any_join_filters import Taken, of_both
 from penstock.sql.compiler.environment import Environment, Output, Totals
 from penstock.sql.expr.common_type import supertype
@@ -25,11 +25,11 @@ _WORDS: dict[type[exp.SetOperation], str] = {exp.Union: "UNION", exp.Intersect: 
 _ENDINGS = ("order", "limit", "offset", "distribute")
 
 
-def union(environment: Environment, tree: exp.SetOperation) -> Output:
+def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> Output:
     """Raises Refused where the parts do not fit together."""
     word = _WORDS[type(tree)]
-    no_ending(environment, tree)
-    environment = named_in(environment, tree.args.get("with_"))
+    refuse_ending(environment, tree)
+    environment = add_with_names(environment, tree.args.get("with_"))
     first, second = tree.this, tree.expression
     if not isinstance(first, exp.Query) or not isinstance(second, exp.Query):
         raise refused(environment.text, tree, "invalid-sql", f"{word} needs a SELECT on both sides")
@@ -39,31 +39,31 @@ def union(environment: Environment, tree: exp.SetOperation) -> Output:
         message = f"{word} of {len(left.columns)} and {len(right.columns)} columns"
         raise refused(environment.text, second, "wrong-column-count", message)
     columns = tuple(
-        (name, _common(environment, tree, (value, other)))
+        (name, _common_column(environment, tree, (value, other)))
         for (name, value), (_, other) in zip(left.columns, right.columns, strict=True)
     )
     if word != "UNION" or tree.args.get("distinct"):
         _check_comparable(environment, tree, columns)
     # Alone, INTERSECT and EXCEPT count the rows, as with ALL.
     shown = word if tree.args.get("distinct") else f"{word} ALL"
-    rows = f"{_as(left, columns)} {shown} {_as(right, columns)}"
-    totals = _no_totals(environment, tree) if left.totals or right.totals else None
-    return Output(rows, columns, left.grouped or right.grouped, totals, _taken(left, right))
+    rows = f"{_cast_part(left, columns)} {shown} {_cast_part(right, columns)}"
+    totals = _refused_totals(environment, tree) if left.totals or right.totals else None
+    return Output(rows, columns, left.grouped or right.grouped, totals, _join_filters_of_both(left, right))
 
 
-def _taken(left: Output, right: Output) -> Taken | None:
+def _join_filters_of_both(left: Output, right: Output) -> Taken | None:
     """Names are the first SELECT's: what is a key in one part may be anything in another."""
     found = of_both(left.taken, right.taken)
     return found and replace(found, keys=frozenset())
 
 
-def _no_totals(environment: Environment, tree: exp.SetOperation) -> Totals:
+def _refused_totals(environment: Environment, tree: exp.SetOperation) -> Totals:
     """ClickHouse shows those of the first part that has some."""
     message = f"WITH TOTALS in a part of {_WORDS[type(tree)]} is not supported"
     return Totals(refusal=refused(environment.text, tree, "unsupported-clause", message, "leave WITH TOTALS out"))
 
 
-def no_ending(environment: Environment, tree: exp.Query) -> None:
+def refuse_ending(environment: Environment, tree: exp.Query) -> None:
     """ClickHouse takes no ORDER BY or LIMIT after brackets or after the last of several SELECTs in brackets."""
     for key in _ENDINGS:
         ending = tree.args.get(key)
@@ -75,39 +75,39 @@ def no_ending(environment: Environment, tree: exp.Query) -> None:
 
 def _check_comparable(environment: Environment, tree: exp.SetOperation, columns: tuple[tuple[str, Typed], ...]) -> None:
     for name, value in columns:
-        if _has_map(value.type):
+        if _is_incomparable(value.type):
             message = f"{_WORDS[type(tree)]} cannot compare the rows by `{name}`: it is {value.type}"
             raise refused(environment.text, tree.expression, "wrong-argument-type", message, "toString(…) of it can be")
 
 
-def _has_map(of: Type) -> bool:
+def _is_incomparable(of: Type) -> bool:
     match of:
         case t.Map() | t.AggregateFunction() | t.Json():
             return True
         case t.Array(inner) | t.Nullable(inner):
-            return _has_map(inner)
+            return _is_incomparable(inner)
         case t.Tuple(fields):
-            return any(_has_map(inner) for _, inner in fields)
+            return any(_is_incomparable(inner) for _, inner in fields)
         case _:
             return False
 
 
-def _common(environment: Environment, tree: exp.SetOperation, pair: tuple[Typed, Typed]) -> Typed:
+def _common_column(environment: Environment, tree: exp.SetOperation, pair: tuple[Typed, Typed]) -> Typed:
     of = supertype([value.type for value in pair])
-    if of is None or _differs(*(value.bare for value in pair)):
+    if of is None or _has_own_common_type(*(value.bare for value in pair)):
         message = f"{_WORDS[type(tree)]} of {pair[0].type} and {pair[1].type}: there is no common type"
         raise refused(environment.text, tree.expression, "no-common-type", message, "cast one of them")
     sparks = {value.spark for value in pair}
     return Typed("", of, pair[0].spark if len(sparks) == 1 else value_type(of))
 
 
-def _differs(left: Type, right: Type) -> bool:
+def _has_own_common_type(left: Type, right: Type) -> bool:
     """ClickHouse has a common type of its own here: Bool keeps its name, a Decimal its digits."""
     kinds = (t.Bool, t.Decimal)
     return any(isinstance(a, kinds) and isinstance(b, t.Int) for a, b in ((left, right), (right, left)))
 
 
-def _as(output: Output, columns: tuple[tuple[str, Typed], ...]) -> str:
+def _cast_part(output: Output, columns: tuple[tuple[str, Typed], ...]) -> str:
     """A part with the columns of the whole."""
     if all(own.spark == whole.spark for (_, own), (_, whole) in zip(output.columns, columns, strict=True)):
         return f"(SELECT * FROM ({output.sql}))"

@@ -19,67 +19,103 @@ from penstock.sql.compiler.block import Block
 from penstock.sql.syntax.problems import refused
 
 _CLAUSES = {
-    "connect": "CONNECT BY", "match": "MATCH_RECOGNIZE", "pivots": "PIVOT", "cluster": "CLUSTER BY", "sort": "SORT BY",
-    "locks": "FOR UPDATE", "sample": "SAMPLE after FINAL", "into": "INTO", "laterals": "LATERAL",
+    "connect": "CONNECT BY",
+    "match": "MATCH_RECOGNIZE",
+    "pivots": "PIVOT",
+    "cluster": "CLUSTER BY",
+    "sort": "SORT BY",
+    "locks": "FOR UPDATE",
+    "sample": "SAMPLE after FINAL",
+    "into": "INTO",
+    "laterals": "LATERAL",
     "operation_modifiers": "this modifier",
-}  # fmt: skip
+}
 
 
-def refuse(block: Block) -> Block:
-    for node, clause in _found(block.tree):
+def refuse_unsupported(block: Block) -> Block:
+    for node, clause in _unsupported_clauses(block.tree):
         with block.environment.report.collecting():
             message = f"{clause} is not supported"
             raise refused(block.environment.text, node, "unsupported-clause", message)
     return block
 
 
-def _found(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
+def _unsupported_clauses(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
     """Every clause of the tree that is not supported, with a node that has its place."""
     for key, clause in _CLAUSES.items():
         given = tree.args.get(key)
         if given:
-            yield _node(given, tree), clause
-    yield from _in_limit(tree)
+            yield _node_of_clause(given, tree), clause
+    yield from _unsupported_limit(tree)
     for setting in tree.args.get("settings") or []:
-        if not is_harmless(setting):
+        if not is_harmless_setting(setting):
             yield setting, f"the setting {setting.this.name or setting.name}"
 
 
-def _in_limit(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
+def _unsupported_limit(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
     limit = tree.args.get("limit")
     options = limit.args.get("limit_options") if limit is not None else None
     if limit is not None and options is not None and options.args.get("percent"):
         yield limit, "LIMIT … PERCENT"
 
 
-def _node(given: object, tree: exp.Select) -> exp.Expr:
+def _node_of_clause(given: object, tree: exp.Select) -> exp.Expr:
     found = given[0] if isinstance(given, list) else given
     return found if isinstance(found, exp.Expr) else tree
 
 
 _PREFIXES = ("max_", "optimize_", "log_", "query_cache_", "query_plan_", "min_bytes_", "min_rows_", "min_count_")
-_NAMES = frozenset({
-    "aggregation_memory_efficient_merge_threads", "allow_deprecated_error_prone_window_functions",
-    "allow_prefetched_read_pool_for_remote_filesystem",
-    "compile_aggregate_expressions", "compile_expressions", "compile_sort_description", "enable_filesystem_cache",
-    "enable_optimize_predicate_expression", "enable_reads_from_query_cache", "enable_writes_to_query_cache",
-    "grace_hash_join_initial_buckets", "group_by_two_level_threshold", "group_by_two_level_threshold_bytes",
-    "join_algorithm", "load_balancing", "local_filesystem_read_method", "parallel_replicas_count",
-    "prefer_localhost_replica", "priority", "receive_timeout", "send_timeout",
-    "timeout_before_checking_execution_speed", "use_hedged_requests", "use_index_for_in_with_subqueries",
-    "use_query_cache", "use_skip_indexes", "use_uncompressed_cache",
-})  # fmt: skip
+_NAMES = frozenset(
+    {
+        "aggregation_memory_efficient_merge_threads",
+        "allow_deprecated_error_prone_window_functions",
+        "allow_prefetched_read_pool_for_remote_filesystem",
+        "compile_aggregate_expressions",
+        "compile_expressions",
+        "compile_sort_description",
+        "enable_filesystem_cache",
+        "enable_optimize_predicate_expression",
+        "enable_reads_from_query_cache",
+        "enable_writes_to_query_cache",
+        "grace_hash_join_initial_buckets",
+        "group_by_two_level_threshold",
+        "group_by_two_level_threshold_bytes",
+        "join_algorithm",
+        "load_balancing",
+        "local_filesystem_read_method",
+        "parallel_replicas_count",
+        "prefer_localhost_replica",
+        "priority",
+        "receive_timeout",
+        "send_timeout",
+        "timeout_before_checking_execution_speed",
+        "use_hedged_requests",
+        "use_index_for_in_with_subqueries",
+        "use_query_cache",
+        "use_skip_indexes",
+        "use_uncompressed_cache",
+    }
+)
 _DEFAULTS = {
-    "aggregate_functions_null_for_empty": "0", "any_join_distinct_right_table_keys": "0", "cast_keep_nullable": "0",
-    "data_type_default_nullable": "0", "date_time_overflow_behavior": "ignore", "final": "0",
-    "group_by_use_nulls": "0", "group_by_overflow_mode": "throw", "join_default_strictness": "ALL",
-    "join_use_nulls": "0", "prefer_column_name_to_alias": "0", "session_timezone": "UTC", "transform_null_in": "0",
+    "aggregate_functions_null_for_empty": "0",
+    "any_join_distinct_right_table_keys": "0",
+    "cast_keep_nullable": "0",
+    "data_type_default_nullable": "0",
+    "date_time_overflow_behavior": "ignore",
+    "final": "0",
+    "group_by_use_nulls": "0",
+    "group_by_overflow_mode": "throw",
+    "join_default_strictness": "ALL",
+    "join_use_nulls": "0",
+    "prefer_column_name_to_alias": "0",
+    "session_timezone": "UTC",
+    "transform_null_in": "0",
     "use_with_fill_by_sorting_prefix": "1",
-}  # fmt: skip
+}
 """Settings that change answers, with the value that they have here."""
 
 
-def is_harmless(setting: exp.Expr) -> bool:
+def is_harmless_setting(setting: exp.Expr) -> bool:
     """Whether answers are the same with the setting as without it."""
     if not isinstance(setting, exp.EQ):
         return False

@@ -20,18 +20,18 @@ from penstock.sql.compiler.environment import Cte, Environment
 from penstock.sql.syntax.problems import refused
 
 
-def named_in(environment: Environment, clause: exp.Expr | None) -> Environment:
+def add_with_names(environment: Environment, clause: exp.Expr | None) -> Environment:
     """Problems go to the environment's report."""
     for cte in clause.expressions if clause is not None else []:
         if cte.args.get("scalar"):
             environment = replace(environment, constants={**environment.constants, cte.alias: cte.this})
             continue
         with environment.report.collecting():
-            environment = _with_query(environment, cte)
+            environment = _add_cte(environment, cte)
     return environment
 
 
-def _with_query(environment: Environment, cte: exp.Expr) -> Environment:
+def _add_cte(environment: Environment, cte: exp.Expr) -> Environment:
     if isinstance(cte.parent, exp.With) and cte.parent.args.get("recursive"):
         message = "WITH RECURSIVE is not supported"
         hint = "for a series of numbers or dates, numbers(n)"
@@ -41,7 +41,7 @@ def _with_query(environment: Environment, cte: exp.Expr) -> Environment:
     return replace(environment, ctes={**environment.ctes, cte.alias: Cte(cte.this, environment)})
 
 
-def with_names(block: Block) -> Block:
-    environment = named_in(block.environment, block.tree.args.get("with_"))
+def read_with(block: Block) -> Block:
+    environment = add_with_names(block.environment, block.tree.args.get("with_"))
     scope = replace(block.translator.scope, aliases=environment.constants)
     return replace(block, environment=environment, translator=block.translator.with_scope(scope))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.clauses.positional_arguments import at_position
+from penstock.sql.clauses.positional_arguments import resolve_position
 from penstock.sql.compiler.block import Block, Key
 from penstock.sql.compiler.fill_column import FillColumn, Step
 from penstock.sql.compiler.translator import Translator, typed_number, whole
@@ -27,21 +27,21 @@ from penstock.sql.expr.typed import Typed, as_spark
 from penstock.sql.syntax.problems import Refused, refused
 
 
-def fill(block: Block) -> Block:
+def translate_with_fill(block: Block) -> Block:
     """The keys with WITH FILL as columns to fill."""
     filled = [place for place, key in enumerate(block.keys) if key.node.args.get("with_fill")]
     if not filled or len(block.items) != len(block.selected):
         return block
     with block.environment.report.collecting():
         _check_items(block)
-        _check_places(block, filled)
-        fills = tuple(_column(block, place) for place in filled)
+        _check_adjacent(block, filled)
+        fills = tuple(_fill_column(block, place) for place in filled)
         for later, place in zip(fills[1:], filled[1:], strict=True):
             if later.start is None or later.stop is None:
                 message = "WITH FILL of a second column needs FROM and TO"
                 raise _refused(block, block.keys[place].node, message)
         block = replace(block, fills=fills)
-        return replace(block, interpolated=_interpolated(block, filled))
+        return replace(block, interpolated=_interpolations(block, filled))
     return block
 
 
@@ -50,20 +50,20 @@ def _check_items(block: Block) -> None:
         if isinstance(item.value.bare, (t.AggregateFunction, t.Enum)):
             raise _refused(block, selected.node, f"WITH FILL beside a column of {item.value.type} is not supported")
         for key in block.keys:
-            if item.value.sql == key.value.sql and not _same(block, selected.node, key):
+            if item.value.sql == key.value.sql and not _is_same_expression(block, selected.node, key):
                 message = f"WITH FILL: whether `{item.name}` is the key is not certain"
                 raise _refused(block, selected.node, message, "write both in the same way")
 
 
-def _same(block: Block, node: exp.Expr, key: Key) -> bool:
+def _is_same_expression(block: Block, node: exp.Expr, key: Key) -> bool:
     """Whether a column is what is sorted by: ClickHouse fills the one expression, not others of equal value."""
-    pair = (_resolved(block, node), _resolved(block, at_position(block, key.node.this)))
+    pair = (_resolve_alias(block, node), _resolve_alias(block, resolve_position(block, key.node.this)))
     written = [part for part in pair if not isinstance(part, exp.Column)]
     in_tuple = isinstance(pair[1], exp.Tuple) and pair[0] in pair[1].expressions
     return not written or pair[0] == pair[1] or in_tuple
 
 
-def _resolved(block: Block, node: exp.Expr) -> exp.Expr:
+def _resolve_alias(block: Block, node: exp.Expr) -> exp.Expr:
     """A node without its alias; an alias's expression for its name."""
     aliases = block.translator.scope.aliases
     for _ in range(len(aliases) + 1):
@@ -77,7 +77,7 @@ def _resolved(block: Block, node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _check_places(block: Block, filled: list[int]) -> None:
+def _check_adjacent(block: Block, filled: list[int]) -> None:
     """A key between two that are filled would be sorted by in one half of the rows only."""
     for place in range(filled[0], filled[-1]):
         if place not in filled:
@@ -89,55 +89,57 @@ def _refused(block: Block, node: exp.Expr, message: str, hint: str | None = None
     return refused(block.environment.text, node, "unsupported-fill", message, hint)
 
 
-def _column(block: Block, place: int) -> FillColumn:
+def _fill_column(block: Block, place: int) -> FillColumn:
     key = block.keys[place]
     clause = key.node.args["with_fill"]
     if key.value.nullable or key.node.args.get("nulls_first"):
         message = f"WITH FILL needs a key without NULL, this is {key.value.type}"
         raise _refused(block, key.node, message, "assumeNotNull(…)")
-    ruler = Ruler(key.value, bool(key.node.args.get("desc")))
-    if not ruler.supported:
+    scale = FillScale(key.value, bool(key.node.args.get("desc")))
+    if not scale.supported:
         message = f"WITH FILL needs an integer, Float64, Date or DateTime, this is {key.value.type}"
         raise _refused(block, key.node, message)
-    step = step_of(block.translator.tracing(), key.node, ruler, clause.args.get("step") or None)
-    start, stop = (_bound(block, ruler, clause.args.get(each) or None) for each in ("from_", "to"))
-    _check_known(block, key, clause)
+    step = read_step(block.translator.tracing(), key.node, scale, clause.args.get("step") or None)
+    start, stop = (_translate_bound(block, scale, clause.args.get(each) or None) for each in ("from_", "to"))
+    _check_literal_bounds(block, key, clause)
     if start is not None and stop is not None:
         said = "raise_error('WITH FILL: TO is before FROM')"
-        start = f"if({stop} < {start}, {said}, {start})" if _whole(block, clause.args["from_"]) is None else start
+        start = (
+            f"if({stop} < {start}, {said}, {start})" if _literal_number(block, clause.args["from_"]) is None else start
+        )
     name = f"`__k{sum(len(each.sqls) for each in block.keys[: place + 1]) - 1}`"
-    return FillColumn(name, ruler.number, ruler.value, step, start, stop)
+    return FillColumn(name, scale.to_number, scale.from_number, step, start, stop)
 
 
-def _check_known(block: Block, key: Key, clause: exp.Expr) -> None:
+def _check_literal_bounds(block: Block, key: Key, clause: exp.Expr) -> None:
     """FROM and TO that are literals."""
-    pair = [_whole(block, clause.args[each]) for each in ("from_", "to") if clause.args.get(each)]
+    pair = [_literal_number(block, clause.args[each]) for each in ("from_", "to") if clause.args.get(each)]
     if len(pair) == 2 and pair[0] is not None and pair[1] is not None:
         first, last = reversed(pair) if key.node.args.get("desc") else pair
         if first is not None and last is not None and last < first:
             raise _refused(block, key.node, "WITH FILL: TO is before FROM")
 
 
-def _whole(block: Block, node: exp.Expr) -> int | None:
+def _literal_number(block: Block, node: exp.Expr) -> int | None:
     return whole(block.translator.tracing(), node)
 
 
-def _bound(block: Block, ruler: Ruler, node: exp.Expr | None) -> str | None:
+def _translate_bound(block: Block, scale: FillScale, node: exp.Expr | None) -> str | None:
     if node is None:
         return None
     tr = block.translator.tracing()
     value = tr.translate(node)
     if tr.trace.free or tr.trace.aggregates or tr.trace.windows:
         raise _refused(block, node, "WITH FILL takes constants")
-    number = _whole(block, node)
-    found = ruler.literal(number) if number is not None else ruler.bound(value)
+    number = _literal_number(block, node)
+    found = scale.literal_bound(number) if number is not None else scale.expression_bound(value)
     if found is None:
-        hint = f"cast it to {ruler.key.bare}"
-        raise _refused(block, node, f"a bound of WITH FILL over {ruler.key.type} must be of that type", hint)
+        hint = f"cast it to {scale.key.bare}"
+        raise _refused(block, node, f"a bound of WITH FILL over {scale.key.type} must be of that type", hint)
     return found
 
 
-def _interpolated(block: Block, filled: list[int]) -> dict[int, Callable[[str], str]]:
+def _interpolations(block: Block, filled: list[int]) -> dict[int, Callable[[str], str]]:
     """INTERPOLATE's columns, by their place: how a value is made of the one before it."""
     found: dict[int, Callable[[str], str]] = {}
     given = block.keys[filled[-1]].node.args["with_fill"].args.get("interpolate")
@@ -145,12 +147,12 @@ def _interpolated(block: Block, filled: list[int]) -> dict[int, Callable[[str], 
         first = block.fills[0]
         if len(block.fills) > 1 or (filled[0] > 0 and first.start is not None):
             raise _refused(block, node, "INTERPOLATE with several columns or groups to fill is not supported")
-        place = _place_of(block, node)
-        found[place] = _formula(block, node, place)
+        place = _interpolated_place(block, node)
+        found[place] = _interpolation_formula(block, node, place)
     return found
 
 
-def _place_of(block: Block, node: exp.Expr) -> int:
+def _interpolated_place(block: Block, node: exp.Expr) -> int:
     name = node.alias if isinstance(node, exp.Alias) else node.name
     places = [place for place, item in enumerate(block.items) if item.name == name]
     keys = {key.value.sql for key in block.keys}
@@ -160,7 +162,7 @@ def _place_of(block: Block, node: exp.Expr) -> int:
     return places[0]
 
 
-def _formula(block: Block, node: exp.Expr, place: int) -> Callable[[str], str]:
+def _interpolation_formula(block: Block, node: exp.Expr, place: int) -> Callable[[str], str]:
     """The column as it is, or an expression over nothing but the column."""
     if not isinstance(node, exp.Alias):
         return lambda before: before
@@ -180,15 +182,15 @@ def _formula(block: Block, node: exp.Expr, place: int) -> Callable[[str], str]:
     return lambda before: cast.replace("` filled`", before)
 
 
-_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
-_SHORTEST = {"DAY": 82800, "WEEK": 601200, "MONTH": 2415600, "QUARTER": 7689600, "YEAR": 31532400}
+_UNIT_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
+_SHORTEST_UNIT = {"DAY": 82800, "WEEK": 601200, "MONTH": 2415600, "QUARTER": 7689600, "YEAR": 31532400}
 """The least seconds of a unit, on a zone's clock as well."""
-_FINE = {"MILLISECOND": 1000, "MICROSECOND": 1}
+_SUBSECOND_MICROS = {"MILLISECOND": 1000, "MICROSECOND": 1}
 _DATE_UNITS = ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class FillScale:
     """How a key's values are counted: days of a Date, seconds of a DateTime, microseconds of a DateTime64."""
 
     key: Typed
@@ -199,7 +201,7 @@ class Ruler:
         of = self.key.bare
         return isinstance(of, (t.Int, t.Bool, t.Date, t.DateTime, t.DateTime64)) or of == t.Float(64)
 
-    def number(self, sql: str) -> str:
+    def to_number(self, sql: str) -> str:
         match self.key.bare:
             case t.Float():
                 number = f"CAST({sql} AS DOUBLE)"
@@ -213,7 +215,7 @@ class Ruler:
                 number = f"CAST({sql} AS BIGINT)"
         return f"(- {number})" if self.descending else number
 
-    def value(self, number: str) -> str:
+    def from_number(self, number: str) -> str:
         number = f"(- {number})" if self.descending else number
         match self.key.bare:
             case t.Float():
@@ -229,7 +231,7 @@ class Ruler:
             case _:
                 return f"CAST({number} AS {'INT' if self.key.spark == 'BOOLEAN' else self.key.spark})"
 
-    def literal(self, number: int) -> str | None:
+    def literal_bound(self, number: int) -> str | None:
         """A bound that is a literal; None where the type does not have it."""
         of = self.key.bare
         signed = -number if self.descending else number
@@ -244,7 +246,7 @@ class Ruler:
             case _:
                 return None
 
-    def bound(self, value: Typed) -> str | None:
+    def expression_bound(self, value: Typed) -> str | None:
         """A bound of another kind; None where it has another type."""
         have, want = value.bare, self.key.bare
         if value.nullable:
@@ -258,86 +260,86 @@ class Ruler:
                 fits = isinstance(have, t.DateTime64) and have.precision == precision
             case _:
                 fits = type(have) is type(want) and (not isinstance(want, t.Date) or have == want)
-        return self.number(value.sql) if fits else None
+        return self.to_number(value.sql) if fits else None
 
 
-def step_of(tr: Translator, key: exp.Expr, ruler: Ruler, node: exp.Expr | None) -> Step:
+def read_step(tr: Translator, key: exp.Expr, scale: FillScale, node: exp.Expr | None) -> Step:
     """STEP, or one unit in the direction of the order. Raises Refused."""
     if node is None:
-        return _counted(tr, key, ruler, -1 if ruler.descending else 1)
+        return _counted_step(tr, key, scale, -1 if scale.descending else 1)
     number = whole(tr, node)
     if number is not None:
-        return _counted(tr, node, ruler, number)
+        return _counted_step(tr, node, scale, number)
     value = tr.translate(node)
     if value.unit is not None:
         if not isinstance(value.constant, int):
-            raise _step_refused(tr, node, "STEP takes a literal number of units")
-        return _interval(tr, node, ruler, (value.constant, value.unit))
-    if isinstance(value.bare, t.Float) and isinstance(ruler.key.bare, t.Float):
-        return _fraction(tr, node, ruler, value)
-    raise _step_refused(tr, node, f"STEP takes a whole number or an INTERVAL for {ruler.key.type}")
+            raise _refused_step(tr, node, "STEP takes a literal number of units")
+        return _interval_step(tr, node, scale, (value.constant, value.unit))
+    if isinstance(value.bare, t.Float) and isinstance(scale.key.bare, t.Float):
+        return _fractional_step(tr, node, scale, value)
+    raise _refused_step(tr, node, f"STEP takes a whole number or an INTERVAL for {scale.key.type}")
 
 
-def _step_refused(tr: Translator, node: exp.Expr, message: str) -> Exception:
+def _refused_step(tr: Translator, node: exp.Expr, message: str) -> Exception:
     return tr.refused(node, "unsupported-fill", message)
 
 
-def _checked(tr: Translator, node: exp.Expr, ruler: Ruler, number: float) -> None:
-    if number == 0 or (number < 0) != ruler.descending:
-        raise _step_refused(tr, node, "STEP must go in the direction of the order, and not be 0")
+def _check_step(tr: Translator, node: exp.Expr, scale: FillScale, number: float) -> None:
+    if number == 0 or (number < 0) != scale.descending:
+        raise _refused_step(tr, node, "STEP must go in the direction of the order, and not be 0")
 
 
-def _counted(tr: Translator, node: exp.Expr, ruler: Ruler, number: int) -> Step:
-    _checked(tr, node, ruler, number)
-    if isinstance(ruler.key.bare, t.Float):
-        return _repeated(f"{abs(number)}D")
-    return Step(f"{abs(number) * (1_000_000 if isinstance(ruler.key.bare, t.DateTime64) else 1)}L")
+def _counted_step(tr: Translator, node: exp.Expr, scale: FillScale, number: int) -> Step:
+    _check_step(tr, node, scale, number)
+    if isinstance(scale.key.bare, t.Float):
+        return _repeated_step(f"{abs(number)}D")
+    return Step(f"{abs(number) * (1_000_000 if isinstance(scale.key.bare, t.DateTime64) else 1)}L")
 
 
-def _fraction(tr: Translator, node: exp.Expr, ruler: Ruler, value: Typed) -> Step:
+def _fractional_step(tr: Translator, node: exp.Expr, scale: FillScale, value: Typed) -> Step:
     """Floats are added up one by one, so that they are rounded as in ClickHouse."""
     negative = isinstance(node, exp.Neg)
     constant = tr.translate(node.this).constant if negative else typed_number(node) or value.constant
     if not isinstance(constant, float):
-        raise _step_refused(tr, node, "STEP takes a literal number")
-    _checked(tr, node, ruler, -constant if negative else constant)
-    return _repeated(f"{abs(constant)!r}D")
+        raise _refused_step(tr, node, "STEP takes a literal number")
+    _check_step(tr, node, scale, -constant if negative else constant)
+    return _repeated_step(f"{abs(constant)!r}D")
 
 
-def _repeated(step: str) -> Step:
+def _repeated_step(step: str) -> Step:
     return Step(
         following=lambda before: f"({before} + {step})",
         at_most=lambda distance: f"CAST(ceil({distance} / {step}) AS INT) + 2",
     )
 
 
-def _interval(tr: Translator, node: exp.Expr, ruler: Ruler, given: tuple[int, str]) -> Step:
+def _interval_step(tr: Translator, node: exp.Expr, scale: FillScale, given: tuple[int, str]) -> Step:
     number, unit = given
-    of = ruler.key.bare
-    _checked(tr, node, ruler, number)
+    of = scale.key.bare
+    _check_step(tr, node, scale, number)
     if isinstance(of, t.Date) and unit in _DATE_UNITS:
-        days = abs(number) * _SECONDS.get(unit, 0) // 86400
-        return Step(f"{days}L") if days else _moved(ruler, given)
+        days = abs(number) * _UNIT_SECONDS.get(unit, 0) // 86400
+        return Step(f"{days}L") if days else _calendar_step(scale, given)
     micros = isinstance(of, t.DateTime64)
-    if isinstance(of, t.DateTime64) and unit in _FINE:
-        if abs(number) * _FINE[unit] % 10 ** (6 - of.precision) == 0:
-            return Step(f"{abs(number) * _FINE[unit]}L")
-    elif isinstance(of, (t.DateTime, t.DateTime64)) and unit in (*_SECONDS, *_DATE_UNITS):
-        if unit in _DATE_UNITS and (zone_of(of) or unit not in _SECONDS):
-            return _moved(ruler, given)
-        return Step(f"{abs(number) * _SECONDS[unit] * (1_000_000 if micros else 1)}L")
-    raise _step_refused(tr, node, f"STEP of {unit.lower()}s is not supported over {ruler.key.type}")
+    if isinstance(of, t.DateTime64) and unit in _SUBSECOND_MICROS:
+        if abs(number) * _SUBSECOND_MICROS[unit] % 10 ** (6 - of.precision) == 0:
+            return Step(f"{abs(number) * _SUBSECOND_MICROS[unit]}L")
+    elif isinstance(of, (t.DateTime, t.DateTime64)) and unit in (*_UNIT_SECONDS, *_DATE_UNITS):
+        if unit in _DATE_UNITS and (zone_of(of) or unit not in _UNIT_SECONDS):
+            return _calendar_step(scale, given)
+        return Step(f"{abs(number) * _UNIT_SECONDS[unit] * (1_000_000 if micros else 1)}L")
+    raise _refused_step(tr, node, f"STEP of {unit.lower()}s is not supported over {scale.key.type}")
 
 
-def _moved(ruler: Ruler, given: tuple[int, str]) -> Step:
+def _calendar_step(scale: FillScale, given: tuple[int, str]) -> Step:
     """Steps of no fixed length: each value is made of the one before, as a month's end stays lost once cut."""
     number, unit = given
     amount = Typed(f"{number}L", t.Int(64, signed=True), "BIGINT", number)
-    least = _SHORTEST[unit] * abs(number)
-    ticks = {t.Date: 1, t.DateTime: 86400, t.DateTime64: 86400 * 1_000_000}[type(ruler.key.bare)] * least // 86400
+    least = _SHORTEST_UNIT[unit] * abs(number)
+    ticks = {t.Date: 1, t.DateTime: 86400, t.DateTime64: 86400 * 1_000_000}[type(scale.key.bare)] * least // 86400
 
     def following(before: str) -> str:
-        held = Typed(ruler.value(before), ruler.key.bare, ruler.key.spark)
-        return ruler.number(shift(held, amount, unit, 1).sql)
+        held = Typed(scale.from_number(before), scale.key.bare, scale.key.spark)
+        return scale.to_number(shift(held, amount, unit, 1).sql)
 
     return Step(following=following, at_most=lambda distance: f"CAST({distance} div {ticks}L AS INT) + 2")

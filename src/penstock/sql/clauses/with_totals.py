@@ -15,9 +15,9 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type, bare
 from penstock.sql.aggregates.combinators import Called, called
-from penstock.sql.clauses.grouping_sets import shape_of
-from penstock.sql.clauses.positional_arguments import at_position, is_literal
-from penstock.sql.clauses.projection import item_value
+from penstock.sql.clauses.grouping_sets import read_grouping_sets
+from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
+from penstock.sql.clauses.projection import select_item_value
 from penstock.sql.compiler.block import Block, Item, body, stored
 from penstock.sql.compiler.environment import Output, Totals
 from penstock.sql.expr.spark_types import quoted, value_zero
@@ -25,10 +25,12 @@ from penstock.sql.expr.typed import Typed
 from penstock.sql.syntax.problems import Refused, refused
 from penstock.sql.syntax.tree import call_name
 
-PLACE = " at"
+POSITION_COLUMN = " at"
 """The column after those of the answer: NULL in the row of totals, which is the last."""
-_BY_MERGING = re.compile("argM|topK|boundingRatio|singleValue|windowFunnel|quantiles?Deterministic|.*Arg(Min|Max)$")
-_UNSTEADY = re.compile(
+_MERGE_ORDER_FUNCTIONS = re.compile(
+    "argM|topK|boundingRatio|singleValue|windowFunnel|quantiles?Deterministic|.*Arg(Min|Max)$"
+)
+_NONDETERMINISTIC = re.compile(
     r"""'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|\b(LIMIT|OFFSET|row_number|lag|lead|n?tile|\w+_value|first(?=\()|last(?=\()"""
     r"""|\w*rand\w*|uuid|shuffle|monotonically_increasing_id)\b""",
     re.DOTALL | re.IGNORECASE,
@@ -36,15 +38,15 @@ _UNSTEADY = re.compile(
 _HINT = "UNION ALL a SELECT without GROUP BY"
 
 
-def with_totals(block: Block, output: Output) -> Output:
+def add_totals(block: Block, output: Output) -> Output:
     """The output with its own totals, or with those of the subquery that it reads."""
     if block.environment.report.problems:
         return output
     clause = block.tree.args.get("group")
     if clause is not None and clause.args.get("totals"):
-        make = _own
+        make = _own_totals
     elif block.below is not None and not block.grouped:
-        make = _passed_on
+        make = _totals_of_subquery
     else:
         return output
     try:
@@ -53,57 +55,57 @@ def with_totals(block: Block, output: Output) -> Output:
         return replace(output, totals=Totals(refusal=problem))
 
 
-def answer_sql(output: Output) -> str:
+def sql_with_totals(output: Output) -> str:
     """One statement for the rows in their order and, after them, the totals; empty where there are none.
 
     It is one because each of two would read what is newest when it runs."""
     if output.totals is None:
         return ""
-    rows = f"SELECT *, monotonically_increasing_id() AS {quoted(PLACE)} FROM ({output.sql})"
-    last = f"SELECT *, CAST(NULL AS BIGINT) AS {quoted(PLACE)} FROM ({output.totals.sql})"
-    return f"{rows} UNION ALL {last} ORDER BY {quoted(PLACE)} ASC NULLS LAST"
+    rows = f"SELECT *, monotonically_increasing_id() AS {quoted(POSITION_COLUMN)} FROM ({output.sql})"
+    last = f"SELECT *, CAST(NULL AS BIGINT) AS {quoted(POSITION_COLUMN)} FROM ({output.totals.sql})"
+    return f"{rows} UNION ALL {last} ORDER BY {quoted(POSITION_COLUMN)} ASC NULLS LAST"
 
 
-def _passed_on(block: Block) -> str:
+def _totals_of_subquery(block: Block) -> str:
     """The totals of the subquery in FROM, with this SELECT's expressions. Raises Refused."""
     assert block.below is not None
     if block.below.refusal is not None:
         raise block.below.refusal
     _check_limit(block)
-    windows = any(each.find(exp.Window) for each in _expressions(block))
+    windows = any(each.find(exp.Window) for each in _selected_expressions(block))
     if block.where or block.qualify or block.tree.args.get("joins") or windows or block.translator.trace.spread:
         message = "a subquery WITH TOTALS is read here by more than a list of columns, ORDER BY and LIMIT"
         hint = "WITH TOTALS in the outer SELECT only"
         raise refused(block.environment.text, block.tree, "unsupported-clause", message, hint)
-    return f"SELECT {_listed(block.items)} FROM {block.below.sql}"
+    return f"SELECT {_select_list(block.items)} FROM {block.below.sql}"
 
 
-def _listed(items: tuple[Item, ...]) -> str:
+def _select_list(items: tuple[Item, ...]) -> str:
     return ", ".join(f"{stored(item.value)} AS {quoted(item.name)}" for item in items)
 
 
-def _own(block: Block) -> str:
+def _own_totals(block: Block) -> str:
     """The totals of this SELECT. Raises Refused."""
-    _check_whole(block)
+    _check_totals_defined(block)
     plain = replace(block, translator=replace(block.translator, keys=frozenset(), absent={}))
-    keys = [key for node in _key_nodes(plain) if (key := _key(plain, node)) is not None]
+    keys = [key for node in _grouping_nodes(plain) if (key := _translate_key(plain, node)) is not None]
     absent = {key.sql: replace(key, sql=f"CAST({value_zero(key.type)} AS {key.spark})") for key in keys}
     tr = replace(plain.translator, absent=absent)
     items, aggregates = [], 0
     for selected in block.selected:
         inner = tr.tracing()
-        value = item_value(inner, selected)
+        value = select_item_value(inner, selected)
         if inner.trace.free:
             raise _refused(block, selected.node, f"`{selected.name}` beside its key")
         items.append(Item(selected.name, value))
         aggregates += inner.trace.aggregates
     if not aggregates:
-        return f"SELECT {_listed(tuple(items))}"
-    where = (*block.where, _kept(block, keys)) if block.having else block.where
-    return f"SELECT {_listed(tuple(items))}{body(replace(block, where=where, group=None, having=''))}"
+        return f"SELECT {_select_list(tuple(items))}"
+    where = (*block.where, _kept_group_test(block, keys)) if block.having else block.where
+    return f"SELECT {_select_list(tuple(items))}{body(replace(block, where=where, group=None, having=''))}"
 
 
-def _kept(block: Block, keys: list[Typed]) -> str:
+def _kept_group_test(block: Block, keys: list[Typed]) -> str:
     """The condition that a row is of a group that HAVING keeps."""
     shown = ", ".join(f"{key.sql} AS `__k{place}`" for place, key in enumerate(keys))
     same = " AND ".join(f"`__kept`.`__k{place}` <=> {key.sql}" for place, key in enumerate(keys))
@@ -117,65 +119,65 @@ def _check_limit(block: Block) -> None:
         raise _refused(block, block.tree.args["limit"], "LIMIT 0", "leave LIMIT out: the totals are beside the rows")
 
 
-def _check_whole(block: Block) -> None:
+def _check_totals_defined(block: Block) -> None:
     """Raises Refused for what the totals of this SELECT would not be equal with."""
     _check_limit(block)
-    for node in _expressions(block):
+    for node in _selected_expressions(block):
         for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
             found = called(call_name(each) or "")
             if isinstance(each, exp.Window) or call_name(each) == "grouping":
                 raise _refused(block, each, "window functions and `grouping`")
-            if found is not None and _by_merging(found):
+            if found is not None and _depends_on_merge_order(found):
                 what = f"`{call_name(each)}`: its total depends on the order in which groups are merged"
                 raise _refused(block, each, what)
     if block.translator.trace.spread or block.qualify:
         raise _refused(block, block.tree, "arrayJoin, QUALIFY, or HAVING of ROLLUP and CUBE")
     items = (each.value.sql for each in block.items)
     read_twice = " ".join((block.source, *block.where, *(block.group or ()), block.having, *items))
-    for match in _UNSTEADY.finditer(read_twice):
+    for match in _NONDETERMINISTIC.finditer(read_twice):
         if match.group(1):
             what = f"rows that may be others when they are read again (`{match.group(1)}`)"
             raise _refused(block, block.tree, what, "let a copy pipe keep those rows")
 
 
-def _expressions(block: Block) -> list[exp.Expr]:
+def _selected_expressions(block: Block) -> list[exp.Expr]:
     """The select list with what its aliases and those of WITH mean."""
     constants = block.environment.constants.values()
     return [*(each.node for each in block.selected), *block.translator.scope.aliases.values(), *constants]
 
 
-def _by_merging(found: Called) -> bool:
-    return found.row.ordered or _BY_MERGING.match(found.row.name) is not None
+def _depends_on_merge_order(found: Called) -> bool:
+    return found.row.ordered or _MERGE_ORDER_FUNCTIONS.match(found.row.name) is not None
 
 
-def _key_nodes(block: Block) -> list[exp.Expr]:
+def _grouping_nodes(block: Block) -> list[exp.Expr]:
     """What is grouped by. Raises Refused."""
     clause = block.tree.args["group"]
     if clause.args.get("all"):
-        return [each.node for each in block.selected if not _aggregates(block, each.node)]
-    shape = shape_of(clause)
+        return [each.node for each in block.selected if not _count_aggregates(block, each.node)]
+    shape = read_grouping_sets(clause)
     if shape is None:
-        return [part for node in clause.expressions for part in _parts(node)]
+        return [part for node in clause.expressions for part in _tuple_parts(node)]
     if shape.kind not in ("ROLLUP", "CUBE"):
         raise _refused(block, clause, "GROUPING SETS", "WITH ROLLUP and WITH CUBE may have totals")
     return list(shape.lists[0])
 
 
-def _parts(node: exp.Expr) -> list[exp.Expr]:
+def _tuple_parts(node: exp.Expr) -> list[exp.Expr]:
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
 
 
-def _aggregates(block: Block, node: exp.Expr) -> int:
+def _count_aggregates(block: Block, node: exp.Expr) -> int:
     tr = block.translator.tracing()
     tr.translate(node)
     return tr.trace.aggregates
 
 
-def _key(block: Block, node: exp.Expr) -> Typed | None:
+def _translate_key(block: Block, node: exp.Expr) -> Typed | None:
     """A key; None for a literal, which is what it is in the totals, too. Raises Refused."""
     tr = block.translator.at("filter").tracing()
-    value = tr.translate(at_position(block, node))
-    if is_literal(value):
+    value = tr.translate(resolve_position(block, node))
+    if is_literal_key(value):
         return None
     if not tr.trace.free or "SELECT" in value.sql:
         raise _refused(block, node, "a key without columns, or with a SELECT")

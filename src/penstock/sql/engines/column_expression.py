@@ -21,7 +21,7 @@ from penstock.sql.query import Expression
 from penstock.sql.syntax.problems import Report, refused
 from penstock.sql.syntax.tree import parse_select_list
 
-OWN = "__own"
+OWN_TABLE = "__own"
 
 
 def compile_expression(text: Text, columns: Sequence[Column]) -> Expression:
@@ -29,8 +29,8 @@ def compile_expression(text: Text, columns: Sequence[Column]) -> Expression:
     report = Report()
     with report.collecting():
         tr = row_translator(text, {c.name: column_value(c) for c in columns})
-        value = tr.translate(_only(text, parse_select_list(text)).unalias())
-        used = tr.uses.columns[OWN]
+        value = tr.translate(_single_expression(text, parse_select_list(text)).unalias())
+        used = tr.uses.columns[OWN_TABLE]
         return Expression(value.sql, value.type, tuple(c.name for c in columns if c.name in used))
     report.finish("the expression cannot be compiled")
     raise AssertionError("a refused expression has a problem")
@@ -41,7 +41,7 @@ def column_value(column: Column) -> Typed:
     return Typed(quoted(column.name), column.type, spark_type(column.type))
 
 
-def _only(text: Text, tree: exp.Select) -> exp.Expr:
+def _single_expression(text: Text, tree: exp.Select) -> exp.Expr:
     used = [key for key, value in tree.args.items() if value and key not in ("expressions", "kind")]
     if len(tree.expressions) != 1 or used:
         raise refused(text, tree, "invalid-expression", "expected one expression")
@@ -52,8 +52,8 @@ def _only(text: Text, tree: exp.Select) -> exp.Expr:
 def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:
     """A translator for expressions over one row."""
     uses = Uses()
-    uses.table(OWN, OWN)
-    scope = Scope((Relation(OWN, columns, OWN),))
+    uses.table(OWN_TABLE, OWN_TABLE)
+    scope = Scope((Relation(OWN_TABLE, columns, OWN_TABLE),))
 
     def no_subquery(tree: exp.Query) -> tuple[str, Columns]:
         raise refused(text, tree, "unsupported-syntax", "a SELECT is not allowed in this expression")

@@ -27,16 +27,19 @@ from penstock.sql.expr.sort_order import enum_number
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.query import Expression
 
-MERGING = (
-    "ReplacingMergeTree", "SummingMergeTree", "AggregatingMergeTree", "CollapsingMergeTree",
+MERGING_ENGINES = (
+    "ReplacingMergeTree",
+    "SummingMergeTree",
+    "AggregatingMergeTree",
+    "CollapsingMergeTree",
     "VersionedCollapsingMergeTree",
-)  # fmt: skip
+)
 """Engines whose rows are merged."""
-_BY_KEY = "SummingMergeTree", "AggregatingMergeTree"
+_KEYED_ENGINES = "SummingMergeTree", "AggregatingMergeTree"
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class MergeRuleResult:
     """Without a rule, `why` FINAL is refused, and what may be done."""
 
     rule: Merge | None = None
@@ -44,92 +47,96 @@ class Ruling:
     hint: str = "leave FINAL out"
 
 
-def merge_rule(source: DataSource) -> Ruling:
+def merge_rule(source: DataSource) -> MergeRuleResult:
     """What the engine does with rows of equal keys. Raises InvalidQuery where a key does not compile."""
     engine = source.engine
-    if engine.name not in MERGING:
-        return Ruling(why=f"FINAL is not supported by the engine {engine.name}")
-    if engine.name in _BY_KEY and not engine.sorting_key:
+    if engine.name not in MERGING_ENGINES:
+        return MergeRuleResult(why=f"FINAL is not supported by the engine {engine.name}")
+    if engine.name in _KEYED_ENGINES and not engine.sorting_key:
         message = f"`{source.name}` has no sorting key: {engine.name} merges nothing"
-        return Ruling(why=f"FINAL is not supported here: {message}", hint="give it an ENGINE_SORTING_KEY")
-    sorting = _compiled(source, "ENGINE_SORTING_KEY", engine.sorting_key)
-    parting = _compiled(source, "ENGINE_PARTITION_KEY", engine.partition_key)
-    partition = () if _is_settled(sorting, parting, engine.sorting_key) else _ids(parting)
+        return MergeRuleResult(why=f"FINAL is not supported here: {message}", hint="give it an ENGINE_SORTING_KEY")
+    sorting = _compile_keys(source, "ENGINE_SORTING_KEY", engine.sorting_key)
+    parting = _compile_keys(source, "ENGINE_PARTITION_KEY", engine.partition_key)
+    partition = () if _is_partition_in_sorting_key(sorting, parting, engine.sorting_key) else _partition_ids(parting)
     if partition is None:
         message = "ClickHouse hashes its partition key, and that alone says which of two rows of equal keys is first"
         hint = "let the sorting key have the columns of the partition key"
-        return Ruling(why=f"FINAL is not supported on `{source.name}`: {message}", hint=hint)
+        return MergeRuleResult(why=f"FINAL is not supported on `{source.name}`: {message}", hint=hint)
     fixed = frozenset(name for each in (*sorting, *parting) for name in each.uses)
-    return _rule(source, tuple(each.sql for each in sorting), partition, fixed)
+    return _rule_of_engine(source, tuple(each.sql for each in sorting), partition, fixed)
 
 
-def _rule(source: DataSource, keys: tuple[str, ...], partition: tuple[str, ...], fixed: frozenset[str]) -> Ruling:
+def _rule_of_engine(
+    source: DataSource, keys: tuple[str, ...], partition: tuple[str, ...], fixed: frozenset[str]
+) -> MergeRuleResult:
     """`fixed` are the columns that the keys read: they are never merged."""
     engine = source.engine
     if engine.name == "ReplacingMergeTree":
-        return Ruling(Replacing(keys, engine.ver, engine.is_deleted, partition))
+        return MergeRuleResult(Replacing(keys, engine.ver, engine.is_deleted, partition))
     if engine.name == "CollapsingMergeTree":
-        return Ruling(Collapsing(keys, engine.sign or "", partition))
+        return MergeRuleResult(Collapsing(keys, engine.sign or "", partition))
     if engine.name == "VersionedCollapsingMergeTree":
-        return Ruling(VersionedCollapsing(keys, engine.sign or "", engine.version or "", partition))
-    merged = _merged(source, fixed)
-    refused = next((column for column in merged if not _has_form(column)), None)
+        return MergeRuleResult(VersionedCollapsing(keys, engine.sign or "", engine.version or "", partition))
+    merged = _merged_columns(source, fixed)
+    refused = next((column for column in merged if not _is_mergeable(column)), None)
     if refused is not None:
         message = (
             f"FINAL is not supported on `{source.name}`: `{refused.name}` is {refused.type}, which is not merged here"
         )
-        return Ruling(why=message, hint=_instead(refused))
+        return MergeRuleResult(why=message, hint=_hint_for(refused))
     names = tuple(column.name for column in merged)
     if engine.name == "AggregatingMergeTree":
-        return Ruling(Aggregating(keys, names, partition))
-    drops_zeros = bool(merged) and all(is_summed(column.type) for column in merged)
-    return Ruling(Summing(keys, names, drops_zeros, partition))
+        return MergeRuleResult(Aggregating(keys, names, partition))
+    drops_zeros = bool(merged) and all(is_summable(column.type) for column in merged)
+    return MergeRuleResult(Summing(keys, names, drops_zeros, partition))
 
 
-def _merged(source: DataSource, fixed: frozenset[str]) -> tuple[Column, ...]:
+def _merged_columns(source: DataSource, fixed: frozenset[str]) -> tuple[Column, ...]:
     """The columns that the engine sums or merges."""
     engine = source.engine
     columns = tuple(column for column in source.columns if column.name not in fixed)
     if engine.name == "AggregatingMergeTree":
-        return tuple(column for column in columns if is_aggregate(column.type))
+        return tuple(column for column in columns if holds_aggregate(column.type))
     named = engine.summed
     chosen = (column for column in columns if not named or column.name in named)
-    return tuple(column for column in chosen if is_summed(column.type) or is_aggregate(column.type))
+    return tuple(column for column in chosen if is_summable(column.type) or holds_aggregate(column.type))
 
 
-def _has_form(column: Column) -> bool:
+def _is_mergeable(column: Column) -> bool:
     try:
         return can_be_merged(column.type)
     except UnknownState:
         return False
 
 
-def _instead(column: Column) -> str:
-    if isinstance(bare(column.type), t.Bool) and is_summed(column.type):
+def _hint_for(column: Column) -> str:
+    if isinstance(bare(column.type), t.Bool) and is_summable(column.type):
         return "make it a UInt64, or name the columns to sum in ENGINE_COLUMNS"
     return "merge it where it is read, with GROUP BY"
 
 
-def _compiled(source: DataSource, directive: str, parts: Sequence[str]) -> tuple[Expression, ...]:
+def _compile_keys(source: DataSource, directive: str, parts: Sequence[str]) -> tuple[Expression, ...]:
     place = source.engine.location(directive) or source.location
     return tuple(compile_expression(Text(part, place), source.columns) for part in parts)
 
 
-def _is_settled(sorting: Sequence[Expression], parting: Sequence[Expression], keys: Sequence[str]) -> bool:
+def _is_partition_in_sorting_key(
+    sorting: Sequence[Expression], parting: Sequence[Expression], keys: Sequence[str]
+) -> bool:
     """Whether rows of equal sorting keys lie in one partition: it is made of columns of the key."""
     columns = {name for each, key in zip(sorting, keys, strict=True) for name in each.uses if key == name}
     known = {each.sql for each in sorting}
     return all(each.sql in known or columns.issuperset(each.uses) for each in parting)
 
 
-def _ids(parting: Sequence[Expression]) -> tuple[str, ...] | None:
+def _partition_ids(parting: Sequence[Expression]) -> tuple[str, ...] | None:
     """The parts of ClickHouse's partition id, which it compares as text; None where it is a hash."""
-    found = [_id(each) for each in parting]
+    found = [_partition_id(each) for each in parting]
     parts = tuple(each for each in found if each is not None)
     return parts if len(parts) == len(found) else None
 
 
-def _id(part: Expression) -> str | None:
+def _partition_id(part: Expression) -> str | None:
     if nullable(part.type):
         return None
     match bare(part.type):
@@ -149,19 +156,19 @@ def _id(part: Expression) -> str | None:
             return None
 
 
-_WHOLE = "DECIMAL(38,0)"
+_WIDE_DECIMAL = "DECIMAL(38,0)"
 _SUMMED = (t.Int, t.Float, t.Decimal)
 _ORDERED = (*_SUMMED, t.Bool, t.Date, t.DateTime, t.DateTime64, t.String, t.FixedString, t.Enum)
 _KEYS = (t.Int, t.String, t.FixedString)
 
 
-def is_summed(of: Type) -> bool:
+def is_summable(of: Type) -> bool:
     """Whether SummingMergeTree takes a column of this type for a number. Bool is one, though its sums
     are neither true nor false."""
-    return not is_aggregate(of) and isinstance(bare(of), (*_SUMMED, t.Bool))
+    return not holds_aggregate(of) and isinstance(bare(of), (*_SUMMED, t.Bool))
 
 
-def is_aggregate(of: Type) -> bool:
+def holds_aggregate(of: Type) -> bool:
     """Whether a merge of states or of simple aggregates is meant."""
     return isinstance(of, (t.AggregateFunction, t.SimpleAggregateFunction))
 
@@ -172,12 +179,12 @@ def can_be_merged(of: Type) -> bool:
         case t.AggregateFunction():
             return bool(spark_type(of))
         case t.SimpleAggregateFunction(function, inner):
-            return function in _SIMPLE and _takes(function, inner)
+            return function in _SIMPLE and _supports_simple_aggregate(function, inner)
         case _:
             return isinstance(bare(of), _SUMMED)
 
 
-def _takes(function: str, of: Type) -> bool:
+def _supports_simple_aggregate(function: str, of: Type) -> bool:
     """Whether the simple aggregate of values of this type has a form here."""
     match function, bare(of):
         case (("min" | "max"), plain):
@@ -205,30 +212,30 @@ def merged_column(of: Type, sql: str, over: str) -> str:
         case t.SimpleAggregateFunction(function, inner):
             return _SIMPLE[function](inner, sql, over)
         case _:
-            return _sum(of, sql, over)
+            return _sum_over(of, sql, over)
 
 
-def _sum(of: Type, sql: str, over: str) -> str:
+def _sum_over(of: Type, sql: str, over: str) -> str:
     match bare(of):
         case t.Float(32):
             # From row to row as a FLOAT: Spark's sum would be rounded once, at the end.
             adding = "(` a`, ` x`) -> coalesce(` a` + ` x`, ` x`)"
             return f"aggregate(collect_list({sql}){over}, CAST(NULL AS FLOAT), {adding})"
         case t.Int() as whole:
-            return wrapped(f"sum(CAST({sql} AS DECIMAL(20,0))){over}", whole)
+            return wrap_integer(f"sum(CAST({sql} AS DECIMAL(20,0))){over}", whole)
         case plain:
             return f"CAST(sum({sql}){over} AS {value_type(plain)})"
 
 
-def wrapped(sql: str, of: t.Int) -> str:
+def wrap_integer(sql: str, of: t.Int) -> str:
     """The lowest bits of a whole decimal number, as the integer."""
-    span = f"CAST({1 << of.bits} AS {_WHOLE})"
-    low = f"CAST({of.low} AS {_WHOLE})"
+    span = f"CAST({1 << of.bits} AS {_WIDE_DECIMAL})"
+    low = f"CAST({of.low} AS {_WIDE_DECIMAL})"
     inside = f"pmod({sql} - {low}, {span}) + {low}" if of.signed else f"pmod({sql}, {span})"
     return f"CAST({inside} AS {value_type(of)})"
 
 
-def _extreme(name: str) -> Callable[[Type, str, str], str]:
+def _extreme_over(name: str) -> Callable[[Type, str, str], str]:
     """min or max: of an enumeration by its numbers; NaN only where there is nothing else."""
 
     def pick(of: Type, sql: str, over: str) -> str:
@@ -243,28 +250,28 @@ def _extreme(name: str) -> Callable[[Type, str, str], str]:
     return pick
 
 
-def _bits(name: str) -> Callable[[Type, str, str], str]:
+def _bitwise_over(name: str) -> Callable[[Type, str, str], str]:
     """Bit by bit; a UInt64, a decimal in Spark, goes through the signed integer of the same bits."""
 
     def merge(of: Type, sql: str, over: str) -> str:
         if bare(of) != t.Int(64, signed=False):
             return f"CAST({name}(CAST({sql} AS BIGINT)){over} AS {value_type(of)})"
-        signed = wrapped(f"CAST({sql} AS {_WHOLE})", t.Int(64))
-        return wrapped(f"CAST({name}({signed}){over} AS {_WHOLE})", t.Int(64, signed=False))
+        signed = wrap_integer(f"CAST({sql} AS {_WIDE_DECIMAL})", t.Int(64))
+        return wrap_integer(f"CAST({name}({signed}){over} AS {_WIDE_DECIMAL})", t.Int(64, signed=False))
 
     return merge
 
 
-def _arrays(of: Type, sql: str, over: str) -> str:
+def _concatenate_arrays(of: Type, sql: str, over: str) -> str:
     return f"flatten(collect_list({sql}){over})"
 
 
-def _sum_map(of: Type, sql: str, over: str) -> str:
+def _sum_map_over(of: Type, sql: str, over: str) -> str:
     """Key by key; in the order of the keys, those whose sum is 0 as well."""
     plain = bare(of)
     assert isinstance(plain, t.Map), "asked for maps only"
-    kept = value_type(plain.value) if isinstance(plain.value, t.Float) else _WHOLE
-    done = wrapped("` s`", plain.value) if isinstance(plain.value, t.Int) else "` s`"
+    kept = value_type(plain.value) if isinstance(plain.value, t.Float) else _WIDE_DECIMAL
+    done = wrap_integer("` s`", plain.value) if isinstance(plain.value, t.Int) else "` s`"
     own = "filter(` e`, ` p` -> ` p`.`key` = ` k`)"
     total = f"aggregate({own}, CAST(0 AS {kept}), (` s`, ` p`) -> CAST(` s` + ` p`.`value` AS {kept}), ` s` -> {done})"
     keys = "array_sort(array_distinct(transform(` e`, ` p` -> ` p`.`key`)))"
@@ -277,14 +284,14 @@ _SIMPLE: Mapping[str, Callable[[Type, str, str], str]] = {
     "anyLast": lambda of, sql, over: f"last({sql}, true){over}",
     "any_respect_nulls": lambda of, sql, over: f"first({sql}){over}",
     "anyLast_respect_nulls": lambda of, sql, over: f"last({sql}){over}",
-    "min": _extreme("min"),
-    "max": _extreme("max"),
-    "sum": _sum,
-    "sumWithOverflow": _sum,
-    "groupBitAnd": _bits("bit_and"),
-    "groupBitOr": _bits("bit_or"),
-    "groupBitXor": _bits("bit_xor"),
-    "sumMap": _sum_map,
-    "groupArrayArray": _arrays,
-    "groupUniqArrayArray": lambda of, sql, over: f"array_distinct({_arrays(of, sql, over)})",
+    "min": _extreme_over("min"),
+    "max": _extreme_over("max"),
+    "sum": _sum_over,
+    "sumWithOverflow": _sum_over,
+    "groupBitAnd": _bitwise_over("bit_and"),
+    "groupBitOr": _bitwise_over("bit_or"),
+    "groupBitXor": _bitwise_over("bit_xor"),
+    "sumMap": _sum_map_over,
+    "groupArrayArray": _concatenate_arrays,
+    "groupUniqArrayArray": lambda of, sql, over: f"array_distinct({_concatenate_arrays(of, sql, over)})",
 }

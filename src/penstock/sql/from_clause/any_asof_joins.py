@@ -26,44 +26,46 @@ from penstock.sql.compiler.block import Block
 from penstock.sql.compiler.scope import Relation
 from penstock.sql.expr.spark_types import quoted, text_literal
 from penstock.sql.expr.typed import Typed
-from penstock.sql.from_clause.from_subquery import Listed, columns_read, derived_as, listed
+from penstock.sql.from_clause.from_subquery import FromSubquery, columns_read, replace_from, subquery_of_from
 from penstock.sql.from_clause.join_condition import (
     LEFT,
     RIGHT,
-    Condition,
-    Joined,
-    Key,
-    Nearest,
-    Parts,
-    both_sides,
-    parts_of,
-    using_of,
+    AsofInequality,
+    ConditionParts,
+    EqualityKey,
+    JoinCondition,
+    JoinResult,
+    split_condition,
+    translator_of_both_sides,
+    using_columns,
 )
-from penstock.sql.from_clause.join_kinds import Kind, after_join
-from penstock.sql.from_clause.tables import Table
+from penstock.sql.from_clause.join_kinds import JoinKind, relations_after_join
+from penstock.sql.from_clause.tables import TableReference
 
 
-def any_join(block: Block, node: exp.Join, kind: Kind, right: Table) -> Joined:
+def any_join(block: Block, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
     """One row for each key of the sides that `kind` picks from. Raises Refused."""
     _check_filters(block, node, kind, right)
     if LEFT not in kind.picks:
-        parts = parts_of(Condition(both_sides(block, right.relation), right.relation), node, kind)
-        return _joined(block, (node, kind), right, parts)
+        parts = split_condition(
+            JoinCondition(translator_of_both_sides(block, right.relation), right.relation), node, kind
+        )
+        return _join_on_parts(block, (node, kind), right, parts)
     if block.environment.triggers:
         message = f"{kind.words} keeps one of the rows that trigger a view, which one depends on how they come in"
         raise block.translator.refused(node, "unsupported-view", message, "ANY LEFT JOIN, which keeps them all")
-    rows = listed(block)
-    block = derived_as(block, rows)
-    parts = parts_of(Condition(both_sides(block, right.relation), right.relation), node, kind)
+    rows = subquery_of_from(block)
+    block = replace_from(block, rows)
+    parts = split_condition(JoinCondition(translator_of_both_sides(block, right.relation), right.relation), node, kind)
     columns = {
         name: replace(value, sql=f"{quoted(rows.alias)}.{quoted(name)}", constant=None)
         for name, value in rows.shown.items()
     }
-    one = picked(block.source, columns, [key.left for key in parts.keys], parts.of(LEFT))
-    return _joined(replace(block, source=f"({one}) AS {quoted(rows.alias)}"), (node, kind), right, parts)
+    one = select_one_row_per_key(block.source, columns, [key.left for key in parts.keys], parts.of(LEFT))
+    return _join_on_parts(replace(block, source=f"({one}) AS {quoted(rows.alias)}"), (node, kind), right, parts)
 
 
-def _check_filters(block: Block, node: exp.Join, kind: Kind, right: Table) -> None:
+def _check_filters(block: Block, node: exp.Join, kind: JoinKind, right: TableReference) -> None:
     """ClickHouse filters before it takes a row, where it can move the filter below the join. Raises Refused."""
     tree = block.tree
     if LEFT in kind.picks and tree.args.get("prewhere") is not None:
@@ -71,18 +73,18 @@ def _check_filters(block: Block, node: exp.Join, kind: Kind, right: Table) -> No
         raise block.translator.refused(node, "unsupported-clause", f"PREWHERE with {kind.words} is not supported", hint)
     if kind.picks != {LEFT, RIGHT}:
         return
-    if any(each.args.get("kind") != "ARRAY" for each in _after(tree, node)):
+    if any(each.args.get("kind") != "ARRAY" for each in _joins_after(tree, node)):
         message = f"a JOIN after {kind.words} is not supported: it may change which row is taken"
         raise block.translator.refused(node, "unsupported-clause", message, "make it the last join")
 
 
-def _after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
+def _joins_after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
     joins = tree.args.get("joins") or []
     place = next((place for place, each in enumerate(joins) if each is node), len(joins))
     return list(joins[place + 1 :])
 
 
-def _taken(kind: Kind, relations: tuple[Relation, ...], parts: Parts) -> Taken | None:
+def _filters_of_keys(kind: JoinKind, relations: tuple[Relation, ...], parts: ConditionParts) -> Taken | None:
     """Where one row is taken of those that both sides have for a key."""
     if kind.picks != {LEFT, RIGHT}:
         return None
@@ -91,18 +93,22 @@ def _taken(kind: Kind, relations: tuple[Relation, ...], parts: Parts) -> Taken |
     return Taken(kind.words, keys, frozenset(each.name for each in relations))
 
 
-def _joined(block: Block, form: tuple[exp.Join, Kind], right: Table, parts: Parts) -> Joined:
+def _join_on_parts(
+    block: Block, form: tuple[exp.Join, JoinKind], right: TableReference, parts: ConditionParts
+) -> JoinResult:
     node, kind = form
-    table = _one_of_each(block, right, parts) if RIGHT in kind.picks else right.sql
+    table = _one_row_per_key(block, right, parts) if RIGHT in kind.picks else right.sql
     on = " AND ".join([*(key.test for key in parts.keys), *(each.sql for each in parts.filters)])
-    relations = after_join(kind, block.translator.scope.relations, right.relation, using_of(node))
-    return Joined(f"{block.source} {kind.spark} {table} ON {on}", relations, _taken(kind, relations, parts))
+    relations = relations_after_join(kind, block.translator.scope.relations, right.relation, using_columns(node))
+    return JoinResult(
+        f"{block.source} {kind.spark} {table} ON {on}", relations, _filters_of_keys(kind, relations, parts)
+    )
 
 
-def _one_of_each(block: Block, right: Table, parts: Parts) -> str:
+def _one_row_per_key(block: Block, right: TableReference, parts: ConditionParts) -> str:
     read = columns_read(block, right.relation)
     columns = {name: value for name, value in right.relation.columns.items() if name in read}
-    one = picked(right.sql, columns, [key.right for key in parts.keys], parts.of(RIGHT))
+    one = select_one_row_per_key(right.sql, columns, [key.right for key in parts.keys], parts.of(RIGHT))
     return f"({one}) AS {quoted(right.relation.name)}"
 
 
@@ -112,23 +118,23 @@ _LEFT_SIDE, _RIGHT_SIDE = 1, {">=": 0, "<=": 0, ">": 2, "<": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides:
+class _AsofSides:
     """The right table, those of its columns that are read, by the names that they get, and the condition."""
 
-    right: Table
+    right: TableReference
     columns: Mapping[str, Typed]
-    parts: Parts
+    parts: ConditionParts
 
     @property
-    def nearest(self) -> Nearest:
+    def nearest(self) -> AsofInequality:
         return self.parts.nearest[0]
 
     @property
-    def keys(self) -> Mapping[str, Key]:
+    def keys(self) -> Mapping[str, EqualityKey]:
         """The keys of the condition, by the names that they get."""
         return {quoted(f"__key{place}"): key for place, key in enumerate(self.parts.keys)}
 
-    def moved(self, alias: str) -> Relation:
+    def right_relation(self, alias: str) -> Relation:
         """The right relation as it is read from the result."""
         names = {value.sql: name for name, value in self.columns.items()}
 
@@ -139,30 +145,30 @@ class _Sides:
         return self.right.relation.mapped(of)
 
 
-def asof_join(block: Block, node: exp.Join, kind: Kind, right: Table) -> Joined:
+def asof_join(block: Block, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
     """Raises Refused."""
-    tr = both_sides(block, right.relation)
-    parts = parts_of(Condition(tr, right.relation), node, kind)
+    tr = translator_of_both_sides(block, right.relation)
+    parts = split_condition(JoinCondition(tr, right.relation), node, kind)
     if len(parts.nearest) != 1:
         found = "none" if not parts.nearest else "more than one"
         message = f"{kind.words} needs one inequality (<, <=, > or >=) of both sides in ON, there is {found}"
         raise tr.refused(node.args.get("on") or node, "invalid-join", message, "a.key = b.key AND a.time >= b.time")
     read = columns_read(block, right.relation)
     named = [value for name, value in right.relation.columns.items() if name in read]
-    sides = _Sides(right, {f"r{place}": value for place, value in enumerate(named)}, parts)
+    sides = _AsofSides(right, {f"r{place}": value for place, value in enumerate(named)}, parts)
     if block.environment.triggers:
-        return _beside(block, (node, kind), sides)
-    rows = listed(block)
-    lefts = rows.moved(block.translator.scope.relations)
+        return _asof_join_of_view(block, (node, kind), sides)
+    rows = subquery_of_from(block)
+    lefts = rows.relations_inside(block.translator.scope.relations)
     inner = kind.spark == "INNER JOIN"
-    shown = ", ".join([*(f"{quoted(name)}" for name in rows.shown), *fields_of(sides.columns)]) or "1 AS `one`"
+    shown = ", ".join([*(f"{quoted(name)}" for name in rows.shown), *row_fields(sides.columns)]) or "1 AS `one`"
     matched = f" AND {ROW} IS NOT NULL" if inner else ""
-    sql = f"SELECT {shown} FROM ({_nearest(block, rows, sides)}) WHERE {_SIDE} = {_LEFT_SIDE}{matched}"
-    relations = after_join(kind, lefts, sides.moved(rows.alias), using_of(node))
-    return Joined(f"({sql}) AS {quoted(rows.alias)}", relations)
+    sql = f"SELECT {shown} FROM ({_nearest_rows(block, rows, sides)}) WHERE {_SIDE} = {_LEFT_SIDE}{matched}"
+    relations = relations_after_join(kind, lefts, sides.right_relation(rows.alias), using_columns(node))
+    return JoinResult(f"({sql}) AS {quoted(rows.alias)}", relations)
 
 
-def _beside(block: Block, form: tuple[exp.Join, Kind], sides: _Sides) -> Joined:
+def _asof_join_of_view(block: Block, form: tuple[exp.Join, JoinKind], sides: _AsofSides) -> JoinResult:
     """For a view: its rows stay what they are, and are joined to what is nearest to each key and value among them.
     They are read twice, which no other left side may be: it could be another one each time. Raises Refused."""
     (node, kind), relations = form, block.translator.scope.relations
@@ -170,20 +176,20 @@ def _beside(block: Block, form: tuple[exp.Join, Kind], sides: _Sides) -> Joined:
         message = f"{kind.words} in a view needs the data source that triggers it, itself, on the left"
         raise block.translator.refused(node, "unsupported-view", message, "make it the first join of the view")
     alias = sides.right.relation.name
-    rows = Listed(alias, {}, {})
-    shown = ", ".join([*sides.keys, _NEAR, *fields_of(sides.columns)])
+    rows = FromSubquery(alias, {}, {})
+    shown = ", ".join([*sides.keys, _NEAR, *row_fields(sides.columns)])
     where = f"{_SIDE} = {_LEFT_SIDE} AND {ROW} IS NOT NULL"
-    table = f"(SELECT {shown} FROM ({_nearest(block, rows, sides, 'DISTINCT ')}) WHERE {where}) AS {quoted(alias)}"
+    table = f"(SELECT {shown} FROM ({_nearest_rows(block, rows, sides, 'DISTINCT ')}) WHERE {where}) AS {quoted(alias)}"
     tests = [f"({key.left} {key.equal} {quoted(alias)}.{name})" for name, key in sides.keys.items()]
     on = " AND ".join([*tests, f"({_left_value(sides)} = {quoted(alias)}.{_NEAR})"])
-    after = after_join(kind, relations, sides.moved(alias), using_of(node))
-    return Joined(f"{block.source} {kind.spark} {table} ON {on}", after)
+    after = relations_after_join(kind, relations, sides.right_relation(alias), using_columns(node))
+    return JoinResult(f"{block.source} {kind.spark} {table} ON {on}", after)
 
 
-def _nearest(block: Block, rows: Listed, sides: _Sides, distinct: str = "") -> str:
+def _nearest_rows(block: Block, rows: FromSubquery, sides: _AsofSides, distinct: str = "") -> str:
     """The rows of both sides, each with the last of the right side up to its place."""
     earlier = sides.nearest.operator in (">", ">=")
-    ties = order_of({name: Typed(f"{ROW}.{quoted(name)}", v.type, v.spark) for name, v in sides.columns.items()})
+    ties = row_order({name: Typed(f"{ROW}.{quoted(name)}", v.type, v.spark) for name, v in sides.columns.items()})
     order = f"{_NEAR} {'ASC' if earlier else 'DESC'} NULLS FIRST, {_SIDE} ASC NULLS LAST, {ties or ROW} DESC NULLS LAST"
     partition = ", ".join(sides.keys)
     frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
@@ -193,26 +199,26 @@ def _nearest(block: Block, rows: Listed, sides: _Sides, distinct: str = "") -> s
     return f"SELECT {shown} FROM ({both})"
 
 
-def _left_rows(block: Block, rows: Listed, sides: _Sides, distinct: str) -> str:
+def _left_rows(block: Block, rows: FromSubquery, sides: _AsofSides, distinct: str) -> str:
     own = [f"{value.sql} AS {quoted(name)}" for name, value in rows.shown.items()]
     keys = [f"{key.left} AS {name}" for name, key in sides.keys.items()]
     near = [f"{_left_value(sides)} AS {_NEAR}", f"{_LEFT_SIDE} AS {_SIDE}", f"NULL AS {ROW}"]
     return f"SELECT {distinct}{', '.join([*own, *keys, *near])} FROM {block.source}"
 
 
-def _left_value(sides: _Sides) -> str:
+def _left_value(sides: _AsofSides) -> str:
     """NULL where nothing may match the row: there is nothing before it."""
     tests = sides.parts.of(LEFT)
     return f"if({' AND '.join(tests)}, {sides.nearest.left}, NULL)" if tests else sides.nearest.left
 
 
-def _right_rows(rows: Listed, sides: _Sides) -> str:
+def _right_rows(rows: FromSubquery, sides: _AsofSides) -> str:
     """Those that may match a row: the others have no place among them."""
     near = sides.nearest
     own = [f"NULL AS {quoted(name)}" for name in rows.shown]
     keys = [f"{key.right} AS {name}" for name, key in sides.keys.items()]
     side = f"{_RIGHT_SIDE[near.operator]} AS {_SIDE}"
-    shown = ", ".join([*own, *keys, f"{near.right} AS {_NEAR}", side, f"{row_of(sides.columns)} AS {ROW}"])
+    shown = ", ".join([*own, *keys, f"{near.right} AS {_NEAR}", side, f"{row_struct(sides.columns)} AS {ROW}"])
     tests = [f"{key.right} IS NOT NULL" for key in sides.parts.keys if key.equal == "="]
     tests = [*tests, f"{near.right} IS NOT NULL", *sides.parts.of(RIGHT)]
     return f"SELECT {shown} FROM {sides.right.sql} WHERE {' AND '.join(tests)}"
@@ -222,40 +228,40 @@ ROW = "`__row`"
 _WITHOUT_ORDER = ("MAP<", "VARIANT")
 
 
-def row_of(columns: Mapping[str, Typed]) -> str:
+def row_struct(columns: Mapping[str, Typed]) -> str:
     """The columns as one value."""
     fields = ", ".join(f"{text_literal(name)}, {value.sql}" for name, value in columns.items())
-    return f"named_struct({fields or _NOTHING})"
+    return f"named_struct({fields or _PLACEHOLDER_FIELD})"
 
 
-_NOTHING = "'one', 1"
+_PLACEHOLDER_FIELD = "'one', 1"
 
 
-def order_of(columns: Mapping[str, Typed]) -> str | None:
+def row_order(columns: Mapping[str, Typed]) -> str | None:
     """What tells rows apart; None where the row itself has an order."""
-    if not any(_has_none(value) for value in columns.values()):
+    if not any(_is_unorderable(value) for value in columns.values()):
         return None
-    return row_of({name: _ordered(value) for name, value in columns.items()})
+    return row_struct({name: _orderable_value(value) for name, value in columns.items()})
 
 
-def _has_none(value: Typed) -> bool:
+def _is_unorderable(value: Typed) -> bool:
     """Whether Spark does not order such values."""
     return any(word in value.spark for word in _WITHOUT_ORDER)
 
 
-def _ordered(value: Typed) -> Typed:
-    return Typed(f"CAST({value.sql} AS STRING)", value.type, "STRING") if _has_none(value) else value
+def _orderable_value(value: Typed) -> Typed:
+    return Typed(f"CAST({value.sql} AS STRING)", value.type, "STRING") if _is_unorderable(value) else value
 
 
-def fields_of(columns: Mapping[str, Typed]) -> list[str]:
+def row_fields(columns: Mapping[str, Typed]) -> list[str]:
     """The columns again, out of the row."""
     return [f"{ROW}.{quoted(name)} AS {quoted(name)}" for name in columns]
 
 
-def picked(source: str, columns: Mapping[str, Typed], keys: list[str], where: tuple[str, ...]) -> str:
+def select_one_row_per_key(source: str, columns: Mapping[str, Typed], keys: list[str], where: tuple[str, ...]) -> str:
     """A SELECT of one whole row for each key."""
-    row, order = row_of(columns), order_of(columns)
+    row, order = row_struct(columns), row_order(columns)
     least = f"min({row})" if order is None else f"min_by({row}, {order})"
     kept = f" WHERE {' AND '.join(where)}" if where else ""
     rows = f"SELECT {least} AS {ROW} FROM {source}{kept} GROUP BY {', '.join(keys)}"
-    return f"SELECT {', '.join(fields_of(columns)) or '1 AS `one`'} FROM ({rows})"
+    return f"SELECT {', '.join(row_fields(columns)) or '1 AS `one`'} FROM ({rows})"

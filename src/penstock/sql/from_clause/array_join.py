@@ -23,20 +23,20 @@ from penstock.sql.expr.typed import Typed, typed
 def array_join(block: Block, node: exp.Join) -> Block:
     tr = block.translator.at("filter").tracing()
     parts = [each for each in (node.this, *node.expressions) if each is not None]
-    names = [_name(tr, part) for part in parts]
-    tr = tr.with_scope(_without_own_names(tr, parts, names))
-    arrays = [_array(tr, part) for part in parts]
+    names = [_array_name(tr, part) for part in parts]
+    tr = tr.with_scope(_scope_of_arrays(tr, parts, names))
+    arrays = [_array_value(tr, part) for part in parts]
     outer = str(node.args.get("side") or "").upper() == "LEFT"
     alias = f"__array{len(block.translator.scope.relations)}"
     shown = ", ".join(quoted(f"e{place}") for place in range(len(names)))
-    view = f"LATERAL VIEW {'OUTER ' if outer else ''}inline({_zipped(arrays)}) {quoted(alias)} AS {shown}"
+    view = f"LATERAL VIEW {'OUTER ' if outer else ''}inline({_zip_arrays(arrays)}) {quoted(alias)} AS {shown}"
     columns = {}
     for place, (name, array) in enumerate(zip(names, arrays, strict=True)):
         element = typed(f"{quoted(alias)}.{quoted(f'e{place}')}", _element_type(array))
         columns[name] = _zero_if_missing(element) if outer else element
     given = frozenset(part.alias for part in parts if isinstance(part, exp.Alias))
     scope = block.translator.scope
-    relations = (Relation(alias, columns, hidden=given), *_unfolded(scope, parts, columns))
+    relations = (Relation(alias, columns, hidden=given), *_relations_with_elements(scope, parts, columns))
     # The element hides the array of its name, so it is looked up first; `*` gives it in the array's place.
     return replace(
         block,
@@ -46,7 +46,7 @@ def array_join(block: Block, node: exp.Join) -> Block:
     )
 
 
-def _without_own_names(tr: Translator, parts: list[exp.Expr], names: list[str]) -> Scope:
+def _scope_of_arrays(tr: Translator, parts: list[exp.Expr], names: list[str]) -> Scope:
     """The scope for the arrays: an alias that is made of an element is not one of them. Raises Refused where a
     column and another expression have the name of an array."""
     aliases = dict(tr.scope.aliases)
@@ -76,7 +76,7 @@ def _zero_if_missing(value: Typed) -> Typed:
     return value if value.nullable else replace(value, sql=f"coalesce({value.sql}, {zero(value.type)})")
 
 
-def _unfolded(scope: Scope, parts: list[exp.Expr], columns: dict[str, Typed]) -> tuple[Relation, ...]:
+def _relations_with_elements(scope: Scope, parts: list[exp.Expr], columns: dict[str, Typed]) -> tuple[Relation, ...]:
     """The relations with the columns that are unfolded under their own names; `table.*` still gives the arrays."""
     relations = scope.relations
     for part in parts:
@@ -95,24 +95,26 @@ def _with_element(relation: Relation, name: str, element: Typed) -> Relation:
     return replace(relation, columns={**relation.columns, name: element}, whole=whole)
 
 
-def _array(tr: Translator, node: exp.Expr) -> Typed:
+def _array_value(tr: Translator, node: exp.Expr) -> Typed:
     """An array, or a map as the array of its entries."""
     value = tr.translate(node.unalias())
     if isinstance(value.bare, t.Map):
-        return replace(value, sql=f"transform(map_entries({value.sql}), ` e` -> named_struct('keys', ` e`.key, "
-                       f"'values', ` e`.value))")  # fmt: skip
+        return replace(
+            value,
+            sql=f"transform(map_entries({value.sql}), ` e` -> named_struct('keys', ` e`.key, 'values', ` e`.value))",
+        )
     if not isinstance(value.bare, t.Array):
         raise tr.refused(node, "wrong-argument-type", f"ARRAY JOIN needs an Array, this is {value.type}")
     return value
 
 
-def _name(tr: Translator, node: exp.Expr) -> str:
+def _array_name(tr: Translator, node: exp.Expr) -> str:
     if isinstance(node, (exp.Alias, exp.Column)):
         return node.alias_or_name
     raise tr.refused(node, "missing-alias", "this array needs a name", "ARRAY JOIN … AS name")
 
 
-def _zipped(arrays: list[Typed]) -> str:
+def _zip_arrays(arrays: list[Typed]) -> str:
     shown = [array.sql for array in arrays]
     if len(shown) == 1:
         return f"arrays_zip({shown[0]})"

@@ -13,34 +13,34 @@ from sqlglot import exp
 from penstock.sql.compiler.any_join_filters import of_both
 from penstock.sql.compiler.block import Block
 from penstock.sql.from_clause.array_join import array_join
-from penstock.sql.from_clause.from_subquery import derived
-from penstock.sql.from_clause.joins import join
-from penstock.sql.from_clause.tables import Table, one, table
+from penstock.sql.from_clause.from_subquery import wrap_in_subquery
+from penstock.sql.from_clause.joins import join_table
+from penstock.sql.from_clause.tables import TableReference, read_table, system_one
 from penstock.sql.syntax.problems import refused
 
 _FILTERS = ("prewhere", "where", "having", "qualify")
 
 
-def sources(block: Block) -> Block:
+def read_from(block: Block) -> Block:
     clause = block.tree.args.get("from_")
     if clause is None:
-        return _with_relations(block, one("system.one")) if _reads_one(block) else block
+        return _with_table(block, system_one("system.one")) if _reads_system_one(block) else block
     joins = block.tree.args.get("joins") or []
     _check_aliases(block, [clause.this, *(each.this for each in joins if each.args.get("kind") != "ARRAY")])
-    first = table(block.environment, clause.this, len(block.translator.scope.relations))
+    first = read_table(block.environment, clause.this, len(block.translator.scope.relations))
     block = replace(block, source=first.sql, source_grouped=first.grouped, below=first.totals, taken=first.taken)
-    block = _with_relations(block, first)
+    block = _with_table(block, first)
     for node in joins:
         if node.args.get("kind") == "ARRAY":
             block = array_join(block, node)
         else:
-            block = _joined(derived(block) if block.unnested else block, node)
+            block = _add_join(wrap_in_subquery(block) if block.unnested else block, node)
     for key in _FILTERS:
-        _check_filter(block, key.upper(), block.tree.args.get(key))
+        _check_any_join_filter(block, key.upper(), block.tree.args.get(key))
     return block
 
 
-def _reads_one(block: Block) -> bool:
+def _reads_system_one(block: Block) -> bool:
     """Whether a SELECT without FROM names the column of system.one."""
     return any(
         isinstance(each, exp.Star) or (isinstance(each, exp.Column) and each.name == "dummy")
@@ -57,20 +57,20 @@ def _check_aliases(block: Block, nodes: list[exp.Expr]) -> None:
             raise refused(block.environment.text, node, "missing-alias", message, "(SELECT …) AS name")
 
 
-def _joined(block: Block, node: exp.Join) -> Block:
+def _add_join(block: Block, node: exp.Join) -> Block:
     environment = block.environment.not_triggering()
-    right = table(environment, node.this, len(block.translator.scope.relations))
-    done = join(block, node, right)
+    right = read_table(environment, node.this, len(block.translator.scope.relations))
+    done = join_table(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
     below, taken = block.below or right.totals, of_both(block.taken, right.taken)
     translator = block.translator.with_scope(scope)
     block = replace(block, source=done.source, translator=translator, below=below, taken=taken)
     for each in [node.args.get("on"), *(exp.Column(this=name.copy()) for name in node.args.get("using") or [])]:
-        _check_filter(block, "a JOIN", each)
+        _check_any_join_filter(block, "a JOIN", each)
     return replace(block, taken=of_both(done.taken, taken))
 
 
-def _check_filter(block: Block, what: str, node: exp.Expr | None) -> None:
+def _check_any_join_filter(block: Block, what: str, node: exp.Expr | None) -> None:
     """Where an ANY JOIN has taken rows. Raises Refused for what may change which rows those are."""
     taken = block.taken
     if taken is None or node is None or taken.keeps(node, block.translator.scope):
@@ -80,7 +80,7 @@ def _check_filter(block: Block, what: str, node: exp.Expr | None) -> None:
     raise refused(block.environment.text, node, "unsupported-clause", message, hint)
 
 
-def _with_relations(block: Block, found: Table) -> Block:
+def _with_table(block: Block, found: TableReference) -> Block:
     scope = replace(block.translator.scope, relations=(found.relation,))
     source = block.source or found.sql
     return replace(block, source=source, translator=block.translator.with_scope(scope))

@@ -18,7 +18,7 @@ from penstock.sql.expr.typed import Typed
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class FromSubquery:
     """The rows so far as a SELECT: `names` are those of its columns by their SQL, `shown` the columns that it has."""
 
     alias: str
@@ -29,61 +29,61 @@ class Listed:
     def select_list(self) -> str:
         return ", ".join(f"{value.sql} AS {quoted(name)}" for name, value in self.shown.items()) or "1 AS `one`"
 
-    def moved(self, relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
+    def relations_inside(self, relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
         """The relations with their columns read from the SELECT."""
-        return tuple(_moved(relation, self.alias, self.names) for relation in relations)
+        return tuple(_relation_in_subquery(relation, self.alias, self.names) for relation in relations)
 
 
-def derived(block: Block) -> Block:
+def wrap_in_subquery(block: Block) -> Block:
     """The rows so far as a subquery, with a column for each that may be named."""
-    return derived_as(block, listed(block))
+    return replace_from(block, subquery_of_from(block))
 
 
-def derived_as(block: Block, rows: Listed) -> Block:
+def replace_from(block: Block, rows: FromSubquery) -> Block:
     """The rows so far as a subquery with these columns."""
     scope = block.translator.scope
     return replace(
         block,
         source=f"(SELECT {rows.select_list} FROM {block.source}) AS {quoted(rows.alias)}",
         unnested=False,
-        translator=block.translator.with_scope(replace(scope, relations=rows.moved(scope.relations))),
+        translator=block.translator.with_scope(replace(scope, relations=rows.relations_inside(scope.relations))),
     )
 
 
-def listed(block: Block) -> Listed:
+def subquery_of_from(block: Block) -> FromSubquery:
     """The columns so far that the SELECT names."""
     relations = block.translator.scope.relations
     names: dict[str, str] = {}
     shown: dict[str, Typed] = {}
     for relation in relations:
         read = columns_read(block, relation)
-        for column, value in _every(relation):
+        for column, value in _readable_columns(relation):
             name = names.setdefault(value.sql, f"c{len(names)}")
             if column in read:
                 shown[name] = value
-    return Listed(f"__joined{len(relations)}", names, shown)
+    return FromSubquery(f"__joined{len(relations)}", names, shown)
 
 
 def columns_read(block: Block, relation: Relation) -> frozenset[str]:
     """The columns of a relation that the SELECT names; noted as read."""
-    named = _named(block)
-    columns = frozenset(name for name, _ in _every(relation) if name not in relation.barred)
-    read = columns if named.intersection(_EVERY) else columns & named
+    named = _names_in_select(block)
+    columns = frozenset(name for name, _ in _readable_columns(relation) if name not in relation.barred)
+    read = columns if named.intersection(_STAR) else columns & named
     for column in read:
-        _note(block, relation, column)
+        _note_read(block, relation, column)
     return read
 
 
-def _every(relation: Relation) -> list[tuple[str, Typed]]:
+def _readable_columns(relation: Relation) -> list[tuple[str, Typed]]:
     """Each way in which a column of the relation may be read."""
     return [*relation.columns.items(), *relation.own.items(), *relation.whole.items()]
 
 
-_EVERY = ("*",)
+_STAR = ("*",)
 """Stands among the names where a star may name all of them."""
 
 
-def _named(block: Block) -> frozenset[str]:
+def _names_in_select(block: Block) -> frozenset[str]:
     """Every name in the SELECT and in the expressions that WITH gives around it."""
     nodes = (each for tree in (block.tree, *block.environment.constants.values()) for each in tree.walk())
     return frozenset(
@@ -93,15 +93,15 @@ def _named(block: Block) -> frozenset[str]:
     )
 
 
-def _note(block: Block, relation: Relation, column: str) -> None:
+def _note_read(block: Block, relation: Relation, column: str) -> None:
     if relation.placeholder is not None:
         block.translator.uses.column(relation.placeholder, column)
 
 
-def _moved(relation: Relation, alias: str, names: Mapping[str, str]) -> Relation:
+def _relation_in_subquery(relation: Relation, alias: str, names: Mapping[str, str]) -> Relation:
     """The relation with its columns read from the subquery."""
 
-    def moved(value: Typed) -> Typed:
+    def inside(value: Typed) -> Typed:
         return Typed(f"{quoted(alias)}.{quoted(names[value.sql])}", value.type, value.spark)
 
-    return relation.mapped(moved)
+    return relation.mapped(inside)

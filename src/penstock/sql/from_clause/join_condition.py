@@ -31,14 +31,14 @@ from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.literals import adapt
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.typed import Typed, condition
-from penstock.sql.from_clause.join_kinds import Kind
+from penstock.sql.from_clause.join_kinds import JoinKind
 from penstock.sql.operators.comparisons import OPERATORS, comparable
 from penstock.sql.operators.logic import connect
 from penstock.sql.syntax.tree import call_name
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinResult:
     """The text of FROM with the join, and every relation in scope after it; `taken` where one row is taken of those
     that both sides have for a key."""
 
@@ -47,19 +47,19 @@ class Joined:
     taken: Taken | None = None
 
 
-def both_sides(block: Block, right: Relation) -> Translator:
+def translator_of_both_sides(block: Block, right: Relation) -> Translator:
     """For conditions: a translator that sees what is joined so far and the right table."""
     tr = block.translator
     scope = replace(tr.scope, relations=(*tr.scope.relations, right))
     return tr.with_scope(scope).at("filter").tracing()
 
 
-def using_of(node: exp.Join) -> list[str]:
+def using_columns(node: exp.Join) -> list[str]:
     """The columns that USING names."""
     return [each.name for each in node.args.get("using") or []]
 
 
-def check_form(tr: Translator, node: exp.Join, kind: Kind) -> None:
+def check_condition_form(tr: Translator, node: exp.Join, kind: JoinKind) -> None:
     """What ClickHouse's grammar wants. Raises Refused."""
     given = bool(node.args.get("on") is not None or node.args.get("using"))
     if kind.spark == "CROSS JOIN" and given:
@@ -68,7 +68,7 @@ def check_form(tr: Translator, node: exp.Join, kind: Kind) -> None:
         raise tr.refused(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
 
 
-def using_pair(tr: Translator, node: exp.Join, name: str, right: Relation) -> tuple[Typed, Typed]:
+def using_column_pair(tr: Translator, node: exp.Join, name: str, right: Relation) -> tuple[Typed, Typed]:
     """The two columns that one name of USING means. Raises Refused."""
     left = next((each for each in tr.scope.relations[:-1] if name in each.columns), None)
     if left is None or name not in right.columns:
@@ -78,11 +78,11 @@ def using_pair(tr: Translator, node: exp.Join, name: str, right: Relation) -> tu
         if relation.placeholder is not None:
             tr.uses.column(relation.placeholder, name)
     pair = (left.columns[name], right.columns[name])
-    _check_common(tr, node, name, pair)
+    _check_using_type(tr, node, name, pair)
     return pair
 
 
-def _check_common(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
+def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
     """One column stands for both: of their common type."""
     kinds = {type(value.bare) for value in pair}
     if supertype([value.type for value in pair]) is None or (t.Bool in kinds and len(kinds) > 1):
@@ -90,12 +90,12 @@ def _check_common(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, 
         raise tr.refused(node, "no-common-type", message, "ON … = …")
 
 
-EQUAL = (exp.EQ, exp.NullSafeEQ)
+EQUALITIES = (exp.EQ, exp.NullSafeEQ)
 LEFT, RIGHT = "left", "right"
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SideComparison:
     """Operands of one comparison, the left side's first; `kind` is that of the node, turned to that order."""
 
     kind: type[exp.Expr]
@@ -103,16 +103,25 @@ class Pair:
     right: exp.Expr
 
 
-_CALLS: dict[str | None, type[exp.Expr]] = {
-    "equals": exp.EQ, "less": exp.LT, "greater": exp.GT, "lessOrEquals": exp.LTE, "greaterOrEquals": exp.GTE,
-}  # fmt: skip
-_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.EQ: exp.EQ, exp.NullSafeEQ: exp.NullSafeEQ, exp.LT: exp.GT, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.GTE: exp.LTE,
-}  # fmt: skip
+_COMPARISON_CALLS: dict[str | None, type[exp.Expr]] = {
+    "equals": exp.EQ,
+    "less": exp.LT,
+    "greater": exp.GT,
+    "lessOrEquals": exp.LTE,
+    "greaterOrEquals": exp.GTE,
+}
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.EQ: exp.EQ,
+    exp.NullSafeEQ: exp.NullSafeEQ,
+    exp.LT: exp.GT,
+    exp.GT: exp.LT,
+    exp.LTE: exp.GTE,
+    exp.GTE: exp.LTE,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class JoinCondition:
     """The condition of ON, for a translator that sees both sides; `right` is the right one."""
 
     tr: Translator
@@ -139,18 +148,18 @@ class Condition:
         relation = relation or tr.scope.find(table or node.name)
         return RIGHT if relation is not None and relation.name == self.right.name else LEFT
 
-    def pair(self, node: exp.Expr) -> Pair | None:
+    def pair(self, node: exp.Expr) -> SideComparison | None:
         """A comparison of one side with the other; None for anything else."""
         node = node.unnest()
-        kind = _CALLS.get(call_name(node), type(node))
-        if kind not in _TURNED:
+        kind = _COMPARISON_CALLS.get(call_name(node), type(node))
+        if kind not in _MIRRORED:
             return None
         a, b = node.expressions if isinstance(node, exp.Anonymous) else (node.this, node.expression)
         match (self.sides(a), self.sides(b)):
             case (x, y) if x == {LEFT} and y == {RIGHT}:
-                return Pair(kind, a, b)
+                return SideComparison(kind, a, b)
             case (x, y) if x == {RIGHT} and y == {LEFT}:
-                return Pair(_TURNED[kind], b, a)
+                return SideComparison(_MIRRORED[kind], b, a)
             case _:
                 return None
 
@@ -162,7 +171,7 @@ class Condition:
         if isinstance(node, exp.Or):
             return self.has_keys(node.this) and self.has_keys(node.expression)
         pair = self.pair(node)
-        return pair is not None and pair.kind in EQUAL
+        return pair is not None and pair.kind in EQUALITIES
 
     def reads_only(self, node: exp.Expr, side: str) -> bool:
         """Whether each part reads this side, or no column at all."""
@@ -170,7 +179,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class EqualityKey:
     """Two texts of one Spark type that are to be equal; `equal` is Spark's operator for it. `nodes` are what they were
     made of, both of ON or the one name of USING."""
 
@@ -185,7 +194,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
+class AsofInequality:
     """The inequality of ASOF: of the right rows for which `left operator right`, the nearest one is taken."""
 
     left: str
@@ -194,7 +203,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class SideFilter:
     """A condition that reads one side, or no column at all (which counts as the left side)."""
 
     side: str
@@ -202,66 +211,72 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ConditionParts:
     """What a condition is made of."""
 
-    keys: tuple[Key, ...]
-    nearest: tuple[Nearest, ...]
-    filters: tuple[Filter, ...]
+    keys: tuple[EqualityKey, ...]
+    nearest: tuple[AsofInequality, ...]
+    filters: tuple[SideFilter, ...]
 
     def of(self, side: str) -> tuple[str, ...]:
         """The filters of one side."""
         return tuple(each.sql for each in self.filters if each.side == side)
 
 
-def parts_of(of: Condition, node: exp.Join, kind: Kind) -> Parts:
+def split_condition(of: JoinCondition, node: exp.Join, kind: JoinKind) -> ConditionParts:
     """Raises Refused."""
     spread = len(of.tr.trace.spread)
     on = node.args.get("on")
-    found = [_part(of, each, kind) for each in of.conjuncts(on)] if on is not None else _of_using(of, node, kind)
-    keys = tuple(each for each in found if isinstance(each, Key))
+    found = (
+        [_classify_part(of, each, kind) for each in of.conjuncts(on)]
+        if on is not None
+        else _parts_of_using(of, node, kind)
+    )
+    keys = tuple(each for each in found if isinstance(each, EqualityKey))
     if not keys:
         message = f"{kind.words} needs an equality of both sides in ON"
         raise of.tr.refused(on or node, "invalid-join", message, "a.x = b.y AND …")
     if len(of.tr.trace.spread) > spread:
         message = f"arrayJoin in the condition of {kind.words} is not supported"
         raise of.tr.refused(node, "unsupported-clause", message, "ARRAY JOIN before the JOIN")
-    nearest = tuple(each for each in found if isinstance(each, Nearest))
-    return Parts(keys, nearest, tuple(each for each in found if isinstance(each, Filter)))
+    nearest = tuple(each for each in found if isinstance(each, AsofInequality))
+    return ConditionParts(keys, nearest, tuple(each for each in found if isinstance(each, SideFilter)))
 
 
-def _of_using(of: Condition, node: exp.Join, kind: Kind) -> list[Key | Nearest | Filter]:
+def _parts_of_using(
+    of: JoinCondition, node: exp.Join, kind: JoinKind
+) -> list[EqualityKey | AsofInequality | SideFilter]:
     """The last column of ASOF is the one to be near to."""
-    names = using_of(node)
-    pairs = [using_pair(of.tr, node, name, of.right) for name in names]
+    names = using_columns(node)
+    pairs = [using_column_pair(of.tr, node, name, of.right) for name in names]
     near = pairs[-1:] if kind.asof else []
-    keys: list[Key | Nearest | Filter] = [
-        Key(*_equal(of, node, pair), "=", (exp.column(name),))
+    keys: list[EqualityKey | AsofInequality | SideFilter] = [
+        EqualityKey(*_key_texts(of, node, pair), "=", (exp.column(name),))
         for name, pair in zip(names, pairs[: len(pairs) - len(near)], strict=False)
     ]
-    return [*keys, *(_nearest(of, node, pair, ">=") for pair in near)]
+    return [*keys, *(_read_inequality(of, node, pair, ">=") for pair in near)]
 
 
-def _part(of: Condition, node: exp.Expr, kind: Kind) -> Key | Nearest | Filter:
+def _classify_part(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> EqualityKey | AsofInequality | SideFilter:
     pair = of.pair(node)
     if pair is None:
-        return _filter(of, node, kind)
-    values = _values(of, node, pair)
-    if pair.kind in EQUAL:
+        return _read_filter(of, node, kind)
+    values = _translate_operands(of, node, pair)
+    if pair.kind in EQUALITIES:
         equal = "=" if pair.kind is exp.EQ else "<=>"
-        return Key(*_equal(of, node, values), equal, (pair.left, pair.right))
+        return EqualityKey(*_key_texts(of, node, values), equal, (pair.left, pair.right))
     if not kind.asof:
-        raise _of_both(of, node, kind)
-    return _nearest(of, node, values, OPERATORS[pair.kind])
+        raise _refused_part(of, node, kind)
+    return _read_inequality(of, node, values, OPERATORS[pair.kind])
 
 
-def _values(of: Condition, node: exp.Expr, pair: Pair) -> tuple[Typed, Typed]:
+def _translate_operands(of: JoinCondition, node: exp.Expr, pair: SideComparison) -> tuple[Typed, Typed]:
     return adapt(of.tr, node, of.tr.translate(pair.left), of.tr.translate(pair.right))
 
 
-def _equal(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed]) -> tuple[str, str]:
+def _key_texts(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed]) -> tuple[str, str]:
     """The texts of a key."""
-    check_common(of, node, pair)
+    check_common_type(of, node, pair)
     kinds = {type(value.bare) for value in pair}
     if kinds & {t.Array, t.Tuple, t.Map} or (t.Enum in kinds and pair[0].bare != pair[1].bare):
         message = f"a key of {pair[0].type} and {pair[1].type} is not supported for ANY and ASOF"
@@ -272,7 +287,7 @@ def _equal(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed]) -> tuple[st
 _ORDERED = (t.Int, t.Decimal, t.Bool, t.Date, t.DateTime, t.DateTime64)
 
 
-def _nearest(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed], operator: str) -> Nearest:
+def _read_inequality(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed], operator: str) -> AsofInequality:
     if any(isinstance(value.bare, t.Float) for value in pair):
         message = "ASOF by floats is not supported: what ClickHouse finds beside NaN is not determinate"
         raise of.tr.refused(node, "unsupported-clause", message, "toDecimal64(…, 6) of both sides")
@@ -280,32 +295,32 @@ def _nearest(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed], operator:
     if wrong is not None:
         message = f"ASOF needs numbers, dates or times in its inequality, this is {wrong.type}"
         raise of.tr.refused(node, "wrong-argument-type", message)
-    check_common(of, node, pair)
+    check_common_type(of, node, pair)
     left, right = comparable(of.tr, node, *pair)
-    return Nearest(left, right, operator)
+    return AsofInequality(left, right, operator)
 
 
-def check_common(of: Condition, node: exp.Expr, pair: tuple[Typed, Typed]) -> None:
+def check_common_type(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed]) -> None:
     """Raises Refused where ClickHouse has no type for both sides."""
     if supertype([value.type for value in pair]) is None:
         message = f"{pair[0].type} and {pair[1].type} have no common type"
         raise of.tr.refused(node, "no-common-type", message, "cast one of them")
 
 
-def _filter(of: Condition, node: exp.Expr, kind: Kind) -> Filter:
+def _read_filter(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> SideFilter:
     sides = of.sides(node)
     if len(sides) > 1:
-        raise _of_both(of, node, kind)
+        raise _refused_part(of, node, kind)
     side = RIGHT if RIGHT in sides else LEFT
     if kind.asof and side == LEFT and node.find(exp.Query):
         message = f"a SELECT in a condition on the left side of {kind.words} is not supported"
         raise of.tr.refused(node, "unsupported-clause", message, "filter it in a SELECT of its own")
     value = of.tr.translate(node)
     connect(of.tr, node, "ON", [value])
-    return Filter(side, condition(value))
+    return SideFilter(side, condition(value))
 
 
-def _of_both(of: Condition, node: exp.Expr, kind: Kind) -> Exception:
+def _refused_part(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> Exception:
     """ClickHouse, too, looks at one side at a time (or takes the first row of the key and may lose it)."""
     message = f"{kind.words} takes equalities{' and one inequality' if kind.asof else ''} of both sides, not this"
     hint = "conditions of one side may stand beside them, others in WHERE"

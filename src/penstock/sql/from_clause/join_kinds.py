@@ -25,7 +25,7 @@ from penstock.sql.expr.typed import Typed, as_spark, typed
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class JoinKind:
     """`keyed` kinds need an equality of both sides, or conditions on the side `filters` alone. `misses` are the sides
     whose columns read as zero values; `swapped` writes the right side first; `picks` are the sides of which one row
     for each key is taken; `asof` takes the nearest row of the right side."""
@@ -43,25 +43,32 @@ class Kind:
 
 
 _LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
-_KINDS: Mapping[tuple[str, ...], Kind] = {
-    ("INNER",): Kind("JOIN", "INNER JOIN"),
-    ("CROSS",): Kind("CROSS JOIN", "CROSS JOIN"),
-    ("LEFT",): Kind("LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT),
-    ("RIGHT",): Kind("RIGHT JOIN", "RIGHT JOIN", True, "left", _LEFT),
-    ("FULL",): Kind("FULL JOIN", "FULL JOIN", True, None, _LEFT | _RIGHT),
-    ("ANY", "LEFT"): Kind("ANY LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, picks=_RIGHT),
-    ("ANY", "INNER"): Kind("ANY INNER JOIN", "INNER JOIN", picks=_LEFT | _RIGHT),
-    ("ANY", "RIGHT"): Kind("ANY RIGHT JOIN", "RIGHT JOIN", True, "left", _LEFT, picks=_LEFT),
-    ("ASOF", "INNER"): Kind("ASOF JOIN", "INNER JOIN", asof=True),
-    ("ASOF", "LEFT"): Kind("ASOF LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, asof=True),
-    ("LEFT", "SEMI"): Kind("SEMI LEFT JOIN", "LEFT SEMI JOIN", True, "right", matches="left"),
-    ("ANTI", "LEFT"): Kind("ANTI LEFT JOIN", "LEFT ANTI JOIN", True, "right", _RIGHT, matches="left"),
-    ("RIGHT", "SEMI"): Kind("SEMI RIGHT JOIN", "LEFT SEMI JOIN", True, "left", swapped=True, matches="right"),
-    ("ANTI", "RIGHT"): Kind("ANTI RIGHT JOIN", "LEFT ANTI JOIN", True, "left", _LEFT, swapped=True, matches="right"),
+_KINDS: Mapping[tuple[str, ...], JoinKind] = {
+    ("INNER",): JoinKind("JOIN", "INNER JOIN"),
+    ("CROSS",): JoinKind("CROSS JOIN", "CROSS JOIN"),
+    ("LEFT",): JoinKind("LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT),
+    ("RIGHT",): JoinKind("RIGHT JOIN", "RIGHT JOIN", True, "left", _LEFT),
+    ("FULL",): JoinKind("FULL JOIN", "FULL JOIN", True, None, _LEFT | _RIGHT),
+    ("ANY", "LEFT"): JoinKind("ANY LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, picks=_RIGHT),
+    ("ANY", "INNER"): JoinKind("ANY INNER JOIN", "INNER JOIN", picks=_LEFT | _RIGHT),
+    ("ANY", "RIGHT"): JoinKind("ANY RIGHT JOIN", "RIGHT JOIN", True, "left", _LEFT, picks=_LEFT),
+    ("ASOF", "INNER"): JoinKind("ASOF JOIN", "INNER JOIN", asof=True),
+    ("ASOF", "LEFT"): JoinKind("ASOF LEFT JOIN", "LEFT JOIN", True, "right", _RIGHT, asof=True),
+    ("LEFT", "SEMI"): JoinKind("SEMI LEFT JOIN", "LEFT SEMI JOIN", True, "right", matches="left"),
+    ("ANTI", "LEFT"): JoinKind("ANTI LEFT JOIN", "LEFT ANTI JOIN", True, "right", _RIGHT, matches="left"),
+    ("RIGHT", "SEMI"): JoinKind("SEMI RIGHT JOIN", "LEFT SEMI JOIN", True, "left", swapped=True, matches="right"),
+    ("ANTI", "RIGHT"): JoinKind(
+        "ANTI RIGHT JOIN", "LEFT ANTI JOIN", True, "left", _LEFT, swapped=True, matches="right"
+    ),
 }
-_DEFAULTS = {(): ("INNER",), ("SEMI",): ("LEFT", "SEMI"), ("ANTI",): ("ANTI", "LEFT"),
-             ("ANY",): ("ANY", "INNER"), ("ASOF",): ("ASOF", "INNER")}  # fmt: skip
-_DROPPED = ("", "OUTER", "ALL", "GLOBAL")
+_FULL_NAMES = {
+    (): ("INNER",),
+    ("SEMI",): ("LEFT", "SEMI"),
+    ("ANTI",): ("ANTI", "LEFT"),
+    ("ANY",): ("ANY", "INNER"),
+    ("ASOF",): ("ASOF", "INNER"),
+}
+_IGNORED_WORDS = ("", "OUTER", "ALL", "GLOBAL")
 _HINTS = {
     "ANY": "ANY LEFT JOIN, ANY RIGHT JOIN or ANY INNER JOIN",
     "ASOF": "ASOF JOIN or ASOF LEFT JOIN",
@@ -70,11 +77,11 @@ _HINTS = {
 }
 
 
-def kind_of(tr: Translator, node: exp.Join) -> Kind:
+def read_join_kind(tr: Translator, node: exp.Join) -> JoinKind:
     """Raises Refused."""
     given = (str(node.args.get(key) or "").upper() for key in ("method", "side", "kind"))
-    words = tuple(sorted({each for each in given if each not in _DROPPED}))
-    found = _KINDS.get(_DEFAULTS.get(words, words))
+    words = tuple(sorted({each for each in given if each not in _IGNORED_WORDS}))
+    found = _KINDS.get(_FULL_NAMES.get(words, words))
     if found is None:
         shown = " ".join(words)
         hint = next((text for word, text in _HINTS.items() if word in words), None)
@@ -85,56 +92,58 @@ def kind_of(tr: Translator, node: exp.Join) -> Kind:
 _ONE_ROW = "INNER JOIN with a SELECT that gives one row for each key"
 
 
-def after_join(kind: Kind, before: tuple[Relation, ...], right: Relation, using: list[str]) -> tuple[Relation, ...]:
+def relations_after_join(
+    kind: JoinKind, before: tuple[Relation, ...], right: Relation, using: list[str]
+) -> tuple[Relation, ...]:
     """The relations in scope after a join; `using` are the columns that USING names."""
-    lefts = tuple(_merged(each, right, using, kind) for each in before)
-    last = _of_merged_type(right, before, using)
+    lefts = tuple(_merge_using_columns(each, right, using, kind) for each in before)
+    last = _cast_using_columns(right, before, using)
     if "left" in kind.misses:
-        lefts = tuple(_missing(each, kind) for each in lefts)
+        lefts = tuple(_with_missing_rows(each, kind) for each in lefts)
     if "right" in kind.misses:
-        last = _missing(last, kind)
+        last = _with_missing_rows(last, kind)
     if kind.matches == "left" and not kind.misses:
         keys = {name: next(each for each in lefts if name in each.columns).columns[name] for name in using}
-        last = _barred(last.with_columns({**last.columns, **keys}), frozenset(using))
+        last = _bar_columns(last.with_columns({**last.columns, **keys}), frozenset(using))
     if kind.matches == "right" and not kind.misses:
-        lefts = tuple(_barred(each, frozenset(using)) for each in lefts)
+        lefts = tuple(_bar_columns(each, frozenset(using)) for each in lefts)
     if "right" not in kind.misses and ("left" in kind.misses or kind.matches == "right"):
         lefts = tuple(replace(each, named=each.named | frozenset(using)) for each in lefts)
     return (*lefts, replace(last, hidden=last.hidden | frozenset(using)))
 
 
-def _barred(relation: Relation, using: frozenset[str]) -> Relation:
+def _bar_columns(relation: Relation, using: frozenset[str]) -> Relation:
     """The side of a SEMI JOIN whose rows are only looked for."""
     return replace(relation, barred={name: _ONE_ROW for name in relation.columns if name not in using})
 
 
-def _merged(relation: Relation, right: Relation, using: list[str], kind: Kind) -> Relation:
+def _merge_using_columns(relation: Relation, right: Relation, using: list[str], kind: JoinKind) -> Relation:
     """The USING columns of the left side: of both sides' type, from the side that never misses."""
     columns, own = dict(relation.columns), dict(relation.own)
     for name in using:
         if name in columns:
-            merged = _merged_column(columns[name], right.columns[name], kind)
+            merged = _merge_column(columns[name], right.columns[name], kind)
             mine = own.get(name, columns[name])
             if "left" in kind.misses or name in own:
-                own[name] = _as_type(mine, merged.type)
+                own[name] = _cast_value(mine, merged.type)
             columns[name] = merged
     return replace(relation, columns=columns, own=own)
 
 
-def _of_merged_type(right: Relation, lefts: tuple[Relation, ...], using: list[str]) -> Relation:
+def _cast_using_columns(right: Relation, lefts: tuple[Relation, ...], using: list[str]) -> Relation:
     """The right side's own USING columns: of both sides' type."""
     columns = dict(right.columns)
     for name in using:
         left = next(each for each in lefts if name in each.columns).columns[name]
-        columns[name] = _as_type(columns[name], supertype((left.type, columns[name].type)) or left.type)
+        columns[name] = _cast_value(columns[name], supertype((left.type, columns[name].type)) or left.type)
     return right.with_columns(columns)
 
 
-def _as_type(value: Typed, of: Type) -> Typed:
+def _cast_value(value: Typed, of: Type) -> Typed:
     return value if same_digits(value.type, of) else typed(as_spark(value, value_type(of)), of)
 
 
-def _merged_column(left: Typed, right: Typed, kind: Kind) -> Typed:
+def _merge_column(left: Typed, right: Typed, kind: JoinKind) -> Typed:
     of = supertype((left.type, right.type)) or left.type
     a, b = ((value.sql if value.type == of else as_spark(value, value_type(of))) for value in (left, right))
     if left.type != of and same_digits(left.type, of) and "left" not in kind.misses and kind.matches != "right":
@@ -144,14 +153,14 @@ def _merged_column(left: Typed, right: Typed, kind: Kind) -> Typed:
     return typed(sql, of) if left.type != right.type else replace(left, sql=sql)
 
 
-def _missing(relation: Relation, kind: Kind) -> Relation:
+def _with_missing_rows(relation: Relation, kind: JoinKind) -> Relation:
     """The side that may have no row; after ANTI it has none."""
     kept = {name: value for name, value in relation.columns.items() if name in relation.own}
-    filled = relation.mapped(_nothing if kind.matches else _zero_if_missing)
+    filled = relation.mapped(_default_value if kind.matches else _zero_if_missing)
     return filled.with_columns({**filled.columns, **kept})
 
 
-def _nothing(value: Typed) -> Typed:
+def _default_value(value: Typed) -> Typed:
     default = "NULL" if value.nullable else zero(value.type)
     return replace(value, sql=f"CAST({default} AS {value.spark})", constant=None)
 

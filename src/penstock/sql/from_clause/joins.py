@@ -17,56 +17,56 @@ from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import Typed, boolean, condition, is_null
 from penstock.sql.from_clause.any_asof_joins import any_join, asof_join
 from penstock.sql.from_clause.join_condition import (
-    EQUAL,
+    EQUALITIES,
     RIGHT,
-    Condition,
-    Joined,
-    Pair,
-    both_sides,
-    check_common,
-    check_form,
-    using_of,
-    using_pair,
+    JoinCondition,
+    JoinResult,
+    SideComparison,
+    check_common_type,
+    check_condition_form,
+    translator_of_both_sides,
+    using_column_pair,
+    using_columns,
 )
-from penstock.sql.from_clause.join_kinds import Kind, after_join, kind_of
-from penstock.sql.from_clause.tables import Table
+from penstock.sql.from_clause.join_kinds import JoinKind, read_join_kind, relations_after_join
+from penstock.sql.from_clause.tables import TableReference
 from penstock.sql.operators.comparisons import comparable
 from penstock.sql.operators.logic import connect
 
 
-def join(block: Block, node: exp.Join, right: Table) -> Joined:
+def join_table(block: Block, node: exp.Join, right: TableReference) -> JoinResult:
     """Raises Refused."""
     tr = block.translator
-    kind = kind_of(tr, node)
+    kind = read_join_kind(tr, node)
     before = tr.scope.relations
     if any(each.name == right.relation.name for each in before):
         message = f"two tables are called `{right.relation.name}`"
         raise tr.refused(node.this, "duplicate-table", message, "give one of them an alias")
-    both = both_sides(block, right.relation)
-    check_form(both, node, kind)
+    both = translator_of_both_sides(block, right.relation)
+    check_condition_form(both, node, kind)
     if kind.asof:
         return asof_join(block, node, kind, right)
-    on, using = node.args.get("on"), using_of(node)
-    same = _Same(Condition(both, right.relation), on, using)
-    if kind.picks and not (kind.picks == {RIGHT} and _is_unique(right, same)):
+    on, using = node.args.get("on"), using_columns(node)
+    same = _EqualColumns(JoinCondition(both, right.relation), on, using)
+    if kind.picks and not (kind.picks == {RIGHT} and _has_unique_keys(right, same)):
         return any_join(block, node, kind, right)
-    tests = [_equal(both, node, name, right.relation) for name in using]
+    tests = [_using_test(both, node, name, right.relation) for name in using]
     if on is not None:
-        tests.append(_test(same.of, on, kind))
-    spark = _swapped(block, kind, right, tests) if kind.swapped else _following(block, kind, right, tests)
-    return Joined(spark, after_join(kind, before, right.relation, using))
+        tests.append(_on_test(same.of, on, kind))
+    spark = _swapped_join_sql(block, kind, right, tests) if kind.swapped else _join_sql(block, kind, right, tests)
+    return JoinResult(spark, relations_after_join(kind, before, right.relation, using))
 
 
-def _is_unique(right: Table, same: _Same) -> bool:
+def _has_unique_keys(right: TableReference, same: _EqualColumns) -> bool:
     """Whether no two rows of the right table have the same keys: then ANY is an ordinary join."""
     return right.unique is not None and right.unique <= same.columns().keys()
 
 
 @dataclass(frozen=True, slots=True)
-class _Same:
+class _EqualColumns:
     """Which columns of the right table equal something of the left."""
 
-    of: Condition
+    of: JoinCondition
     on: exp.Expr | None
     using: list[str]
 
@@ -80,10 +80,10 @@ class _Same:
         return found
 
 
-def _test(of: Condition, on: exp.Expr, kind: Kind) -> str:
+def _on_test(of: JoinCondition, on: exp.Expr, kind: JoinKind) -> str:
     """ON as a Spark condition. Raises Refused for what ClickHouse takes for no condition of a join."""
     tr = of.tr
-    value = _value(of, on)
+    value = _on_value(of, on)
     if isinstance(on.unnest(), (exp.Column, exp.Identifier)):
         raise tr.refused(on, "invalid-join", "ON needs a comparison, this is a column", "compare it, as in a.x = b.y")
     connect(tr, on, "ON", [value])
@@ -95,38 +95,40 @@ def _test(of: Condition, on: exp.Expr, kind: Kind) -> str:
     return "CAST(NULL AS BOOLEAN)" if is_null(value) else condition(value)
 
 
-def _value(of: Condition, on: exp.Expr) -> Typed:
+def _on_value(of: JoinCondition, on: exp.Expr) -> Typed:
     """The condition as it is written, but where floats are keys: NaN finds NaN as a key, and is not equal to it."""
-    keys = {id(part): pair for part in of.conjuncts(on) if (pair := of.pair(part)) is not None and pair.kind in EQUAL}
+    keys = {
+        id(part): pair for part in of.conjuncts(on) if (pair := of.pair(part)) is not None and pair.kind in EQUALITIES
+    }
     values = {part: (of.tr.translate(pair.left), of.tr.translate(pair.right)) for part, pair in keys.items()}
     floats = {part for part, pair in values.items() if any(isinstance(value.bare, t.Float) for value in pair)}
     if not floats:
         return of.tr.translate(on)
     tests = [
-        _float_key(of, part, keys[id(part)], values[id(part)]) if id(part) in floats else of.tr.translate(part)
+        _float_key_test(of, part, keys[id(part)], values[id(part)]) if id(part) in floats else of.tr.translate(part)
         for part in of.conjuncts(on)
     ]
     return connect(of.tr, on, "AND", tests)
 
 
-def _float_key(of: Condition, node: exp.Expr, pair: Pair, values: tuple[Typed, Typed]) -> Typed:
+def _float_key_test(of: JoinCondition, node: exp.Expr, pair: SideComparison, values: tuple[Typed, Typed]) -> Typed:
     left, right = values
-    check_common(of, node, values)
+    check_common_type(of, node, values)
     a, b = comparable(of.tr, node, left, right)
     return boolean(f"({a} {'=' if pair.kind is exp.EQ else '<=>'} {b})", left, right)
 
 
-def _following(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
+def _join_sql(block: Block, kind: JoinKind, right: TableReference, tests: list[str]) -> str:
     on = f" ON {' AND '.join(tests)}" if tests else ""
     return f"{block.source} {kind.spark} {right.sql}{on}"
 
 
-def _swapped(block: Block, kind: Kind, right: Table, tests: list[str]) -> str:
+def _swapped_join_sql(block: Block, kind: JoinKind, right: TableReference, tests: list[str]) -> str:
     """Spark has SEMI and ANTI for the left side only."""
     left = f"({block.source})" if len(block.translator.scope.relations) > 1 else block.source
     return f"{right.sql} {kind.spark} {left} ON {' AND '.join(tests)}"
 
 
-def _equal(tr: Translator, node: exp.Join, name: str, right: Relation) -> str:
-    a, b = comparable(tr, node, *using_pair(tr, node, name, right))
+def _using_test(tr: Translator, node: exp.Join, name: str, right: Relation) -> str:
+    a, b = comparable(tr, node, *using_column_pair(tr, node, name, right))
     return f"({a} = {b})"

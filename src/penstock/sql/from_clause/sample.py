@@ -25,15 +25,15 @@ _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?")
 _HINT = "SAMPLE 1/10, or a filter such as id % 10 = 0"
 
 
-def sampled(environment: Environment, node: exp.Table, source: DataSource, placeholder: str) -> str:
+def sampled_rows(environment: Environment, node: exp.Table, source: DataSource, placeholder: str) -> str:
     """The rows, as a table. Raises Refused."""
     if environment.triggers:
         message = "a materialized node cannot sample the rows that trigger it"
         raise refused(environment.text, node, "unsupported-view", message, "use a filter")
-    key, bits = _key(environment, node, source)
+    key, bits = _sampling_key(environment, node, source)
     for name in key.uses:
         environment.uses.column(placeholder, name)
-    size, offset = _ratios(environment, node)
+    size, offset = _read_ratios(environment, node)
     if size in (0, 1):
         if offset:
             raise _refused(environment, node, f"SAMPLE {size} has no OFFSET", _HINT)
@@ -47,13 +47,13 @@ def sampled(environment: Environment, node: exp.Table, source: DataSource, place
     return f"(SELECT * FROM {placeholder}{where})"
 
 
-def no_sample(environment: Environment, node: exp.Expr, what: str) -> None:
+def refuse_sample(environment: Environment, node: exp.Expr, what: str) -> None:
     """Raises Refused for SAMPLE of anything but a data source."""
     if node.args.get("sample"):
         raise _refused(environment, node, f"SAMPLE of {what} is not supported", "sample the data source itself")
 
 
-def _key(environment: Environment, node: exp.Expr, source: DataSource) -> tuple[Expression, int]:
+def _sampling_key(environment: Environment, node: exp.Expr, source: DataSource) -> tuple[Expression, int]:
     """The sampling key and how many bits it has."""
     text, name = source.engine.sampling_key, source.name
     if text is None:
@@ -70,7 +70,7 @@ def _key(environment: Environment, node: exp.Expr, source: DataSource) -> tuple[
     return key, key.type.bits
 
 
-def _ratios(environment: Environment, node: exp.Table) -> tuple[Fraction, Fraction]:
+def _read_ratios(environment: Environment, node: exp.Table) -> tuple[Fraction, Fraction]:
     """The size and the offset, both from 0 to 1."""
     given = node.args["sample"].args.get("size")
     texts = [each.name for each in given.expressions] if isinstance(given, exp.Tuple) else []

@@ -22,18 +22,42 @@ from penstock.sql.syntax.tree import call_name, call_parts
 _NUMBERS = {"numbers": "number", "numbers_mt": "number", "zeros": "zero", "zeros_mt": "zero"}
 _SERIES = ("generate_series", "generateSeries")
 _UNSAFE = {
-    "url", "urlCluster", "file", "fileCluster", "s3", "s3Cluster", "gcs", "azureBlobStorage", "hdfs", "remote",
-    "remoteSecure", "cluster", "clusterAllReplicas", "mysql", "postgresql", "mongodb", "redis", "sqlite", "jdbc",
-    "odbc", "executable", "input", "iceberg", "deltaLake", "hudi", "merge", "dictionary",
-}  # fmt: skip
-_LONGEST = 2**63 - 1
+    "url",
+    "urlCluster",
+    "file",
+    "fileCluster",
+    "s3",
+    "s3Cluster",
+    "gcs",
+    "azureBlobStorage",
+    "hdfs",
+    "remote",
+    "remoteSecure",
+    "cluster",
+    "clusterAllReplicas",
+    "mysql",
+    "postgresql",
+    "mongodb",
+    "redis",
+    "sqlite",
+    "jdbc",
+    "odbc",
+    "executable",
+    "input",
+    "iceberg",
+    "deltaLake",
+    "hudi",
+    "merge",
+    "dictionary",
+}
+_MOST_ROWS = 2**63 - 1
 _CONVERSIONS = {f"toInt{bits}": 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)} | {
     f"toUInt{bits}": 2**bits - 1 for bits in (8, 16, 32, 64)
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class GeneratedRows:
     """The SELECT of a table function, and its one column."""
 
     sql: str
@@ -41,23 +65,23 @@ class Rows:
     type: t.Int
 
 
-def function_rows(environment: Environment, call: exp.Expr) -> Rows:
+def rows_of_function(environment: Environment, call: exp.Expr) -> GeneratedRows:
     """Raises Refused."""
     name = call_name(call) or call.name
     _, arguments = call_parts(call)
     if name not in _NUMBERS and name not in _SERIES:
-        raise _unknown(environment, call, name)
+        raise _refused_function(environment, call, name)
     low, high = (2, 3) if name in _SERIES else (1, 1 if name.startswith("zeros") else 3)
     if not low <= len(arguments) <= high:
         message = f"`{name}` takes {low} to {high} arguments, {len(arguments)} are given"
         raise refused(environment.text, call, "wrong-argument-count", message)
-    bounds = _bounds(name, [_count(environment, call, each) for each in arguments])
+    bounds = _read_bounds(name, [_count_sql(environment, call, each) for each in arguments])
     if bounds.step == "0":
         raise refused(environment.text, arguments[-1], "invalid-literal", f"the step of `{name}` must not be 0")
     column = "generate_series" if name in _SERIES else _NUMBERS[name]
     if name.startswith("zeros"):
-        return Rows(f"SELECT 0 AS `zero` FROM ({bounds.rows('id')})", "zero", UINT8)
-    return Rows(bounds.rows(column), column, UINT64)
+        return GeneratedRows(f"SELECT 0 AS `zero` FROM ({bounds.rows('id')})", "zero", UINT8)
+    return GeneratedRows(bounds.rows(column), column, UINT64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +102,7 @@ class _Bounds:
         return f"SELECT explode({rows}) AS {quoted(column)}"
 
 
-def _bounds(name: str, given: list[str]) -> _Bounds:
+def _read_bounds(name: str, given: list[str]) -> _Bounds:
     literal = all(whole_number(each) is not None for each in given)
     step = given[2] if len(given) > 2 else "1"
     start, last = (given[0], given[1]) if len(given) > 1 else ("0", given[0])
@@ -88,12 +112,12 @@ def _bounds(name: str, given: list[str]) -> _Bounds:
     return _Bounds(f"CAST({start} AS BIGINT)", f"({last} + {more})", f"CAST({step} AS BIGINT)", literal)
 
 
-def _count(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
+def _count_sql(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
     """A count as Spark SQL: a literal as it is, else what the expression gives, which must not be negative."""
     output = environment.compile(environment.not_triggering(), exp.Select(expressions=[node]))
     value = output.columns[0][1]
-    number = _literal(node)
-    if isinstance(value.type, t.Int) and (number is None or number <= _LONGEST // 4):
+    number = _literal_count(node)
+    if isinstance(value.type, t.Int) and (number is None or number <= _MOST_ROWS // 4):
         if number is not None:
             return str(number)
         wrong = f"raise_error('the counts of {call_name(call)} must not be negative')"
@@ -103,9 +127,9 @@ def _count(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
     raise refused(environment.text, node, "wrong-argument-type", message, "assumeNotNull(…) or toUInt64(…) of it")
 
 
-def _literal(node: exp.Expr) -> int | None:
+def _literal_count(node: exp.Expr) -> int | None:
     """The number that a literal is, or a conversion of one, as a template writes its parameters. Else None."""
-    inner, most = node, _LONGEST
+    inner, most = node, _MOST_ROWS
     if (name := call_name(node)) in _CONVERSIONS and len(node.expressions) == 1:
         (inner,), most = node.expressions, _CONVERSIONS[str(name)]
     is_text = bool(inner.args.get("is_string"))
@@ -115,7 +139,7 @@ def _literal(node: exp.Expr) -> int | None:
     return number if number is not None and number <= most else None
 
 
-def _unknown(environment: Environment, call: exp.Expr, name: str) -> Exception:
+def _refused_function(environment: Environment, call: exp.Expr, name: str) -> Exception:
     if name in _UNSAFE:
         message = f"the table function `{name}` is not allowed: SQL reads only this project's data"
         return refused(environment.text, call, "unknown-table", message, "load it into a data source")

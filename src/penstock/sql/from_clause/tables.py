@@ -24,12 +24,12 @@ from penstock.sql.compiler.any_join_filters import Taken
 from penstock.sql.compiler.environment import Environment, Output, Totals
 from penstock.sql.compiler.scope import Relation
 from penstock.sql.compiler.translator import check_length
-from penstock.sql.engines.merge_rules import Ruling, merge_rule
+from penstock.sql.engines.merge_rules import MergeRuleResult, merge_rule
 from penstock.sql.expr.bind_once import is_made_up
 from penstock.sql.expr.spark_types import quoted, value_type
 from penstock.sql.expr.typed import Typed
-from penstock.sql.from_clause.sample import no_sample, sampled
-from penstock.sql.from_clause.table_functions import Rows, function_rows
+from penstock.sql.from_clause.sample import refuse_sample, sampled_rows
+from penstock.sql.from_clause.table_functions import GeneratedRows, rows_of_function
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.query import FINAL
 from penstock.sql.syntax.problems import refused
@@ -37,7 +37,7 @@ from penstock.sql.syntax.tree import call_name, call_parts
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableReference:
     """A table with its alias, as Spark SQL. `unique` are columns of which no two rows have the same values, where
     some are known; `totals` those of a SELECT WITH TOTALS, as a table; `taken` as in its Output."""
 
@@ -49,22 +49,22 @@ class Table:
     taken: Taken | None = None
 
 
-def table(environment: Environment, node: exp.Expr, place: int) -> Table:
+def read_table(environment: Environment, node: exp.Expr, place: int) -> TableReference:
     """The table. Raises Refused."""
     if is_made_up(node.alias_or_name):
         message = f"a table cannot be called `{node.alias_or_name}`"
         raise refused(environment.text, node, "invalid-name", message, "give it an alias that begins with a letter")
-    found = _table(environment, node, place)
+    found = _table_of_node(environment, node, place)
     check_length(environment.text, node, found.sql)
     return found
 
 
-def _table(environment: Environment, node: exp.Expr, place: int) -> Table:
+def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> TableReference:
     if isinstance(node, exp.Final):
-        return _final(environment, node)
+        return _table_with_final(environment, node)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
-        no_sample(environment, node, "a SELECT")
-        return _selected(environment, node, place)
+        refuse_sample(environment, node, "a SELECT")
+        return _table_of_subquery(environment, node, place)
     if not isinstance(node, exp.Table):
         raise refused(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
     alias = node.args.get("alias")
@@ -73,26 +73,26 @@ def _table(environment: Environment, node: exp.Expr, place: int) -> Table:
     if node.args.get("version") or node.args.get("when"):
         raise refused(environment.text, node, "unsupported-clause", "a table of another time is not supported")
     if isinstance(node.this, exp.Anonymous):
-        no_sample(environment, node, "a table function")
-        return _function(environment, node)
+        refuse_sample(environment, node, "a table function")
+        return _table_of_function(environment, node)
     if node.db == "system" and node.name == "one":
-        no_sample(environment, node, "system.one")
-        return one(node.alias or "one")
+        refuse_sample(environment, node, "system.one")
+        return system_one(node.alias or "one")
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
         raise refused(
-            environment.text, node, "unknown-table", f"unknown table `{name}`", hint_for(environment, node.name)
+            environment.text, node, "unknown-table", f"unknown table `{name}`", nearest_name(environment, node.name)
         )
-    return _named(environment, node, node.alias or node.name)
+    return _table_by_name(environment, node, node.alias or node.name)
 
 
-def hint_for(environment: Environment, name: str) -> str | None:
+def nearest_name(environment: Environment, name: str) -> str | None:
     """The nearest name that SQL may read here."""
     nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
     return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
 
 
-def _selected(environment: Environment, node: exp.Subquery, place: int) -> Table:
+def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int) -> TableReference:
     """A SELECT in brackets."""
     output = environment.compile(environment, node.this)
     names = [name for name, _ in output.columns]
@@ -103,46 +103,46 @@ def _selected(environment: Environment, node: exp.Subquery, place: int) -> Table
     alias = node.args.get("alias")
     if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
         raise refused(environment.text, node, "unsupported-clause", "names of columns after a table are not supported")
-    found = _subquery(output, node.alias or f"__t{place}")
-    return replace(found, unique=unique_by(node.this))
+    found = _table_of_output(output, node.alias or f"__t{place}")
+    return replace(found, unique=unique_columns(node.this))
 
 
-def _subquery(output: Output, alias: str) -> Table:
+def _table_of_output(output: Output, alias: str) -> TableReference:
     columns = {
         name: Typed(f"{quoted(alias)}.{quoted(name)}", value.type, value.spark) for name, value in output.columns
     }
     totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quoted(alias)}")
     taken = output.taken and output.taken.as_table(alias)
     sql = f"({output.sql}) AS {quoted(alias)}"
-    return Table(sql, Relation(alias, columns), output.grouped, totals=totals, taken=taken)
+    return TableReference(sql, Relation(alias, columns), output.grouped, totals=totals, taken=taken)
 
 
-def _named(environment: Environment, node: exp.Table, alias: str) -> Table:
+def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> TableReference:
     """By name: a CTE, a node of this pipe, a pipe, a data source."""
     name = node.name
     cte = environment.ctes.get(name)
     if cte is not None:
-        no_sample(environment, node, "a SELECT")
+        refuse_sample(environment, node, "a SELECT")
         inner = replace(cte.environment, triggers=environment.triggers)
-        rows = _subquery(inner.compile(inner, cte.query), alias)
-        return replace(rows, relation=replace(rows.relation, also=name), unique=unique_by(cte.query))
+        rows = _table_of_output(inner.compile(inner, cte.query), alias)
+        return replace(rows, relation=replace(rows.relation, also=name), unique=unique_columns(cte.query))
     environment.names(name)
-    found = node_named(environment, name)
+    found = find_node(environment, name)
     if found is not None:
-        no_sample(environment, node, "a pipe")
-        return _subquery(inlined(environment, node, found), alias)
+        refuse_sample(environment, node, "a pipe")
+        return _table_of_output(inline_node(environment, node, found), alias)
     source = environment.project.datasource(name)
     if source is None:
-        hint = hint_for(environment, name)
+        hint = nearest_name(environment, name)
         raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
-    stored = _datasource(environment, source, alias)
+    stored = _table_of_datasource(environment, source, alias)
     if not node.args.get("sample"):
         return stored
-    sample = sampled(environment, node, source, placeholder_of(environment, source))
+    sample = sampled_rows(environment, node, source, register_placeholder(environment, source))
     return replace(stored, sql=f"{sample} AS {quoted(alias)}")
 
 
-def node_named(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
+def find_node(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
     """The node that a name means: one of this pipe, else another pipe's result."""
     if environment.pipe is not None:
         node = next((each for each in environment.pipe.nodes if each.name == name), None)
@@ -152,7 +152,7 @@ def node_named(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
     return (pipe, pipe.result) if pipe is not None else None
 
 
-def inlined(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> Output:
+def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> Output:
     """A node compiled where it is read. Raises Refused where it reads itself."""
     pipe, node = found
     if f"{pipe.name}.{node.name}" in environment.inside:
@@ -162,27 +162,27 @@ def inlined(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node])
     return inner.compile_text(inner)
 
 
-def _datasource(environment: Environment, source: DataSource, alias: str) -> Table:
-    return _stored(source, alias, placeholder_of(environment, source))
+def _table_of_datasource(environment: Environment, source: DataSource, alias: str) -> TableReference:
+    return _stored_table(source, alias, register_placeholder(environment, source))
 
 
-def _stored(source: DataSource, alias: str, placeholder: str) -> Table:
+def _stored_table(source: DataSource, alias: str, placeholder: str) -> TableReference:
     columns = {
         column.name: Typed(f"{quoted(alias)}.{quoted(column.name)}", column.type, spark_type(column.type))
         for column in source.columns
     }
-    return Table(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder, also=source.name))
+    return TableReference(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder, also=source.name))
 
 
-def _final(environment: Environment, node: exp.Final) -> Table:
+def _table_with_final(environment: Environment, node: exp.Final) -> TableReference:
     """A data source whose engine merges, as it is merged. Raises Refused."""
     of = node.this
     source = environment.project.datasource(of.name) if isinstance(of, exp.Table) else None
     if source is None:
         message = "FINAL is for a data source whose engine merges rows"
         raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
-    no_sample(environment, of, "rows that FINAL merges")
-    ruling = _ruling(environment, node, source)
+    refuse_sample(environment, of, "rows that FINAL merges")
+    ruling = _merge_rule_of(environment, node, source)
     if ruling.rule is None:
         raise refused(environment.text, node, "unsupported-clause", ruling.why, ruling.hint)
     _check_prewhere(environment, node)
@@ -192,7 +192,7 @@ def _final(environment: Environment, node: exp.Final) -> Table:
     environment.names(source.name)
     placeholder = f"{FINAL}{source.name}__"
     environment.uses.table(placeholder, source.name)
-    return _stored(source, of.alias or of.name, placeholder)
+    return _stored_table(source, of.alias or of.name, placeholder)
 
 
 def _check_prewhere(environment: Environment, node: exp.Final) -> None:
@@ -203,7 +203,7 @@ def _check_prewhere(environment: Environment, node: exp.Final) -> None:
         raise refused(environment.text, node, "unsupported-clause", message, "WHERE filters merged rows")
 
 
-def _ruling(environment: Environment, node: exp.Final, source: DataSource) -> Ruling:
+def _merge_rule_of(environment: Environment, node: exp.Final, source: DataSource) -> MergeRuleResult:
     try:
         return merge_rule(source)
     except InvalidQuery as error:
@@ -211,73 +211,73 @@ def _ruling(environment: Environment, node: exp.Final, source: DataSource) -> Ru
         raise refused(environment.text, node, "unsupported-clause", message, error.hint) from error
 
 
-def placeholder_of(environment: Environment, source: DataSource) -> str:
+def register_placeholder(environment: Environment, source: DataSource) -> str:
     """What stands for a data source in the SQL; noted as read."""
     placeholder = f"__{'new' if environment.triggers else 'all'}_{source.name}__"
     environment.uses.table(placeholder, source.name)
     return placeholder
 
 
-def _function(environment: Environment, node: exp.Table) -> Table:
+def _table_of_function(environment: Environment, node: exp.Table) -> TableReference:
     """A table function: numbers(n), view(SELECT …) …"""
     _, arguments = call_parts(node.this)
     if call_name(node.this) == "view" and len(arguments) == 1 and isinstance(arguments[0], exp.Query):
-        return _subquery(environment.compile(environment, arguments[0]), node.alias or "view")
-    return _of_rows(function_rows(environment, node.this), node.alias or call_name(node.this) or "")
+        return _table_of_output(environment.compile(environment, arguments[0]), node.alias or "view")
+    return _table_of_rows(rows_of_function(environment, node.this), node.alias or call_name(node.this) or "")
 
 
-def _of_rows(rows: Rows, alias: str) -> Table:
+def _table_of_rows(rows: GeneratedRows, alias: str) -> TableReference:
     value = Typed(f"{quoted(alias)}.{quoted(rows.column)}", rows.type, value_type(rows.type))
     column = replace(value, spark="BIGINT") if rows.type == UINT64 else value
-    return Table(f"({rows.sql}) AS {quoted(alias)}", Relation(alias, {rows.column: column}))
+    return TableReference(f"({rows.sql}) AS {quoted(alias)}", Relation(alias, {rows.column: column}))
 
 
-def one(alias: str) -> Table:
+def system_one(alias: str) -> TableReference:
     """system.one: one row, which a SELECT without FROM reads as well."""
-    return _of_rows(Rows("SELECT 0 AS `dummy`", "dummy", UINT8), alias)
+    return _table_of_rows(GeneratedRows("SELECT 0 AS `dummy`", "dummy", UINT8), alias)
 
 
-def unique_by(tree: exp.Expr) -> frozenset[str] | None:
+def unique_columns(tree: exp.Expr) -> frozenset[str] | None:
     """The columns, by the names that the SELECT gives them."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     if not isinstance(tree, exp.Select) or any(each.find(exp.Star) for each in tree.expressions):
         return None
-    if any(_spreads(each) for each in tree.expressions):
+    if any(_has_array_join(each) for each in tree.expressions):
         return None
     limit = tree.args.get("distribute")
-    if limit is not None and _is_one(limit):
-        return _names(tree, [each.this for each in limit.expressions[2:]])
+    if limit is not None and _is_limit_one(limit):
+        return _names_of_keys(tree, [each.this for each in limit.expressions[2:]])
     group = tree.args.get("group")
     if group is not None and {key for key, value in group.args.items() if value} == {"expressions"}:
-        return _names(tree, _flat(group.expressions))
+        return _names_of_keys(tree, _flatten_tuples(group.expressions))
     if tree.args.get("distinct") and group is None:
         return frozenset(each.alias_or_name for each in tree.expressions)
     return None
 
 
-def _is_one(limit: exp.Expr) -> bool:
+def _is_limit_one(limit: exp.Expr) -> bool:
     count = limit.expressions[0].this
     return isinstance(count, exp.Literal) and whole_number(count.name) == 1
 
 
-def _spreads(node: exp.Expr) -> bool:
+def _has_array_join(node: exp.Expr) -> bool:
     """Whether arrayJoin makes rows of it."""
     return any(each.name.lower().startswith("arrayjoin") for each in node.find_all(exp.Anonymous))
 
 
-def _flat(nodes: list[exp.Expr]) -> list[exp.Expr]:
+def _flatten_tuples(nodes: list[exp.Expr]) -> list[exp.Expr]:
     return [part for node in nodes for part in (node.expressions if isinstance(node, exp.Tuple) else [node])]
 
 
-def _names(tree: exp.Select, keys: list[exp.Expr]) -> frozenset[str] | None:
+def _names_of_keys(tree: exp.Select, keys: list[exp.Expr]) -> frozenset[str] | None:
     """The columns that the keys are; None where one of them is not shown."""
-    found = [_shown(tree, key) for key in keys]
+    found = [_name_of_key(tree, key) for key in keys]
     names = frozenset(name for name in found if name)
     return names if keys and all(found) else None
 
 
-def _shown(tree: exp.Select, key: exp.Expr) -> str | None:
+def _name_of_key(tree: exp.Select, key: exp.Expr) -> str | None:
     place = whole_number(key.name) if isinstance(key, exp.Literal) and not key.args.get("is_string") else None
     if place is not None:
         return str(tree.expressions[place - 1].alias_or_name) if 1 <= place <= len(tree.expressions) else None

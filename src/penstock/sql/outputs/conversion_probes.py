@@ -33,8 +33,8 @@ from penstock.model import types as t
 from penstock.model.datasource import Column, Text
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.analysis.may_raise import may_raise, tolerant
-from penstock.sql.calls.dispatch import HANDLERS, call
-from penstock.sql.calls.special_forms import SPECIAL_FORMS, cast
+from penstock.sql.calls.dispatch import HANDLERS, translate_call
+from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.compiler.translator import Handler, Translator
 from penstock.sql.conversions.explicit import CAST, Mode, convert
 from penstock.sql.conversions.implicit import cast_sql, widened
@@ -50,34 +50,34 @@ from penstock.sql.syntax.problems import Report
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts
 
-__all__ = ["Probe", "Probed", "forward_probes", "may_raise"]
+__all__ = ["Probe", "ForwardProbes", "forward_probes", "may_raise"]
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class ForwardProbes:
     """`unsure`: columns in which something may raise, or take a default, that no probe covers."""
 
     probes: tuple[Probe, ...]
     unsure: tuple[str, ...]
 
 
-def forward_probes(text: Text, old: Sequence[Column], new: Sequence[Column]) -> Probed:
+def forward_probes(text: Text, old: Sequence[Column], new: Sequence[Column]) -> ForwardProbes:
     """Raises InvalidQuery as compile_forward does."""
     compile_forward(text, old, new)
     selected = read_select_list(Report(), text, old)
     probes: list[Probe] = []
     unsure: list[str] = []
     for column in new:
-        found = Found()
-        value = selected.value(Watch(found).on(selected.tr), column)
-        _store(found, value, column, written(selected.node(column)))
+        found = ColumnConversions()
+        value = selected.value(ConversionWatcher(found).watch(selected.tr), column)
+        _probe_storing(found, value, column, source_text(selected.node(column)))
         probes += found.probes(column.name)
         if found.unsure:
             unsure.append(column.name)
-    return Probed(tuple(probes), tuple(unsure))
+    return ForwardProbes(tuple(probes), tuple(unsure))
 
 
-def _store(found: Found, value: Typed, column: Column, shown: str) -> None:
+def _probe_storing(found: ColumnConversions, value: Typed, column: Column, shown: str) -> None:
     """The last conversion, to the column's own type, and the NULLs that take its default."""
     want = column.type
     if may_raise(value.sql):
@@ -87,26 +87,26 @@ def _store(found: Found, value: Typed, column: Column, shown: str) -> None:
         return
     conversion = f"{shown} stored as {want}"
     exact = widened(value, want) is not None and value.spark == value_type(value.bare)
-    faults = () if exact or is_null(value) else faults_of(value, want, CAST)
+    faults = () if exact or is_null(value) else conversion_faults(value, want, CAST)
     found.unsure |= faults is None
-    found.convicts(value, faults or (), conversion)
+    found.add_faults(value, faults or (), conversion)
     if value.nullable and not nullable(want):
-        found.add("default", value, null_of(value, [each.bad for each in found.entries]), conversion)
+        found.add_fault("default", value, null_condition(value, [each.bad for each in found.entries]), conversion)
 
 
-Kind: TypeAlias = Literal["fails", "default"]
-Faults: TypeAlias = tuple[tuple[Kind, str], ...]
+FaultKind: TypeAlias = Literal["fails", "default"]
+Faults: TypeAlias = tuple[tuple[FaultKind, str], ...]
 """What a conversion does to values, and for which of them."""
 
 
-def mode_of(name: str) -> Mode:
+def conversion_mode(name: str) -> Mode:
     """The mode of a conversion function."""
     failure = {"OrNull": "null", "OrZero": "zero"}.get(name[-6:], "zero" if name.endswith("OrDefault") else "error")
     accurate = name.startswith("accurate") or name.endswith("OrDefault")
     return Mode(failure, "refused" if accurate else "wraps")  # type: ignore[arg-type]
 
 
-def faults_of(value: Typed, to: Type, mode: Mode) -> Faults | None:
+def conversion_faults(value: Typed, to: Type, mode: Mode) -> Faults | None:
     """The rows whose value fails or takes a default; nothing where every value converts, None where that
     cannot be said."""
     want = bare(to)
@@ -123,7 +123,7 @@ def faults_of(value: Typed, to: Type, mode: Mode) -> Faults | None:
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
-def faults_of_parsing(value: Typed, parsed: Typed, mode: Mode) -> Faults:
+def parsing_faults(value: Typed, parsed: Typed, mode: Mode) -> Faults:
     """Of parseDateTimeBestEffort and its kin: `parsed` is what the function OrNull makes of the value."""
     bad = f"{value.sql} IS NOT NULL AND {tolerant(parsed.sql)} IS NULL"
     return (("fails" if mode.failure == "error" else "default", bad),)
@@ -131,7 +131,7 @@ def faults_of_parsing(value: Typed, parsed: Typed, mode: Mode) -> Faults:
 
 def _element_faults(array: Typed, old: Type, new: Type, mode: Mode) -> Faults | None:
     """An array fails with one of its elements."""
-    inner = faults_of(typed("` e`", old), new, mode)
+    inner = conversion_faults(typed("` e`", old), new, mode)
     if inner is None:
         return None
     bads = [bad for _, bad in inner] + (["` e` IS NULL"] if nullable(old) and not nullable(new) else [])
@@ -162,7 +162,7 @@ class Probe:
     """`value` is what is converted, `bad` a boolean that is never NULL; `conversion` is shown to the user."""
 
     column: str
-    kind: Kind
+    kind: FaultKind
     value: str
     bad: str
     conversion: str
@@ -179,7 +179,7 @@ class _Entry:
 
 
 @dataclass(slots=True)
-class Found:
+class ColumnConversions:
     """What one column's expression holds. A conversion that was looked at stands in the SQL around it as a
     column of its own, whose SQL (one that never raises) is put back at the end."""
 
@@ -192,7 +192,7 @@ class Found:
             self.safe.append(sql)
         return f"`\ue000{self.safe.index(sql)}`"
 
-    def whole(self, sql: str) -> str:
+    def restore(self, sql: str) -> str:
         """What stands in holds only what stood in before it."""
         for place in reversed(range(len(self.safe))):
             name = f"`\ue000{place}`"
@@ -200,13 +200,13 @@ class Found:
                 sql = let(self.safe[place], partial(sql.replace, name))
         return sql
 
-    def add(self, kind: Kind, value: Typed, bad: str, conversion: str, guards: tuple[str, ...] = ()) -> None:
+    def add_fault(self, kind: FaultKind, value: Typed, bad: str, conversion: str, guards: tuple[str, ...] = ()) -> None:
         self.entries.append(_Entry(Probe("", kind, value.sql, bad, conversion), guards))
 
-    def convicts(self, value: Typed, faults: Faults, conversion: str, guards: tuple[str, ...] = ()) -> None:
+    def add_faults(self, value: Typed, faults: Faults, conversion: str, guards: tuple[str, ...] = ()) -> None:
         """Notes the faults of a conversion."""
         for kind, bad in faults:
-            self.add(kind, value, bad, conversion, guards)
+            self.add_fault(kind, value, bad, conversion, guards)
 
     def probes(self, column: str) -> list[Probe]:
         """One for each conversion, though its alias may be used under several conditions."""
@@ -214,158 +214,172 @@ class Found:
         for each in self.entries:
             conditions.setdefault(each.probe, []).append(each.bad)
         return [
-            replace(each, column=column, value=self.whole(each.value), bad=self.whole(" OR ".join(dict.fromkeys(bads))))
+            replace(
+                each, column=column, value=self.restore(each.value), bad=self.restore(" OR ".join(dict.fromkeys(bads)))
+            )
             for each, bads in conditions.items()
         ]
 
 
-def null_of(value: Typed, counted: list[str]) -> str:
+def null_condition(value: Typed, counted: list[str]) -> str:
     """A value is NULL, and not because of something that is counted already."""
     others = f" AND NOT ({' OR '.join(counted)})" if counted else ""
     return f"{value.sql} IS NULL{others}"
 
 
 _CONVERSIONS = frozenset(row.name for row in (*conversions.FUNCTIONS, *parse_best_effort.FUNCTIONS)) - {
-    "toLowCardinality", "toNullable", "materialize", "identity",
-} | {"accurateCast", "accurateCastOrNull", "accurateCastOrDefault"}  # fmt: skip
+    "toLowCardinality",
+    "toNullable",
+    "materialize",
+    "identity",
+} | {"accurateCast", "accurateCastOrNull", "accurateCastOrDefault"}
 _BINARY: tuple[type[exp.Expr], ...] = (*arithmetic.OPERATORS, *comparisons.OPERATORS)
-_ONE = (exp.Paren, exp.Alias, exp.Column, exp.Identifier, exp.Dot, exp.Neg, exp.Not, exp.Is, exp.Array, exp.Tuple)
+_UNARY = (exp.Paren, exp.Alias, exp.Column, exp.Identifier, exp.Dot, exp.Neg, exp.Not, exp.Is, exp.Array, exp.Tuple)
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ConversionWatcher:
     """The translator's handlers, with an eye on conversions. `guards` hold for the rows for which the node is
     evaluated; `blind` where that cannot be said."""
 
-    found: Found
+    found: ColumnConversions
     guards: tuple[str, ...] = ()
     blind: bool = False
 
-    def on(self, tr: Translator) -> Translator:
-        plain: dict[type[exp.Expr], Handler] = {kind: partial(self._node, of) for kind, of in HANDLERS.items()}
+    def watch(self, tr: Translator) -> Translator:
+        plain: dict[type[exp.Expr], Handler] = {
+            kind: partial(self._translate_node, of) for kind, of in HANDLERS.items()
+        }
         own: Mapping[type[exp.Expr], Handler] = {
-            exp.Cast: self._cast, exp.CastToStrType: self._cast, exp.Anonymous: self._call, exp.If: self._ternary,
-            exp.Case: self._case,
-        }  # fmt: skip
+            exp.Cast: self._translate_cast,
+            exp.CastToStrType: self._translate_cast,
+            exp.Anonymous: self._translate_call,
+            exp.If: self._translate_ternary,
+            exp.Case: self._translate_case,
+        }
         return replace(tr, handlers={**plain, **own})
 
-    def _node(self, handler: Handler, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_node(self, handler: Handler, tr: Translator, node: exp.Expr) -> Typed:
         """Any other node. A NULL on the left of an operator leaves its right side alone."""
-        inner = self if _is_eager(node) else replace(self, blind=True)
+        inner = self if _evaluates_all(node) else replace(self, blind=True)
         mark = len(self.found.entries)
-        value = handler(inner.on(tr), node)
+        value = handler(inner.watch(tr), node)
         if len(self.found.entries) > mark and (is_null(value) or (isinstance(node, _BINARY) and value.nullable)):
             del self.found.entries[mark:]
             self.found.unsure |= not is_null(value)
         return value
 
-    def _under(self, sql: str, word: str = "") -> Watch:
+    def _under_condition(self, sql: str, word: str = "") -> ConversionWatcher:
         """Where a condition is true, or (NOT) is not."""
         if may_raise(sql):
             return replace(self, blind=True)
         return replace(self, guards=(*self.guards, f"{word}coalesce({sql}, false)"))
 
-    def _call(self, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_call(self, tr: Translator, node: exp.Expr) -> Typed:
         name = call_name(node) or ""
         arguments = call_parts(node)[1]
         function = function_named(name)
         match name if name in SPECIAL_FORMS else function.name if function else name.lower():
             case "if":
-                return self._choice(tr, node, arguments[:1], arguments[1:])
+                return self._translate_choice(tr, node, arguments[:1], arguments[1:])
             case "multiIf":
-                return self._choice(tr, node, arguments[:-1:2], [*arguments[1::2], arguments[-1]])
+                return self._translate_choice(tr, node, arguments[:-1:2], [*arguments[1::2], arguments[-1]])
             case "coalesce" | "ifNull":
-                return self._coalesce(tr, node, arguments)
+                return self._translate_coalesce(tr, node, arguments)
             case known if known in _CONVERSIONS:
-                return self._conversion(tr, node, known, arguments)
+                return self._translate_conversion(tr, node, known, arguments)
             case _:
-                return self._node(call, tr, node)
+                return self._translate_node(translate_call, tr, node)
 
-    def _ternary(self, tr: Translator, node: exp.Expr) -> Typed:
-        return self._choice(tr, node, [node.this], [node.args["true"], node.args["false"]])
+    def _translate_ternary(self, tr: Translator, node: exp.Expr) -> Typed:
+        return self._translate_choice(tr, node, [node.this], [node.args["true"], node.args["false"]])
 
-    def _case(self, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_case(self, tr: Translator, node: exp.Expr) -> Typed:
         ifs = node.args["ifs"]
         tests = [exp.EQ(this=node.this.copy(), expression=each.this) if node.this else each.this for each in ifs]
-        return self._choice(
+        return self._translate_choice(
             tr, node, tests, [*(each.args["true"] for each in ifs), node.args.get("default") or exp.null()]
         )
 
-    def _choice(self, tr: Translator, node: exp.Expr, tests: list[exp.Expr], values: list[exp.Expr]) -> Typed:
+    def _translate_choice(self, tr: Translator, node: exp.Expr, tests: list[exp.Expr], values: list[exp.Expr]) -> Typed:
         watch, conditions, chosen = self, [], []
         for test, value in zip(tests, values, strict=False):
             mark = len(self.found.entries)
-            conditions.append(watch.on(tr).translate(test))
+            conditions.append(watch.watch(tr).translate(test))
             sql = condition(conditions[-1])
-            passed = watch._past(mark)
-            chosen.append(passed._under(sql).on(tr).translate(value))
-            watch = passed._under(sql, "NOT ")
-        chosen.append(watch.on(tr).translate(values[-1]))
-        return self._settled(logic.choose(tr, node, conditions, chosen), [*conditions, *chosen])
+            passed = watch._after_success(mark)
+            chosen.append(passed._under_condition(sql).watch(tr).translate(value))
+            watch = passed._under_condition(sql, "NOT ")
+        chosen.append(watch.watch(tr).translate(values[-1]))
+        return self._settle_choice(logic.choose(tr, node, conditions, chosen), [*conditions, *chosen])
 
-    def _coalesce(self, tr: Translator, node: exp.Expr, arguments: list[exp.Expr]) -> Typed:
+    def _translate_coalesce(self, tr: Translator, node: exp.Expr, arguments: list[exp.Expr]) -> Typed:
         watch, values = self, []
         for argument in arguments:
             mark = len(self.found.entries)
-            values.append(watch.on(tr).translate(argument))
-            watch = watch._past(mark)._under(f"{values[-1].sql} IS NULL")
-        return self._settled(call(*_given(tr, node, values, [])), values)
+            values.append(watch.watch(tr).translate(argument))
+            watch = watch._after_success(mark)._under_condition(f"{values[-1].sql} IS NULL")
+        return self._settle_choice(translate_call(*_call_of_values(tr, node, values, [])), values)
 
-    def _past(self, mark: int) -> Watch:
+    def _after_success(self, mark: int) -> ConversionWatcher:
         """Where what was met since `mark` did not fail: after a failure nothing is evaluated."""
         failed = [each.bad for each in self.found.entries[mark:] if each.probe.kind == "fails"]
         return replace(self, guards=(*self.guards, *(f"NOT ({bad})" for bad in failed)))
 
-    def _cast(self, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_cast(self, tr: Translator, node: exp.Expr) -> Typed:
         mark = len(self.found.entries)
-        value = self.on(tr).translate(node.this)
+        value = self.watch(tr).translate(node.this)
         inner = [each.bad for each in self.found.entries[mark:]]
         known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda *_: value})
-        strict = cast(known, type(node)(this=exp.Placeholder(), to=node.args["to"].copy()))
-        result = self._converted(tr, node, value, (strict, CAST))
+        strict = translate_cast(known, type(node)(this=exp.Placeholder(), to=node.args["to"].copy()))
+        result = self._record_conversion(tr, node, value, (strict, CAST))
         if _fails_for_null(value, strict, CAST) and result is not strict:
-            self.found.add("fails", value, null_of(value, inner), written(node), self.guards)
+            self.found.add_fault("fails", value, null_condition(value, inner), source_text(node), self.guards)
         return result
 
-    def _conversion(self, tr: Translator, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> Typed:
+    def _translate_conversion(self, tr: Translator, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> Typed:
         mark = len(self.found.entries)
-        value = self.on(tr).translate(arguments[0])
+        value = self.watch(tr).translate(arguments[0])
         inner = [each.bad for each in self.found.entries[mark:]]
-        strict = call(*_given(tr, node, [value], arguments[1:]))
+        strict = translate_call(*_call_of_values(tr, node, [value], arguments[1:]))
         given = arguments[1 + name.startswith("accurate") :] if name.endswith("OrDefault") else []
         for argument in given:
             default = convert(replace(tr, handlers=HANDLERS).translate(argument), bare(strict.type), CAST)
             self.found.unsure |= default is None or may_raise(default.sql)
-        result = self._converted(tr, node, value, (strict, mode_of(name)))
-        fails = _fails_for_null(value, strict, mode_of(name))
+        result = self._record_conversion(tr, node, value, (strict, conversion_mode(name)))
+        fails = _fails_for_null(value, strict, conversion_mode(name))
         defaults = name.endswith("OrDefault") and value.nullable and not strict.nullable
         if (fails or defaults) and result is not strict:
-            self.found.add("fails" if fails else "default", value, null_of(value, inner), written(node), self.guards)
+            self.found.add_fault(
+                "fails" if fails else "default", value, null_condition(value, inner), source_text(node), self.guards
+            )
         return result
 
-    def _converted(self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]) -> Typed:
+    def _record_conversion(self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]) -> Typed:
         """What stands for a conversion: never raising where it is covered, itself where not."""
         strict, mode = converted
-        found = self._faults(tr, node, value, converted)
+        found = self._find_faults(tr, node, value, converted)
         faults = () if is_null(value) else found
         certain = faults == () and not _fails_for_null(value, strict, mode)
         hidden = not certain and (self.blind or bool(tr.locals))
         if faults is None or hidden or may_raise(value.sql):
             self.found.unsure = True
             return strict
-        self.found.convicts(value, faults, written(node), self.guards)
+        self.found.add_faults(value, faults, source_text(node), self.guards)
         raises = bool(faults) or _fails_for_null(value, strict, mode)
         return replace(strict, sql=self.found.stand_in(tolerant(strict.sql) if raises else strict.sql))
 
-    def _faults(self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]) -> Faults | None:
+    def _find_faults(
+        self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]
+    ) -> Faults | None:
         name = call_name(node) or ""
         if not name.startswith("parseDateTime"):
-            return faults_of(value, converted[0].type, converted[1])
+            return conversion_faults(value, converted[0].type, converted[1])
         quiet = exp.Anonymous(this=f"{name.removesuffix('OrNull').removesuffix('OrZero')}OrNull")
-        parsed = call(*_given(tr, quiet, [value], call_parts(node)[1][1:]))
-        return faults_of_parsing(value, parsed, converted[1])
+        parsed = translate_call(*_call_of_values(tr, quiet, [value], call_parts(node)[1][1:]))
+        return parsing_faults(value, parsed, converted[1])
 
-    def _settled(self, result: Typed, parts: list[Typed]) -> Typed:
+    def _settle_choice(self, result: Typed, parts: list[Typed]) -> Typed:
         """A choice between values that do not raise: a cast to their common type does not either."""
         if isinstance(result.bare, t.Decimal) or any(may_raise(condition(each)) for each in parts):
             return result
@@ -377,22 +391,24 @@ def _fails_for_null(value: Typed, strict: Typed, mode: Mode) -> bool:
     return mode.failure == "error" and value.nullable and not strict.nullable
 
 
-def _is_eager(node: exp.Expr) -> bool:
+def _evaluates_all(node: exp.Expr) -> bool:
     """Whether all that a node holds is evaluated for each row (for an operator: if nothing is NULL)."""
     if not isinstance(node, exp.Anonymous):
-        return isinstance(node, (*_ONE, *_BINARY))
+        return isinstance(node, (*_UNARY, *_BINARY))
     if call_name(node) in ("and", "or", "in", "notIn"):
         return False
     return sum(each.find(exp.Column, exp.Identifier) is not None for each in call_parts(node)[1]) <= 1
 
 
-def _given(tr: Translator, node: exp.Expr, values: list[Typed], rest: list[exp.Expr]) -> tuple[Translator, exp.Expr]:
+def _call_of_values(
+    tr: Translator, node: exp.Expr, values: list[Typed], rest: list[exp.Expr]
+) -> tuple[Translator, exp.Expr]:
     """A call whose first arguments are translated already, and who translates it."""
     known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda _, each: values[int(each.name)]})
     first = [exp.Placeholder(this=str(place)) for place in range(len(values))]
     return known, exp.Anonymous(this=node.this, expressions=[*first, *(each.copy() for each in rest)])
 
 
-def written(node: exp.Expr) -> str:
+def source_text(node: exp.Expr) -> str:
     """A node as the user may have written it."""
     return node.sql(dialect="clickhouse").replace(f"{CALL_MARK}(", "(")

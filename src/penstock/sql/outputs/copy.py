@@ -27,45 +27,45 @@ from penstock.sql.compiler.environment import Environment, Output
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.spark_types import quoted, text_literal
 from penstock.sql.expr.typed import Typed, typed
-from penstock.sql.outputs.view import check_names, refused_column, stored_value, target_of
+from penstock.sql.outputs.view import check_column_names, find_target, refused_column, stored_value
 
 ROW = "row"
 
 
 @dataclass(slots=True)
-class _Object:
+class _JsonObject:
     """A JSON object on the way: what is under each key."""
 
     fields: dict[str, _Part] = field(default_factory=dict)
 
 
-_Part: TypeAlias = Union[Column, _Object]
+_Part: TypeAlias = Union[Column, _JsonObject]
 
 
-def rows_of(environment: Environment, node: Node, output: Output) -> Output:
+def copy_rows(environment: Environment, node: Node, output: Output) -> Output:
     """One column of texts. Problems go to the environment's report."""
     kind = node.kind
     if not isinstance(kind, Copied):
         raise ValueError(f"{node.name} is not a copy")
-    target = target_of(environment, kind)
+    target = find_target(environment, kind)
     if target is None:
         return output
-    check_names(environment, output, target)
-    values = _values(environment, output, target)
+    check_column_names(environment, output, target)
+    values = _written_values(environment, output, target)
     columns = [column for column in target.columns if column.name in values]
-    whole = _arranged(environment, target, columns)
+    whole = _arrange_columns(environment, target, columns)
     pieces: dict[str, str] = {}
     for column in columns:
         with environment.report.collecting():
-            pieces[column.name] = _piece(environment, column)
+            pieces[column.name] = _column_json(environment, column)
     inner = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
-    row = _written(whole, pieces) if pieces else "'{}'"
+    row = _json_sql(whole, pieces) if pieces else "'{}'"
     return Output(
         f"SELECT {row} AS {ROW} FROM (SELECT {inner} FROM ({output.sql}) AS q)", ((ROW, typed(ROW, t.String())),)
     )
 
 
-def _values(environment: Environment, output: Output, target: DataSource) -> dict[str, str]:
+def _written_values(environment: Environment, output: Output, target: DataSource) -> dict[str, str]:
     """The columns that are written: those the SELECT gives, and those that nothing else would fill."""
     given = {name: Typed(f"q.{quoted(name)}", value.type, value.spark) for name, value in output.columns}
     values: dict[str, str] = {}
@@ -78,18 +78,18 @@ def _values(environment: Environment, output: Output, target: DataSource) -> dic
     return values
 
 
-def _piece(environment: Environment, column: Column) -> str:
+def _column_json(environment: Environment, column: Column) -> str:
     """The JSON of a column. Raises Refused."""
     try:
-        return json_value(Typed(quoted(column.name), column.type, spark_type(column.type)))
-    except NoJson as error:
+        return json_text(Typed(quoted(column.name), column.type, spark_type(column.type)))
+    except UnsupportedJson as error:
         message = f"column `{column.name}`: {error}"
         raise refused_column(environment, column.name, "unsupported-copy", message, error.hint) from None
 
 
-def _arranged(environment: Environment, target: DataSource, columns: Sequence[Column]) -> _Object:
+def _arrange_columns(environment: Environment, target: DataSource, columns: Sequence[Column]) -> _JsonObject:
     """The columns under the keys of their paths."""
-    whole = _Object()
+    whole = _JsonObject()
     for column in columns:
         with environment.report.collecting():
             path = target.path_of(column)
@@ -98,7 +98,7 @@ def _arranged(environment: Environment, target: DataSource, columns: Sequence[Co
                 raise _refused(
                     environment, column, f"has no path, so nothing but its DEFAULT fills it in `{target.name}`", hint
                 )
-            if not _place(whole, json_path(path), column):
+            if not _place_column(whole, json_path(path), column):
                 hint = "a copy can write `$.a`, `$.a.b` and `$.a[:]`, each of them once"
                 raise _refused(environment, column, f"a copy cannot write `{path}`", hint)
     return whole
@@ -109,35 +109,35 @@ def _refused(environment: Environment, column: Column, message: str, hint: str) 
     return refused_column(environment, column.name, "unsupported-copy", whole, hint)
 
 
-def _place(whole: _Object, parts: tuple[str | None, ...], column: Column) -> bool:
+def _place_column(whole: _JsonObject, parts: tuple[str | None, ...], column: Column) -> bool:
     """Put a column under its keys; says whether that can be done. The elements of an array are the array itself."""
     keys = parts[:-1] if parts and parts[-1] is None else parts
     at: _Part = whole
     for key in keys[:-1]:
-        if key is None or not isinstance(at, _Object):
+        if key is None or not isinstance(at, _JsonObject):
             return False
-        at = at.fields.setdefault(key, _Object())
+        at = at.fields.setdefault(key, _JsonObject())
     last = keys[-1] if keys else None
-    if last is None or not isinstance(at, _Object) or last in at.fields:
+    if last is None or not isinstance(at, _JsonObject) or last in at.fields:
         return False
     at.fields[last] = column
     return True
 
 
-def _written(part: _Part, pieces: Mapping[str, str]) -> str:
+def _json_sql(part: _Part, pieces: Mapping[str, str]) -> str:
     """The SQL of the JSON text."""
     if isinstance(part, Column):
         return pieces.get(part.name, "'null'")
     keys = [f"{json.dumps(key, ensure_ascii=False)}:" for key in part.fields]
     before = [text_literal(key if place == 0 else f",{key}") for place, key in enumerate(keys)]
-    fields = [f"{key}, {_written(each, pieces)}" for key, each in zip(before, part.fields.values(), strict=True)]
+    fields = [f"{key}, {_json_sql(each, pieces)}" for key, each in zip(before, part.fields.values(), strict=True)]
     return f"concat('{{', {', '.join(fields)}, '}}')"
 
 
 _OPTIONS = "map('ignoreNullFields', 'false')"
 
 
-class NoJson(ValueError):
+class UnsupportedJson(ValueError):
     """There is no JSON that a landing would take for values of this type."""
 
     def __init__(self, message: str, hint: str):
@@ -145,15 +145,15 @@ class NoJson(ValueError):
         self.hint = hint
 
 
-def json_value(value: Typed) -> str:
+def json_text(value: Typed) -> str:
     """The text; `null` for NULL. Raises NoJson."""
     if isinstance(bare(value.type), t.Json):
         return f"coalesce({value.sql}, 'null')"
-    whole = f"to_json(array({_plain(value.sql, value.type, 0)}), {_OPTIONS})"
+    whole = f"to_json(array({_json_ready(value.sql, value.type, 0)}), {_OPTIONS})"
     return f"substring({whole}, 2, length({whole}) - 2)"
 
 
-def _plain(sql: str, of: Type, depth: int) -> str:
+def _json_ready(sql: str, of: Type, depth: int) -> str:
     """The value with every part in a form that Spark writes as the JSON that is wanted."""
     match bare(of):
         case t.DateTime():
@@ -164,34 +164,36 @@ def _plain(sql: str, of: Type, depth: int) -> str:
             return f"validate_utf8({sql})"
         case t.Array(inner):
             each = f"` c{depth}`"
-            return f"transform({sql}, {each} -> {_plain(each, inner, depth + 1)})"
+            return f"transform({sql}, {each} -> {_json_ready(each, inner, depth + 1)})"
         case t.Tuple(fields):
-            return _tuple(sql, fields, depth)
+            return _json_ready_tuple(sql, fields, depth)
         case t.Map(key, inner):
-            return _map(sql, key, inner, depth)
+            return _json_ready_map(sql, key, inner, depth)
         case t.AggregateFunction():
-            raise NoJson(f"{of} holds states, which only a materialized view fills", "finish it with -Merge")
+            raise UnsupportedJson(f"{of} holds states, which only a materialized view fills", "finish it with -Merge")
         case t.Json():
-            raise NoJson("JSON inside another type cannot be copied", "keep it as a column of its own, or as a String")
+            raise UnsupportedJson(
+                "JSON inside another type cannot be copied", "keep it as a column of its own, or as a String"
+            )
         case _:
             return sql
 
 
-def _tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
+def _json_ready_tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
     names = [name or f"_{place}" for place, (name, _) in enumerate(fields, 1)]
     parts = [
-        f"{text_literal(name)}, {_plain(f'{sql}.{quoted(name)}', of, depth)}"
+        f"{text_literal(name)}, {_json_ready(f'{sql}.{quoted(name)}', of, depth)}"
         for name, (_, of) in zip(names, fields, strict=True)
     ]
     return f"named_struct({', '.join(parts)})"
 
 
-def _map(sql: str, key: Type, of: Type, depth: int) -> str:
+def _json_ready_map(sql: str, key: Type, of: Type, depth: int) -> str:
     each = f"` c{depth}`"
     if isinstance(bare(key), (t.DateTime, t.DateTime64)):
-        raise NoJson("a Map whose keys are times cannot be copied", "use keys of text, numbers or dates")
+        raise UnsupportedJson("a Map whose keys are times cannot be copied", "use keys of text, numbers or dates")
     shown = as_text(typed(f"{each}.key", key))
     if shown is None:
-        raise NoJson(f"keys of {key} have no text", "use keys of text, numbers or dates")
-    entry = f"struct({shown}, {_plain(f'{each}.value', of, depth + 1)})"
+        raise UnsupportedJson(f"keys of {key} have no text", "use keys of text, numbers or dates")
+    entry = f"struct({shown}, {_json_ready(f'{each}.value', of, depth + 1)})"
     return f"map_from_entries(transform(map_entries({sql}), {each} -> {entry}))"

@@ -15,7 +15,7 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.insert import as_column, why_not
-from penstock.sql.engines.column_expression import OWN, column_value, row_translator
+from penstock.sql.engines.column_expression import OWN_TABLE, column_value, row_translator
 from penstock.sql.expr.typed import Typed
 from penstock.sql.query import ForwardColumn
 from penstock.sql.syntax.column_names import column_name
@@ -26,7 +26,7 @@ _ALLOWED = ("expressions", "kind", "with_")
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _SelectItem:
     """An expression for a column; `starred` where a `*` gives it."""
 
     name: str
@@ -35,15 +35,15 @@ class _Given:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectList:
+class ForwardSelectList:
     """What a FORWARD_QUERY gives, read but not yet translated."""
 
     tr: Translator
-    given: tuple[_Given, ...]
+    items: tuple[_SelectItem, ...]
 
     def node(self, column: Column) -> exp.Expr:
         """The expression for a column of the new schema. Raises Refused."""
-        return _chosen(self.tr, list(self.given), column.name, self.tr.text.location).node.unalias()
+        return _choose_item(self.tr, list(self.items), column.name, self.tr.text.location).node.unalias()
 
     def value(self, tr: Translator, column: Column) -> Typed:
         """That expression translated by `tr`, before it is made one of the column's type. Raises Refused."""
@@ -56,21 +56,21 @@ def compile_forward(text: Text, old: Sequence[Column], new: Sequence[Column]) ->
     columns: list[ForwardColumn] = []
     with report.collecting():
         found = read_select_list(report, text, old)
-        _check_names(report, found.tr, list(found.given), [column.name for column in new])
+        _check_names(report, found.tr, list(found.items), [column.name for column in new])
         for column in new:
             with report.collecting():
-                columns.append(_column(found, column))
+                columns.append(_compile_column(found, column))
     report.finish("the FORWARD_QUERY cannot be compiled")
     return tuple(columns)
 
 
-def read_select_list(report: Report, text: Text, old: Sequence[Column]) -> SelectList:
+def read_select_list(report: Report, text: Text, old: Sequence[Column]) -> ForwardSelectList:
     """A FORWARD_QUERY over the old columns. Raises Refused, or notes in the report what is wrong."""
     tree = parse_select_list(text)
     _check_shape(report, text, tree)
     tr = row_translator(text, {column.name: column_value(column) for column in old})
-    given = _given(report, tr, tree, [column.name for column in old])
-    return SelectList(_with_aliases(tr, tree, given), tuple(given))
+    given = _read_items(report, tr, tree, [column.name for column in old])
+    return ForwardSelectList(_with_aliases(tr, tree, given), tuple(given))
 
 
 def _check_shape(report: Report, text: Text, tree: exp.Select) -> None:
@@ -87,18 +87,18 @@ def _check_shape(report: Report, text: Text, tree: exp.Select) -> None:
                 raise refused(text, place, "invalid-forward-query", message, "it reads the rows of the live table")
 
 
-def _given(report: Report, tr: Translator, tree: exp.Select, old: list[str]) -> list[_Given]:
-    found: list[_Given] = []
+def _read_items(report: Report, tr: Translator, tree: exp.Select, old: list[str]) -> list[_SelectItem]:
+    found: list[_SelectItem] = []
     for node in tree.expressions:
         with report.collecting():
             if isinstance(node, exp.Star):
-                found += _starred(tr, node, old)
+                found += _expand_star(tr, node, old)
             else:
-                found.append(_Given(column_name(node), node))
+                found.append(_SelectItem(column_name(node), node))
     return found
 
 
-def _starred(tr: Translator, star: exp.Star, old: list[str]) -> list[_Given]:
+def _expand_star(tr: Translator, star: exp.Star, old: list[str]) -> list[_SelectItem]:
     left_out = [each.name for each in star.args.get("except_") or []]
     replaced = {each.alias: each.this for each in star.args.get("replace") or []}
     for name in (*left_out, *replaced):
@@ -106,10 +106,12 @@ def _starred(tr: Translator, star: exp.Star, old: list[str]) -> list[_Given]:
             node = next((each for each in star.find_all(exp.Identifier) if each.name == name), star)
             raise tr.refused(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, old))
     kept = [name for name in old if name not in left_out]
-    return [_Given(name, replaced.get(name) or exp.column(name, quoted=True), name not in replaced) for name in kept]
+    return [
+        _SelectItem(name, replaced.get(name) or exp.column(name, quoted=True), name not in replaced) for name in kept
+    ]
 
 
-def _with_aliases(tr: Translator, tree: exp.Select, given: list[_Given]) -> Translator:
+def _with_aliases(tr: Translator, tree: exp.Select, given: list[_SelectItem]) -> Translator:
     """Names given by AS and by WITH may be used by other columns."""
     clause = tree.args.get("with_")
     constants = {cte.alias: cte.this for cte in clause.expressions if cte.args.get("scalar")} if clause else {}
@@ -117,7 +119,7 @@ def _with_aliases(tr: Translator, tree: exp.Select, given: list[_Given]) -> Tran
     return tr.with_scope(replace(tr.scope, aliases={**constants, **own}))
 
 
-def _check_names(report: Report, tr: Translator, given: list[_Given], new: list[str]) -> None:
+def _check_names(report: Report, tr: Translator, given: list[_SelectItem], new: list[str]) -> None:
     """What is written out must be a column of the new schema; what a star gives may be one less."""
     for each in given:
         if each.name not in new and not each.starred:
@@ -126,7 +128,7 @@ def _check_names(report: Report, tr: Translator, given: list[_Given], new: list[
                 raise tr.refused(each.node, "unknown-column", message, did_you_mean(each.name, new))
 
 
-def _chosen(tr: Translator, given: list[_Given], name: str, start: Location) -> _Given:
+def _choose_item(tr: Translator, given: list[_SelectItem], name: str, start: Location) -> _SelectItem:
     """What is written out wins over what a star gives."""
     mine = sorted((each for each in given if each.name == name), key=lambda each: each.starred)
     if not mine:
@@ -138,14 +140,14 @@ def _chosen(tr: Translator, given: list[_Given], name: str, start: Location) -> 
     return mine[0]
 
 
-def _column(found: SelectList, column: Column) -> ForwardColumn:
+def _compile_column(found: ForwardSelectList, column: Column) -> ForwardColumn:
     tr = found.tr
-    before = set(tr.uses.columns[OWN])
-    tr.uses.columns[OWN].clear()
+    before = set(tr.uses.columns[OWN_TABLE])
+    tr.uses.columns[OWN_TABLE].clear()
     node = found.node(column)
     value = found.value(tr, column)
-    used = set(tr.uses.columns[OWN])
-    tr.uses.columns[OWN].update(before)
+    used = set(tr.uses.columns[OWN_TABLE])
+    tr.uses.columns[OWN_TABLE].update(before)
     sql = as_column(value, column.type)
     if sql is None:
         message, hint = why_not(value.type, column.type)

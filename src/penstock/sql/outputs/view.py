@@ -30,27 +30,27 @@ _UNION = re.compile("union|intersect|except", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetRows:
     """The name of the target and the rows for it."""
 
     target: str
     output: Output
 
 
-def view_of(environment: Environment, node: Node, output: Output) -> Target:
+def view_rows(environment: Environment, node: Node, output: Output) -> TargetRows:
     """Problems go to the environment's report."""
     kind = node.kind
     if not isinstance(kind, Materialized):
         raise ValueError(f"{node.name} is not materialized")
-    target = target_of(environment, kind)
+    target = find_target(environment, kind)
     if target is None:
-        return Target(kind.datasource, output)
+        return TargetRows(kind.datasource, output)
     _check_shape(environment)
-    check_names(environment, output, target)
-    return Target(target.name, _stored(environment, output, target))
+    check_column_names(environment, output, target)
+    return TargetRows(target.name, _rows_of_target(environment, output, target))
 
 
-def target_of(environment: Environment, kind: Materialized | Copied) -> DataSource | None:
+def find_target(environment: Environment, kind: Materialized | Copied) -> DataSource | None:
     """The data source that rows go to. Where there is none, that is a problem."""
     target = environment.project.datasource(kind.datasource)
     if target is None:
@@ -63,12 +63,12 @@ def target_of(environment: Environment, kind: Materialized | Copied) -> DataSour
 
 def _check_shape(environment: Environment) -> None:
     with environment.report.collecting():
-        if _may_be_union(environment) and isinstance(tree := _tree(environment), exp.SetOperation):
+        if _may_be_union(environment) and isinstance(tree := _parse_text(environment), exp.SetOperation):
             message = "a materialized node cannot be a UNION"
             raise refused(environment.text, tree, "unsupported-view", message, "write one node for each part")
         if not any(name.startswith("__new_") for name in environment.uses.datasources):
             message, hint = "a materialized node must read a data source", "its left-most table triggers it"
-            raise refused(environment.text, _tree(environment), "unsupported-view", message, hint)
+            raise refused(environment.text, _parse_text(environment), "unsupported-view", message, hint)
 
 
 def _may_be_union(environment: Environment) -> bool:
@@ -76,7 +76,7 @@ def _may_be_union(environment: Environment) -> bool:
     return environment.dialect == "spark" or _UNION.search(environment.text.text) is not None
 
 
-def check_names(environment: Environment, output: Output, target: DataSource) -> None:
+def check_column_names(environment: Environment, output: Output, target: DataSource) -> None:
     """Each column that is given is one of the target, and is given once."""
     seen: set[str] = set()
     for name, _ in output.columns:
@@ -92,20 +92,20 @@ def check_names(environment: Environment, output: Output, target: DataSource) ->
 
 def refused_column(environment: Environment, name: str, code: str, message: str, hint: str | None = None) -> Exception:
     """What is wrong with a column of the select list, at its place."""
-    return refused(environment.text, _node_of(environment, name), code, message, hint)
+    return refused(environment.text, _find_select_item(environment, name), code, message, hint)
 
 
-def _tree(environment: Environment) -> exp.Query:
+def _parse_text(environment: Environment) -> exp.Query:
     return parse_spark(environment.text) if environment.dialect == "spark" else parse_query(environment.text)
 
 
-def _node_of(environment: Environment, name: str) -> exp.Expr:
+def _find_select_item(environment: Environment, name: str) -> exp.Expr:
     """The select list's expression of a name."""
-    tree = _tree(environment)
+    tree = _parse_text(environment)
     return next((each for each in tree.selects if column_name(each) == name), tree)
 
 
-def _stored(environment: Environment, output: Output, target: DataSource) -> Output:
+def _rows_of_target(environment: Environment, output: Output, target: DataSource) -> Output:
     """A SELECT of the target's columns around the node's; defaults over these, around that."""
     given = {name: Typed(f"q.{quoted(name)}", value.type, value.spark) for name, value in output.columns}
     present = [column for column in target.columns if column.name in given]
@@ -114,19 +114,19 @@ def _stored(environment: Environment, output: Output, target: DataSource) -> Out
         with environment.report.collecting():
             values[column.name] = stored_value(environment, given[column.name], column)
     missing = [column for column in target.columns if column.name not in given]
-    sql = f"SELECT {_listed(values)} FROM ({output.sql}) AS q"
+    sql = f"SELECT {_select_list(values)} FROM ({output.sql}) AS q"
     if any(column.default is not None for column in missing):
-        defaults = {c.name: _default(environment, c, present) for c in missing}
+        defaults = {c.name: _default_value(environment, c, present) for c in missing}
         both = {c.name: defaults.get(c.name, quoted(c.name)) for c in target.columns}
-        sql = f"SELECT {_listed(both)} FROM ({sql})"
+        sql = f"SELECT {_select_list(both)} FROM ({sql})"
     elif missing:
         every = {c.name: values.get(c.name, zero(c.type)) for c in target.columns}
-        sql = f"SELECT {_listed(every)} FROM ({output.sql}) AS q"
+        sql = f"SELECT {_select_list(every)} FROM ({output.sql}) AS q"
     columns = tuple((c.name, Typed(quoted(c.name), c.type, spark_type(c.type))) for c in target.columns)
     return Output(sql, columns, output.grouped)
 
 
-def _listed(values: Mapping[str, str]) -> str:
+def _select_list(values: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
 
 
@@ -140,7 +140,7 @@ def stored_value(environment: Environment, value: Typed, column: Column) -> str:
     return sql
 
 
-def _default(environment: Environment, column: Column, present: list[Column]) -> str:
+def _default_value(environment: Environment, column: Column, present: list[Column]) -> str:
     """The DEFAULT of a column the node does not give, over those it gives; else the zero value."""
     if column.default is None:
         return zero(column.type)

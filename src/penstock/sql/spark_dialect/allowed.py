@@ -21,24 +21,82 @@ from penstock.sql.syntax.problems import refused
 
 _CALL = re.compile(r"\s*`?(\w+)`?\s*\(")
 _BARE = re.compile(r"\s*(\w+)\s*$")
-STAND_IN = "__table"
+STAND_IN_PREFIX = "__table"
 """How the names begin that stand for tables while a SELECT is compiled."""
 _TABLE_PARTS = frozenset(("this", "alias", "joins", "laterals", "sample"))
 _QUERY = (
-    exp.Select, exp.SetOperation, exp.Subquery, exp.With, exp.CTE, exp.TableAlias, exp.From, exp.Join, exp.Lateral,
-    exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit, exp.Offset, exp.Distinct, exp.Qualify,
-    exp.Cube, exp.Rollup, exp.GroupingSets, exp.Values, exp.Table, exp.TableSample, exp.Window, exp.WindowSpec,
-    exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Unnest, exp.Cluster, exp.Sort,
-)  # fmt: skip
+    exp.Select,
+    exp.SetOperation,
+    exp.Subquery,
+    exp.With,
+    exp.CTE,
+    exp.TableAlias,
+    exp.From,
+    exp.Join,
+    exp.Lateral,
+    exp.Where,
+    exp.Group,
+    exp.Having,
+    exp.Order,
+    exp.Ordered,
+    exp.Limit,
+    exp.Offset,
+    exp.Distinct,
+    exp.Qualify,
+    exp.Cube,
+    exp.Rollup,
+    exp.GroupingSets,
+    exp.Values,
+    exp.Table,
+    exp.TableSample,
+    exp.Window,
+    exp.WindowSpec,
+    exp.Filter,
+    exp.WithinGroup,
+    exp.IgnoreNulls,
+    exp.RespectNulls,
+    exp.Unnest,
+    exp.Cluster,
+    exp.Sort,
+)
 _VALUE = (
-    exp.Column, exp.Identifier, exp.Star, exp.Alias, exp.Aliases, exp.Literal, exp.Boolean, exp.Null, exp.HexString,
-    exp.RawString, exp.Interval, exp.Var, exp.Paren, exp.Tuple, exp.Unary, exp.Binary, exp.Between, exp.In, exp.Bracket,
-    exp.Slice, exp.Lambda, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.Dot, exp.PropertyEQ, exp.IntervalSpan,
-    exp.JSONPath, exp.JSONPathPart, exp.Escape, exp.Kwarg, exp.SubqueryPredicate, exp.AtTimeZone,
-)  # fmt: skip
+    exp.Column,
+    exp.Identifier,
+    exp.Star,
+    exp.Alias,
+    exp.Aliases,
+    exp.Literal,
+    exp.Boolean,
+    exp.Null,
+    exp.HexString,
+    exp.RawString,
+    exp.Interval,
+    exp.Var,
+    exp.Paren,
+    exp.Tuple,
+    exp.Unary,
+    exp.Binary,
+    exp.Between,
+    exp.In,
+    exp.Bracket,
+    exp.Slice,
+    exp.Lambda,
+    exp.DataType,
+    exp.DataTypeParam,
+    exp.ColumnDef,
+    exp.Dot,
+    exp.PropertyEQ,
+    exp.IntervalSpan,
+    exp.JSONPath,
+    exp.JSONPathPart,
+    exp.Escape,
+    exp.Kwarg,
+    exp.SubqueryPredicate,
+    exp.AtTimeZone,
+)
 
 
-def check(text: Text, tree: exp.Query) -> None:
+def check_allowed(text: Text, tree: exp.Query) -> None:
     """Raises Refused for the first node that is not allowed."""
     for node in tree.walk():
         if isinstance(node, exp.Table):
@@ -54,10 +112,10 @@ def _check_parts(text: Text, node: exp.Expr) -> None:
     if isinstance(node, exp.With) and node.args.get("recursive"):
         raise _unsupported(text, node, "WITH RECURSIVE is not supported")
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
-        raise _not_allowed(text, node, node.expression.name or node.expression.sql_name())
+        raise _refused_function(text, node, node.expression.name or node.expression.sql_name())
     if isinstance(node, exp.Select) and (node.args.get("kind") or node.args.get("operation_modifiers")):
         raise _unsupported(text, node, "this kind of SELECT is not supported")
-    if isinstance(node, exp.Identifier) and node.name.lower().startswith(STAND_IN):
+    if isinstance(node, exp.Identifier) and node.name.lower().startswith(STAND_IN_PREFIX):
         raise refused(text, node, "invalid-name", f"nothing can be called `{node.name}`")
 
 
@@ -82,10 +140,10 @@ def _check_function(text: Text, node: exp.Func) -> None:
         names = [found.group(1).lower()] if found is not None else []
     for name in names:
         if name not in SPARK_FUNCTIONS:
-            raise _not_allowed(text, node, name)
+            raise _refused_function(text, node, name)
 
 
-def _not_allowed(text: Text, node: exp.Expr, name: str) -> Exception:
+def _refused_function(text: Text, node: exp.Expr, name: str) -> Exception:
     hint = did_you_mean(name, SPARK_FUNCTIONS)
     return refused(text, node, "unknown-function", f"the function `{name}` is not allowed", hint)
 

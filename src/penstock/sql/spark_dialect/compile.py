@@ -30,8 +30,8 @@ from penstock.sql.column_types import spark_type
 from penstock.sql.compiler.environment import Environment, Output
 from penstock.sql.expr.spark_types import quoted
 from penstock.sql.expr.typed import Typed
-from penstock.sql.from_clause.tables import hint_for, inlined, node_named, placeholder_of
-from penstock.sql.spark_dialect.allowed import STAND_IN, check
+from penstock.sql.from_clause.tables import find_node, inline_node, nearest_name, register_placeholder
+from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tokens import put_in
 from penstock.sql.syntax.tree import PARSE_ERRORS, syntax_problem
@@ -40,7 +40,7 @@ _SPARK = sqlglot.Dialect.get_or_raise("spark")
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _SparkTable:
     """A table as sqlglot's schema has it: its stand-in name, its columns, the SQL of a node."""
 
     name: str
@@ -63,16 +63,16 @@ def parse_spark(text: Text) -> exp.Query:
 def compile_spark(environment: Environment) -> Output:
     """The environment's text. Raises Refused."""
     tree = parse_spark(environment.text)
-    check(environment.text, tree)
+    check_allowed(environment.text, tree)
     sources = _replace_tables(environment, tree)
     # `nest` of each level is a table's columns with their Spark types, as sqlglot wants them.
     schema = MappingSchema(
         {each.name: {name: value.spark for name, value in each.columns.items()} for each in sources.values()},
         dialect="spark",
     )
-    qualified = _qualified(environment, tree, schema)
+    qualified = _qualify_columns(environment, tree, schema)
     _note_columns(environment, qualified, sources)
-    columns = tuple(_column(environment, each, sources) for each in qualified.selects)
+    columns = tuple(_result_column(environment, each, sources) for each in qualified.selects)
     texts = {
         quoted(each.name): str(each.placeholder) if each.sql is None else f"({each.sql})" for each in sources.values()
     }
@@ -81,13 +81,13 @@ def compile_spark(environment: Environment) -> Output:
     return Output(sql, columns, grouped)
 
 
-def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Source]:
+def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _SparkTable]:
     """Each table by a stand-in name of its own."""
-    first = _left_most(tree)
-    sources: dict[str, _Source] = {}
-    for node in [each for each in tree.find_all(exp.Table) if cte_of(each) is None]:
+    first = _left_most_table(tree)
+    sources: dict[str, _SparkTable] = {}
+    for node in [each for each in tree.find_all(exp.Table) if find_cte(each) is None]:
         inner = environment if node is first else environment.not_triggering()
-        source = _source(inner, node, f"{STAND_IN}{len(sources)}")
+        source = _read_table(inner, node, f"{STAND_IN_PREFIX}{len(sources)}")
         sources[source.name] = source
         alias = node.alias or node.name
         node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
@@ -95,7 +95,7 @@ def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Sou
     return sources
 
 
-def cte_of(table: exp.Table) -> exp.CTE | None:
+def find_cte(table: exp.Table) -> exp.CTE | None:
     """The CTE that a table's name means where it stands: of the SELECTs around it, and of those only what is
     defined before. A name that is not one is a data source, even where a CTE elsewhere has it."""
     inside: exp.Expr = table
@@ -114,12 +114,12 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
     return None
 
 
-def _left_most(tree: exp.Expr) -> exp.Expr | None:
+def _left_most_table(tree: exp.Expr) -> exp.Expr | None:
     """The table that triggers: the first of FROM, through subqueries and CTEs of the text."""
     node: exp.Expr | None = tree
     while node is not None:
         if isinstance(node, exp.Table):
-            cte = cte_of(node)
+            cte = find_cte(node)
             if cte is None:
                 return node
             node = cte.this
@@ -133,23 +133,23 @@ def _left_most(tree: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _source(environment: Environment, node: exp.Table, name: str) -> _Source:
+def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkTable:
     own = not node.args.get("db")
     environment.names(node.name)
-    found = node_named(environment, node.name) if own else None
+    found = find_node(environment, node.name) if own else None
     if found is not None:
-        output = inlined(environment, node, found)
-        return _Source(name, dict(output.columns), sql=output.sql)
+        output = inline_node(environment, node, found)
+        return _SparkTable(name, dict(output.columns), sql=output.sql)
     source = environment.project.datasource(node.name) if own else None
     if source is None:
-        hint = hint_for(environment, node.name)
+        hint = nearest_name(environment, node.name)
         raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)
-    placeholder = placeholder_of(environment, source)
+    placeholder = register_placeholder(environment, source)
     columns = {column.name: Typed(column.name, column.type, spark_type(column.type)) for column in source.columns}
-    return _Source(name, columns, placeholder=placeholder)
+    return _SparkTable(name, columns, placeholder=placeholder)
 
 
-def _qualified(environment: Environment, tree: exp.Query, schema: MappingSchema) -> exp.Query:
+def _qualify_columns(environment: Environment, tree: exp.Query, schema: MappingSchema) -> exp.Query:
     """Every column with its table, every star written out, types told. Raises Refused for an unknown column."""
     try:
         done = qualify(tree, schema=schema, dialect="spark", quote_identifiers=True, validate_qualify_columns=False)
@@ -161,13 +161,17 @@ def _qualified(environment: Environment, tree: exp.Query, schema: MappingSchema)
     return done
 
 
-def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[str, _Source]) -> None:
+def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[str, _SparkTable]) -> None:
     """The columns of data sources that are used; a column of no table is refused."""
     for scope in traverse_scope(tree):
         tables = {alias: node.name for alias, node in scope.sources.items() if isinstance(node, exp.Table)}
         for column in scope.columns:
             source = sources.get(tables.get(column.table, ""))
-            if source is None and column.table not in scope.sources and column.name not in _aliases(scope, column):
+            if (
+                source is None
+                and column.table not in scope.sources
+                and column.name not in _other_aliases(scope, column)
+            ):
                 known = {name for each in sources.values() for name in each.columns}
                 hint = did_you_mean(column.name, known)
                 raise refused(environment.text, column, "unknown-column", f"unknown column `{column.name}`", hint)
@@ -175,21 +179,21 @@ def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[st
                 environment.uses.column(source.placeholder, column.name)
 
 
-def _aliases(scope: Scope, column: exp.Column) -> set[str]:
+def _other_aliases(scope: Scope, column: exp.Column) -> set[str]:
     """The names that the select list gives to expressions other than the column itself."""
     select = scope.expression
     selects = select.selects if isinstance(select, exp.Query) else []
     return {each.alias for each in selects if isinstance(each, exp.Alias) and each.this is not column}
 
 
-def _column(environment: Environment, node: exp.Expr, sources: Mapping[str, _Source]) -> tuple[str, Typed]:
+def _result_column(environment: Environment, node: exp.Expr, sources: Mapping[str, _SparkTable]) -> tuple[str, Typed]:
     """A column of the result: of its own type where it is a column of a table, else Spark's."""
     inner = node.unalias()
     name = node.alias_or_name
     if isinstance(inner, exp.Column):
         for source in sources.values():
             found = source.columns.get(inner.name)
-            if found is not None and _reads(inner, source):
+            if found is not None and _belongs_to(inner, source):
                 return name, replace(found, sql=quoted(name))
     of = clickhouse_type(inner.type)
     if of is None:
@@ -198,7 +202,7 @@ def _column(environment: Environment, node: exp.Expr, sources: Mapping[str, _Sou
     return name, Typed(quoted(name), of, spark_type(of))
 
 
-def _reads(column: exp.Column, source: _Source) -> bool:
+def _belongs_to(column: exp.Column, source: _SparkTable) -> bool:
     """Whether the column's table is this source, in the SELECT that it stands in."""
     select = column.find_ancestor(exp.Select)
     tables = select.find_all(exp.Table) if select is not None else ()

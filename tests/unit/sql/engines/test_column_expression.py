@@ -1,4 +1,4 @@
-"""DEFAULT expressions and the FORMAT at the end of a SQL text."""
+"""DEFAULT expressions: what they may read, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from tests.unit.sql.flights import column, text
 
 from penstock.errors import InvalidQuery
-from penstock.sql.compile import compile_expression, split_format
+from penstock.sql.compile import compile_expression
 
 COLUMNS = (column("a", "UInt8"), column("t", "DateTime"))
 
@@ -30,17 +30,3 @@ def test_problems(sql: str, problem: str) -> None:
     with pytest.raises(InvalidQuery) as caught:
         compile_expression(text(sql), COLUMNS)
     assert [str(each) for each in caught.value.problems] == [problem]
-
-
-@pytest.mark.parametrize(
-    ("sql", "rest", "name"),
-    [
-        ("SELECT 1 FORMAT JSON", "SELECT 1", "JSON"),
-        ("SELECT 1\nformat CSVWithNames;\n", "SELECT 1", "CSVWithNames"),
-        ("SELECT 1;", "SELECT 1", None),
-        ("SELECT 'FORMAT JSON'", "SELECT 'FORMAT JSON'", None),
-    ],
-)
-def test_split_format(sql: str, rest: str, name: str | None) -> None:
-    found, format_name = split_format(text(sql))
-    assert (found.text, format_name) == (rest, name)

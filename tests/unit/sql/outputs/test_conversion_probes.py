@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.sql.flights import column, text
 
 from penstock.errors import InvalidQuery
-from penstock.sql.outputs.conversion_probes import Probe, Probed, forward_probes
+from penstock.sql.outputs.conversion_probes import ForwardProbes, Probe, forward_probes
 from penstock.sql.outputs.forward_query import compile_forward
 
 OLD = [
@@ -20,7 +20,7 @@ OLD = [
 ]  # fmt: skip
 
 
-def probed(sql: str, of: str, **others: str) -> Probed:
+def probed(sql: str, of: str, **others: str) -> ForwardProbes:
     new = [column(name, each) for name, each in {"x": of, **others}.items()]
     return forward_probes(text(sql if " AS " in sql else f"{sql} AS x"), OLD, new)
 
@@ -68,7 +68,7 @@ SAFE = {
 
 @pytest.mark.parametrize(("sql", "of"), SAFE.items())
 def test_what_holds_every_value_needs_no_probe(sql: str, of: str) -> None:
-    assert probed(sql, of) == Probed((), ())
+    assert probed(sql, of) == ForwardProbes((), ())
 
 
 def test_inner_conversions_come_first() -> None:
@@ -100,7 +100,7 @@ def test_branches_are_probed_for_their_rows() -> None:
         assert probe.bad.startswith("coalesce((`s` = 'a'), false) AND (")
     (probe,) = probed("if(s = 'a', 0, toInt32(s))", "Int32").probes
     assert probe.bad.startswith("NOT coalesce((`s` = 'a'), false) AND (")
-    assert probed("coalesce(n, toString(i), s)", "String") == Probed((), ())
+    assert probed("coalesce(n, toString(i), s)", "String") == ForwardProbes((), ())
     (probe,) = probed("ifNull(n, toString(toUUID(s)))", "String").probes
     assert probe.bad.startswith("coalesce(`n` IS NULL, false) AND (")
 

@@ -8,7 +8,7 @@ from tests.unit.sql.flights import FLIGHTS, PROJECT, TO_DAILY, TO_MONTHLY, TOP, 
 from penstock.errors import InvalidQuery
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.sql.compile import PASSES, compile_pipe, compile_view
+from penstock.sql.compile import PASSES, compile_pipe, compile_view, split_format
 from penstock.sql.query import Read
 
 
@@ -137,3 +137,17 @@ def test_the_result_of_a_pipe_is_its_endpoint() -> None:
 
 def test_text_places_do_not_depend_on_the_query() -> None:
     assert text("a\nbc").at(2, 2).line == 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "rest", "name"),
+    [
+        ("SELECT 1 FORMAT JSON", "SELECT 1", "JSON"),
+        ("SELECT 1\nformat CSVWithNames;\n", "SELECT 1", "CSVWithNames"),
+        ("SELECT 1;", "SELECT 1", None),
+        ("SELECT 'FORMAT JSON'", "SELECT 'FORMAT JSON'", None),
+    ],
+)
+def test_split_format(sql: str, rest: str, name: str | None) -> None:
+    found, format_name = split_format(text(sql))
+    assert (found.text, format_name) == (rest, name)
