@@ -19,7 +19,7 @@ from penstock.model.project import Project
 from penstock.parse.column_types import parse_type
 from penstock.sql.aggregates.aggregate import Aggregate
 from penstock.sql.aggregates.combinators import WHOLE_NAMES
-from penstock.sql.aggregates.maps import OF_ARRAYS
+from penstock.sql.aggregates.maps import MAPPED_ARRAYS
 from penstock.sql.aggregates.table import AGGREGATES, ALIASES
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
@@ -122,7 +122,7 @@ def _aggregates() -> str:
 
 def _of_combinators() -> dict[str, str]:
     """Names of their own for an aggregate with a combinator."""
-    return {**WHOLE_NAMES, **{name: f"{row.name}" for name, row in OF_ARRAYS.items()}}
+    return {**WHOLE_NAMES, **{name: f"{row.name}" for name, row in MAPPED_ARRAYS.items()}}
 
 
 def _aggregate(row: Aggregate) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.types import nullable
 from penstock.plan.diff.project_diff import kind_of
-from penstock.sql.column_types import UnknownState, spark_type, zero
-from penstock.sql.compile import cast_sql, compile_copy, compile_expression, compile_pipe, compile_view
+from penstock.sql.column_types import UnknownState, column_default, spark_type
+from penstock.sql.compile import cast_column, compile_copy, compile_expression, compile_pipe, compile_view
 from penstock.sql.query import Query, Read, View
 from penstock.template.branch_variants import variants
 from penstock.template.declared_parameters import is_templated, parameters_of
@@ -54,7 +54,7 @@ class Compiled:
         """The DEFAULT of a column; the zero value where nothing else can fill it at ingestion."""
         written = self.defaults.get((source.name, column.name))
         if written is None and source.path_of(column) is None and not nullable(column.type):
-            return zero(column.type)
+            return column_default(column.type)
         return written
 
     @property
@@ -135,7 +135,7 @@ def _default(source: DataSource, column: Column) -> str:
     """ClickHouse casts a DEFAULT to the column's type."""
     assert column.default is not None, "asked for columns with a DEFAULT only"
     compiled = compile_expression(column.default, source.columns)
-    exact = cast_sql(compiled.sql, compiled.type, column.type)
+    exact = cast_column(compiled.sql, compiled.type, column.type)
     return exact if exact is not None else f"CAST({compiled.sql} AS {spark_type(column.type)})"
 
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.aggregates.aggregate import Aggregate, Parameter, Types
-from penstock.sql.aggregates.combinators import Called, called, whole
+from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, Types
+from penstock.sql.aggregates.combinators import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.aggregates.table import aggregate_names
 from penstock.sql.expr.spark_types import text_literal, value_type, value_zero
 
@@ -34,25 +34,25 @@ class UnknownState(ValueError):
 def spark_type(of: Type) -> str:
     """The Spark type in which a column of this type is stored. Raises UnknownState."""
     if isinstance(of, t.AggregateFunction):
-        return state_row(of).storage(state_arguments(of))
+        return state_aggregate(of).storage(state_arguments(of))
     return value_type(of)
 
 
 @lru_cache(maxsize=4096)
-def zero(of: Type) -> str:
+def column_default(of: Type) -> str:
     """ClickHouse's default value of the type: NULL if Nullable; for a state, that of no rows."""
     if isinstance(of, t.AggregateFunction):
-        return state_row(of).empty(state_arguments(of))
+        return state_aggregate(of).empty(state_arguments(of))
     return value_zero(of)
 
 
-def state_row(of: t.AggregateFunction) -> Aggregate:
+def state_aggregate(of: t.AggregateFunction) -> Aggregate:
     """The row of a state's function. Raises UnknownState."""
-    found = called(of.function)
+    found = parse_aggregate_name(of.function)
     types = state_arguments(of)
     if found is None or found.form != "plain" or not found.row.has_state or found.row.arity[0] > len(types):
         raise UnknownState(of)
-    row = whole(found)
+    row = with_state_combinators(found)
     if row is None or row.needs(types, state_parameters(of)) is not None:
         raise UnknownState(of)
     return row
@@ -60,16 +60,16 @@ def state_row(of: t.AggregateFunction) -> Aggregate:
 
 def state_arguments(of: t.AggregateFunction) -> tuple[Type, ...]:
     """The types of the values in a state: a condition of -If is not kept."""
-    found = called(of.function)
+    found = parse_aggregate_name(of.function)
     return of.arguments[:-1] if found is not None and found.on_condition else of.arguments
 
 
-def state_parameters(of: t.AggregateFunction) -> tuple[Parameter, ...]:
+def state_parameters(of: t.AggregateFunction) -> tuple[AggregateParameter, ...]:
     """The parameters of a state's function as values."""
-    return tuple(map(parameter, of.parameters))
+    return tuple(map(parse_parameter, of.parameters))
 
 
-def parameter(text: str) -> Parameter:
+def parse_parameter(text: str) -> AggregateParameter:
     """A parameter as it is written: a number, or a text in quotes."""
     try:
         number = float(text)
@@ -78,12 +78,12 @@ def parameter(text: str) -> Parameter:
     return int(number) if number.is_integer() and "." not in text and "e" not in text.lower() else number
 
 
-def state_of(call: Called, types: Types, parameters: tuple[Parameter, ...]) -> t.AggregateFunction:
+def state_type(call: ParsedAggregate, types: Types, parameters: tuple[AggregateParameter, ...]) -> t.AggregateFunction:
     plain = tuple(of.of if isinstance(of, t.LowCardinality) else of for of in types)
-    return t.AggregateFunction(call.name, plain, tuple(map(_written, parameters)))
+    return t.AggregateFunction(call.name, plain, tuple(map(_parameter_text, parameters)))
 
 
-def _written(parameter: Parameter) -> str:
+def _parameter_text(parameter: AggregateParameter) -> str:
     if isinstance(parameter, str):
         return text_literal(parameter)
     return str(int(parameter)) if float(parameter).is_integer() else repr(parameter)

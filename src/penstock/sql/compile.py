@@ -44,11 +44,11 @@ from penstock.sql.clauses.unsupported import refuse_unsupported
 from penstock.sql.clauses.with_clause import read_with
 from penstock.sql.clauses.with_fill import translate_with_fill
 from penstock.sql.clauses.with_totals import add_totals, sql_with_totals
-from penstock.sql.compiler.block import Block
-from penstock.sql.compiler.environment import Environment, Output
-from penstock.sql.compiler.scope import Scope, Uses
-from penstock.sql.compiler.translator import Columns, Translator, too_deep
-from penstock.sql.conversions.implicit import cast_sql
+from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.environment import Environment, SelectOutput
+from penstock.sql.compiler.scope import SelectScope, UsedSources
+from penstock.sql.compiler.translator import OutputColumns, Translator, too_deep_error
+from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.from_clause.from_clause import read_from
 from penstock.sql.outputs.copy import copy_rows
@@ -65,7 +65,7 @@ from penstock.template.rendering import Rendered, place_in, render
 
 __all__ = [
     "PASSES",
-    "cast_sql",
+    "cast_column",
     "compile_copy",
     "compile_expression",
     "compile_forward",
@@ -76,7 +76,7 @@ __all__ = [
     "split_format",
 ]
 
-PASSES: tuple[Callable[[Block], Block], ...] = (
+PASSES: tuple[Callable[[SelectBlock], SelectBlock], ...] = (
     refuse_unsupported,
     read_with,
     resolve_aliases,
@@ -145,10 +145,10 @@ def names_read(project: Project, text: Text, dialect: Dialect, given: Given = CA
 
 
 def _new_environment(project: Project, text: Text, dialect: Dialect, given: Given) -> Environment:
-    return Environment(project, text, Uses(), Report(), compile_query, compile_text, dialect, given=given)
+    return Environment(project, text, UsedSources(), Report(), compile_query, compile_text, dialect, given=given)
 
 
-def _render_and_compile(environment: Environment, message: str) -> tuple[Environment, Output]:
+def _render_and_compile(environment: Environment, message: str) -> tuple[Environment, SelectOutput]:
     """The environment of the SQL that the text makes, in which more is compiled, and what that compiles to."""
     with environment.report.collecting():
         environment = render_template(environment)
@@ -156,15 +156,15 @@ def _render_and_compile(environment: Environment, message: str) -> tuple[Environ
     return environment, _compile_or_raise(environment, message)
 
 
-def _compile_or_raise(environment: Environment, message: str) -> Output:
-    output = Output("", ())
+def _compile_or_raise(environment: Environment, message: str) -> SelectOutput:
+    output = SelectOutput("", ())
     with environment.report.collecting():
         output = compile_text(environment)
     environment.report.finish(message)
     return output
 
 
-def _compile_with_totals(environment: Environment, message: str) -> Output:
+def _compile_with_totals(environment: Environment, message: str) -> SelectOutput:
     """The environment's text, of which also the totals are shown."""
     output = _compile_or_raise(environment, message)
     if output.totals is not None and output.totals.refusal is not None:
@@ -173,7 +173,7 @@ def _compile_with_totals(environment: Environment, message: str) -> Output:
     return output
 
 
-def compile_text(environment: Environment) -> Output:
+def compile_text(environment: Environment) -> SelectOutput:
     """The environment's text, in its dialect. Raises Refused for what ends the compilation."""
     environment = render_template(environment)
     try:
@@ -181,10 +181,10 @@ def compile_text(environment: Environment) -> Output:
             return compile_spark(environment)
         return compile_query(environment, parse_query(environment.text))
     except RecursionError:
-        raise too_deep(environment.text) from None
+        raise too_deep_error(environment.text) from None
 
 
-def compile_query(environment: Environment, tree: exp.Query) -> Output:
+def compile_query(environment: Environment, tree: exp.Query) -> SelectOutput:
     """A SELECT or a UNION of SELECTs. Raises Refused for what ends the compilation."""
     if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
         refuse_ending(environment, tree)
@@ -193,7 +193,7 @@ def compile_query(environment: Environment, tree: exp.Query) -> Output:
         return compile_set_operation(environment, tree)
     if not isinstance(tree, exp.Select):
         raise Refused(_refused_statement(environment, tree).problem)
-    block = Block(environment, tree, _new_translator(environment))
+    block = SelectBlock(environment, tree, _new_translator(environment))
     for each in PASSES:
         block = each(block)
         block = replace(block, translator=replace(block.translator, subquery=_subquery_compiler(block.environment)))
@@ -205,25 +205,25 @@ def _refused_statement(environment: Environment, tree: exp.Expr) -> Refused:
 
 
 def _new_translator(environment: Environment) -> Translator:
-    return Translator(environment.text, Scope(), environment.uses, HANDLERS, _subquery_compiler(environment))
+    return Translator(environment.text, SelectScope(), environment.uses, HANDLERS, _subquery_compiler(environment))
 
 
-def _subquery_compiler(environment: Environment) -> Callable[[exp.Query], tuple[str, Columns]]:
+def _subquery_compiler(environment: Environment) -> Callable[[exp.Query], tuple[str, OutputColumns]]:
     """Compiles a SELECT inside an expression."""
 
-    def compiled(tree: exp.Query) -> tuple[str, Columns]:
+    def compiled(tree: exp.Query) -> tuple[str, OutputColumns]:
         output = compile_query(environment.not_triggering(), tree)
         return output.sql, output.columns
 
     return compiled
 
 
-def _make_query(project: Project, uses: Uses, output: Output) -> Query:
+def _make_query(project: Project, uses: UsedSources, output: SelectOutput) -> Query:
     columns = tuple((name, value.type) for name, value in output.columns)
     return Query(output.sql, _list_reads(project, uses), columns, sql_with_totals(output))
 
 
-def _list_reads(project: Project, uses: Uses) -> tuple[Read, ...]:
+def _list_reads(project: Project, uses: UsedSources) -> tuple[Read, ...]:
     """The trigger first, then by placeholder."""
     reads = []
     for placeholder in sorted(uses.datasources, key=lambda each: (not each.startswith("__new_"), each)):

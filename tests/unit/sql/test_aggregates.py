@@ -6,10 +6,10 @@ import pytest
 from tests.unit.sql.flights import problems
 
 from penstock.parse.column_types import parse_type
-from penstock.sql.aggregates.combinators import called
+from penstock.sql.aggregates.combinators import parse_aggregate_name
 from penstock.sql.aggregates.table import AGGREGATES
-from penstock.sql.column_types import UnknownState, spark_type, state_arguments, zero
-from penstock.sql.compile import cast_sql
+from penstock.sql.column_types import UnknownState, column_default, spark_type, state_arguments
+from penstock.sql.compile import cast_column
 
 REFUSED = {
     "varPop(toFloat32(delay))": "`varPop` needs an integer or a Float64: toFloat64(x)",
@@ -53,7 +53,7 @@ def test_refused(call: str) -> None:
 
 def test_a_name_is_read_in_one_way() -> None:
     names = ("groupArrayArrayIf", "countStateIf", "sumIfOrNull", "argMinIf", "sumIfArray")
-    read = {name: called(name) for name in names}
+    read = {name: parse_aggregate_name(name) for name in names}
     assert all(read.values())
     assert [each.name for each in read.values() if each] == [
         "groupArrayArrayIf", "count", "sumIfOrNull", "argMinIf", "sumIfArray",
@@ -61,8 +61,8 @@ def test_a_name_is_read_in_one_way() -> None:
     assert read["sumIfOrNull"].on_condition  # type: ignore[union-attr]
     assert read["sumIfOrNull"].or_null  # type: ignore[union-attr]
     assert not read["sumIfArray"].on_condition  # type: ignore[union-attr]
-    assert called("If") is None
-    assert called("sum" + "Array" * 20) is None
+    assert parse_aggregate_name("If") is None
+    assert parse_aggregate_name("sum" + "Array" * 20) is None
 
 
 STORED = {
@@ -81,8 +81,8 @@ STORED = {
 def test_a_state_is_stored(name: str) -> None:
     of = parse_type(name)
     assert spark_type(of) == STORED[name]
-    assert zero(of)
-    assert cast_sql("x", of, of) == "x"
+    assert column_default(of)
+    assert cast_column("x", of, of) == "x"
 
 
 def test_a_condition_is_no_part_of_a_state() -> None:

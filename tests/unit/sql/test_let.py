@@ -7,27 +7,27 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql.expr.bind_once import REPEATED, let
+from penstock.sql.expr.bind_once import LONGEST_REPEATED, bind_if_long
 
-LONG = st.integers(REPEATED + 1, REPEATED + 50).map(lambda length: "f(" + "a" * (length - 3) + ")")
+LONG = st.integers(LONGEST_REPEATED + 1, LONGEST_REPEATED + 50).map(lambda length: "f(" + "a" * (length - 3) + ")")
 
 
 def test_what_is_short_or_used_once_is_written_out() -> None:
-    assert let("`a`", lambda v: f"{v} + {v}") == "`a` + `a`"
-    long = "a" * (REPEATED + 1)
-    assert let(long, lambda v: f"CAST({v} AS INT)") == f"CAST({long} AS INT)"
+    assert bind_if_long("`a`", lambda v: f"{v} + {v}") == "`a` + `a`"
+    long = "a" * (LONGEST_REPEATED + 1)
+    assert bind_if_long(long, lambda v: f"CAST({v} AS INT)") == f"CAST({long} AS INT)"
 
 
 def test_what_holds_a_subquery_is_written_out() -> None:
-    subquery = f"(SELECT max(a) FROM t WHERE {'a' * REPEATED})"
-    assert let(subquery, lambda v: f"{v} + {v}") == f"{subquery} + {subquery}"
-    other = "b" * (REPEATED + 1)
-    assert let(other, lambda v: f"{v} + {v} + {subquery}") == f"{other} + {other} + {subquery}"
+    subquery = f"(SELECT max(a) FROM t WHERE {'a' * LONGEST_REPEATED})"
+    assert bind_if_long(subquery, lambda v: f"{v} + {v}") == f"{subquery} + {subquery}"
+    other = "b" * (LONGEST_REPEATED + 1)
+    assert bind_if_long(other, lambda v: f"{v} + {v} + {subquery}") == f"{other} + {other} + {subquery}"
 
 
 @given(LONG, LONG)
 def test_two_values_have_two_names(left: str, right: str) -> None:
-    sql = let(left, lambda a: let(right, lambda b: f"[{a} {b} {b} {a}]"))
+    sql = bind_if_long(left, lambda a: bind_if_long(right, lambda b: f"[{a} {b} {b} {a}]"))
     a, b, c, d = re.findall(r"` v[0-9]`", re.findall(r"\[(.*)\]", sql)[0])
     assert (a, b) == (d, c)
     assert a != b
@@ -40,5 +40,5 @@ def test_two_values_have_two_names(left: str, right: str) -> None:
 def test_the_text_grows_by_what_is_added(parts: list[str]) -> None:
     sql = ""
     for part in parts:
-        sql = let(sql + part, lambda v: f"g({v}, {v}, {v})")
+        sql = bind_if_long(sql + part, lambda v: f"g({v}, {v}, {v})")
     assert len(sql) < sum(map(len, parts)) + 120 * len(parts)

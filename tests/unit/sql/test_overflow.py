@@ -11,7 +11,7 @@ from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.model.project import Project
 from penstock.sql.compile import compile_sql
-from penstock.sql.expr.overflow import TWO_63, added
+from penstock.sql.expr.overflow import TWO_63, add_wrapping
 
 _PROJECT = Project.of([datasource("t", {"a": "Int64", "b": "Int64", "i": "Int32", "u": "UInt32", "w": "UInt64"})], [])
 
@@ -84,6 +84,6 @@ def test_both_moved_by_half_of_the_range_add_up_to_the_wrapped_sum(a: int, b: in
 
 
 def test_a_literal_is_moved_when_the_query_is_compiled() -> None:
-    assert added("` a`", "7L").endswith(f"try_add(` a` ^ shiftleft(1L, 63), {7 - TWO_63}L))")
-    assert added("` a`", "-7L").endswith(f"try_add(` a` ^ shiftleft(1L, 63), {TWO_63 - 7}L))")
-    assert added("` a`", "0L").endswith("try_add(` a` ^ shiftleft(1L, 63), 0L ^ shiftleft(1L, 63)))")
+    assert add_wrapping("` a`", "7L").endswith(f"try_add(` a` ^ shiftleft(1L, 63), {7 - TWO_63}L))")
+    assert add_wrapping("` a`", "-7L").endswith(f"try_add(` a` ^ shiftleft(1L, 63), {TWO_63 - 7}L))")
+    assert add_wrapping("` a`", "0L").endswith("try_add(` a` ^ shiftleft(1L, 63), 0L ^ shiftleft(1L, 63)))")

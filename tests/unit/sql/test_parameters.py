@@ -12,7 +12,7 @@ from sqlglot import exp
 from tests.unit.sql.flights import column, datasource, problems, query, text
 
 from penstock.model.project import Project
-from penstock.sql.expr.bind_once import fresh, is_made_up
+from penstock.sql.expr.bind_once import fresh_name, is_generated_name
 from penstock.sql.outputs.forward_query import compile_forward
 
 COLUMNS = {"a": "Int32", "f": "Float64", "arr": "Array(Int32)", "texts": "Array(String)", "doc": "String"}
@@ -38,7 +38,7 @@ QUANTILE = "SELECT quantileMerge(0.5)(s) AS v FROM (SELECT quantileState(0.5)(f)
 
 @pytest.mark.parametrize("sql", [*(f"SELECT {call.format('x')} AS v FROM t AS x" for call in CALLS), QUANTILE])
 def test_every_parameter_is_made_up(sql: str) -> None:
-    assert all(map(is_made_up, parameters(query(sql, PROJECT).sql)))
+    assert all(map(is_generated_name, parameters(query(sql, PROJECT).sql)))
 
 
 def test_some_forms_have_parameters() -> None:
@@ -77,4 +77,4 @@ def test_lambdas_in_lambdas_keep_their_own() -> None:
 @given(st.lists(st.integers(0, 12)))
 def test_a_fresh_one_is_new(taken: list[int]) -> None:
     given = " ".join(f"` v{each}` ` x3`" for each in taken)
-    assert fresh("v", given) not in given
+    assert fresh_name("v", given) not in given

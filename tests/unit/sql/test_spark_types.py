@@ -7,8 +7,8 @@ from hypothesis import given
 from tests.strategies import types as any_type
 
 from penstock.parse.column_types import parse_type
-from penstock.sql.column_types import UnknownState, spark_type, zero
-from penstock.sql.compile import cast_sql
+from penstock.sql.column_types import UnknownState, column_default, spark_type
+from penstock.sql.compile import cast_column
 
 STORED = {
     "UInt16": ("INT", "CAST(0 AS INT)"),
@@ -34,7 +34,7 @@ STORED = {
 @pytest.mark.parametrize("name", STORED)
 def test_stored(name: str) -> None:
     of = parse_type(name)
-    assert (spark_type(of), zero(of)) == STORED[name]
+    assert (spark_type(of), column_default(of)) == STORED[name]
 
 
 def test_a_state_of_an_unknown_function() -> None:
@@ -58,14 +58,14 @@ LOSSLESS = {
 
 @pytest.mark.parametrize(("have", "want"), LOSSLESS)
 def test_lossless(have: str, want: str) -> None:
-    assert cast_sql("x", parse_type(have), parse_type(want)) == LOSSLESS[(have, want)]
+    assert cast_column("x", parse_type(have), parse_type(want)) == LOSSLESS[(have, want)]
 
 
 @given(any_type())
 def test_every_type_is_stored_and_casts_to_itself(of: object) -> None:
     try:
         assert spark_type(of)  # type: ignore[arg-type]
-        assert zero(of)  # type: ignore[arg-type]
-        assert cast_sql("x", of, of) == "x"  # type: ignore[arg-type]
+        assert column_default(of)  # type: ignore[arg-type]
+        assert cast_column("x", of, of) == "x"  # type: ignore[arg-type]
     except UnknownState:
         assert "AggregateFunction" in str(of)

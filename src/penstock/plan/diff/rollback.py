@@ -15,7 +15,7 @@ from penstock.model.types import Bool, Decimal, Float, Int, String, Type, bare, 
 from penstock.plan.diff.column_compatibility import takes_rows, without_null
 from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.diff.forward_query import read_forward
-from penstock.sql.conversions.implicit import cast_sql
+from penstock.sql.conversions.implicit import cast_column
 
 FLOAT64 = 64
 NEW = "there is nothing to go back to: its rows stay with this version until it is discarded"
@@ -75,4 +75,4 @@ def _fits(now: Type, before: Type) -> bool:
         case Int() | Decimal() | Float(), Float(bits):
             return bits == FLOAT64 or bare(now) == bare(before)
         case _:
-            return cast_sql("x", now, before) is not None
+            return cast_column("x", now, before) is not None

@@ -21,8 +21,8 @@ from penstock.plan.diff.forward_query import Forward, is_constant, is_null, is_r
 from penstock.plan.diff.query_equality import same_sql
 from penstock.plan.spark_text import names, quoted, substitute
 from penstock.plan.tables.running_datasource import Running, settled
-from penstock.sql.column_types import spark_type, zero
-from penstock.sql.compile import cast_sql
+from penstock.sql.column_types import column_default, spark_type
+from penstock.sql.compile import cast_column
 from penstock.sql.query import ForwardColumn
 
 
@@ -153,10 +153,10 @@ def _converted(way: Transition, column: Column, origin: Column, placed: Mapping[
     live = way.run.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     old = before_cut(settled(live))
-    value = cast_sql(old, origin.type, column.type)
+    value = cast_column(old, origin.type, column.type)
     if value is not None or not nullable(origin.type) or column.default is None:
         return value
-    inner = cast_sql(old, without_null(origin.type), column.type)
+    inner = cast_column(old, without_null(origin.type), column.type)
     default = _default_before(way, column, placed, frozenset({column.name}))
     return f"coalesce({inner}, {default})" if inner is not None else None
 
@@ -182,7 +182,7 @@ def _said(way: Transition, column: Column, said: ForwardColumn) -> _Placed | Blo
         return _Placed(column, replace(bound, before=Before(said.sql)), own=True)
     copied = way.run.source.column(said.renames) if said.renames else None
     live = way.run.binding.column(said.renames) if said.renames else None
-    value = cast_sql(before_cut(settled(live)), copied.type, column.type) if copied and live else None
+    value = cast_column(before_cut(settled(live)), copied.type, column.type) if copied and live else None
     if value is None:
         return _bridge(way, said, Blocked(column, None, f"`{column.name}` computed{_from(said.uses)}", lossy=False))
     return _Placed(column, replace(bound, before=Before(value)), own=True)
@@ -213,7 +213,7 @@ def _default_before(way: Transition, column: Column, placed: Mapping[str, _Place
     """What the DEFAULT of a column is for rows from before, else its zero value."""
     default = way.compiled.defaults.get((way.new.name, column.name))
     if default is None:
-        return "NULL" if nullable(column.type) else zero(column.type)
+        return "NULL" if nullable(column.type) else column_default(column.type)
     values = {}
     for name in sorted(names(default) - above):
         read = way.new.column(name)

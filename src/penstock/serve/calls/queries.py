@@ -19,7 +19,7 @@ from penstock.serve.http.answer_formats import EXTENSIONS, Answer, render
 from penstock.serve.http.pipeline_host import Host, in_lane
 from penstock.serve.http.request_parameters import OURS, deployment, required, template_parameters, texts
 from penstock.sql.compile import split_format
-from penstock.sql.compiler.translator import LONGEST
+from penstock.sql.compiler.translator import LONGEST_SQL
 
 
 async def pipe(host: Host, request: Request) -> Response:
@@ -50,8 +50,8 @@ async def sql(host: Host, request: Request) -> Response:
 
 def _query(parameters: Mapping[str, str]) -> str:
     text = required(parameters, "q")
-    if len(text) > LONGEST:
-        raise TooLarge(f"the query has more than {LONGEST:,} characters", hint="make a pipe of a part of it")
+    if len(text) > LONGEST_SQL:
+        raise TooLarge(f"the query has more than {LONGEST_SQL:,} characters", hint="make a pipe of a part of it")
     return text
 
 

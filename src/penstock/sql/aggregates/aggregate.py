@@ -17,24 +17,24 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.expr.sort_order import holds_kept_text, is_kept_text
+from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text
 from penstock.sql.expr.spark_types import value_type
 
-Kind = Literal["any", "number"]
+ArgumentKind = Literal["any", "number"]
 Types = tuple[Type, ...]
-Parameter: TypeAlias = Union[float, str]
+AggregateParameter: TypeAlias = Union[float, str]
 """A number or a text in the first parentheses of `quantile(0.9)(x)`; a whole number is an int."""
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class AggregateInput:
     """The arguments of one call: Spark SQL already cast to what the row's `inputs` says. `over` is
     the text of the window, if any, that follows each Spark aggregate; `small` is whether the first argument
     is a whole number of some 32 bits, whatever its type."""
 
     args: tuple[str, ...]
     types: Types
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[AggregateParameter, ...] = ()
     over: str = ""
     small: bool = False
 
@@ -45,16 +45,16 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class AggregateState:
     """A state as SQL, to be merged or read."""
 
     sql: str
     types: Types
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[AggregateParameter, ...] = ()
     over: str = ""
 
 
-def anything(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def needs_nothing(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """Whatever the kind and the number of arguments allow."""
     return None
 
@@ -74,19 +74,19 @@ class Aggregate:
     result: Callable[[Types], Type]
     result_spark: Callable[[Types], str]
     storage: Callable[[Types], str]
-    state: Callable[[Input], str]
-    merge: Callable[[State], str]
-    finish: Callable[[State], str]
+    state: Callable[[AggregateInput], str]
+    merge: Callable[[AggregateState], str]
+    finish: Callable[[AggregateState], str]
     empty: Callable[[Types], str]
     inputs: Callable[[Types], tuple[str, ...]]
-    plain: Callable[[Input], str] | None = None
-    merged: Callable[[State], str] | None = None
-    takes: Kind = "any"
+    plain: Callable[[AggregateInput], str] | None = None
+    merged: Callable[[AggregateState], str] | None = None
+    takes: ArgumentKind = "any"
     parameters: tuple[int, int] = (0, 0)
     exact: bool = True
     has_state: bool = True
-    gather: Callable[[State], str] | None = None
-    needs: Callable[[Types, tuple[Parameter, ...]], str | None] = anything
+    gather: Callable[[AggregateState], str] | None = None
+    needs: Callable[[Types, tuple[AggregateParameter, ...]], str | None] = needs_nothing
     error: str = ""
     ordered: bool = False
     null_over_none: bool = False
@@ -109,73 +109,73 @@ def nullable_like(of: Type, types: Types) -> Type:
     return t.Nullable(of) if wraps else of
 
 
-def holds_map(of: Type) -> bool:
+def contains_map(of: Type) -> bool:
     """Whether a type is a Map or has one inside: Spark neither compares nor hashes maps."""
     match bare(of):
         case t.Map():
             return True
         case t.Array(inner):
-            return holds_map(inner)
+            return contains_map(inner)
         case t.Tuple(fields):
-            return any(holds_map(inner) for _, inner in fields)
+            return any(contains_map(inner) for _, inner in fields)
         case _:
             return False
 
 
-Needs = Callable[[Types, tuple[Parameter, ...]], str | None]
-MOST = 2**20
+Needs = Callable[[Types, tuple[AggregateParameter, ...]], str | None]
+LARGEST_SIZE = 2**20
 """Larger sizes in parameters make no sense: an array has to hold as many."""
 
 
-def every(kinds: tuple[type, ...], said: str) -> Needs:
+def needs_kinds(kinds: tuple[type, ...], said: str) -> Needs:
     """Each argument of one of these kinds."""
 
-    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         return None if all(isinstance(bare(of), kinds) for of in types) else said
 
     return needs
 
 
-def both(*all_needs: Needs) -> Needs:
+def needs_all(*all_needs: Needs) -> Needs:
     """All of several needs."""
 
-    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         return next((said for each in all_needs if (said := each(types, parameters)) is not None), None)
 
     return needs
 
 
-def unsigned(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def needs_unsigned_last(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     of = bare(types[-1])
     return None if isinstance(of, t.Int) and not of.signed else "an unsigned integer: toUInt64(x)"
 
 
-def without_null(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def needs_not_nullable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     return "values that are not Nullable" if any(map(nullable, types)) else None
 
 
-def comparable(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
-    return "values without a Map" if any(map(holds_map, types)) else None
+def needs_comparable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    return "values without a Map" if any(map(contains_map, types)) else None
 
 
-def sortable(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def needs_sortable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """What Spark sorts as ClickHouse does."""
-    if any(is_kept_text(of) or holds_kept_text(of) for of in types):
+    if any(is_stored_as_text(of) or contains_stored_as_text(of) for of in types):
         return "values that are no enumerations, UUIDs or IP addresses: toString(…) of them"
-    return comparable(types, parameters)
+    return needs_comparable(types, parameters)
 
 
-def one_type(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def needs_one_type(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     return None if len({bare(of) for of in types}) == 1 else "arguments of one type"
 
 
-def sizes(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def needs_positive_sizes(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """Every parameter a whole number from 1 on."""
-    if all(isinstance(each, int) and 1 <= each <= MOST for each in parameters):
+    if all(isinstance(each, int) and 1 <= each <= LARGEST_SIZE for each in parameters):
         return None
-    return f"whole numbers from 1 to {MOST:,} as parameters"
+    return f"whole numbers from 1 to {LARGEST_SIZE:,} as parameters"
 
 
-integers = every((t.Int,), "an integer")
-numbers = every((t.Int, t.Float), "an integer or a float")
+needs_integers = needs_kinds((t.Int,), "an integer")
+needs_numbers = needs_kinds((t.Int, t.Float), "an integer or a float")
 """Bool is none of these."""

@@ -15,19 +15,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from penstock.model.types import Type
-from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types, anything, value_inputs
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    AggregateInput,
+    AggregateParameter,
+    AggregateState,
+    Types,
+    needs_nothing,
+    value_inputs,
+)
 from penstock.sql.expr import bind_once
 from penstock.sql.expr.spark_types import value_type
 
 NAN = "double('NaN')"
 
 
-def bound(sql: str, body: Callable[[str], str], name: str = "` v`") -> str:
+def bind_lambda(sql: str, body: Callable[[str], str], name: str = "` v`") -> str:
     """`body` of a name that stands for `sql`, which is written once."""
-    return bind_once.bound(sql, name, body(name))
+    return bind_once.bind_once(sql, name, body(name))
 
 
-def packed(call: Input) -> str:
+def packed_arguments(call: AggregateInput) -> str:
     """One value, or a struct of several; NULL where any of them is."""
     if len(call.args) == 1:
         return call.args[0]
@@ -56,20 +64,20 @@ def rows_of(arrays: Sequence[str]) -> str:
     wrong = " OR ".join(f"size(` s`.`1`) <> size(` s`.`{place}`)" for place in range(2, len(arrays) + 1))
     rows = f"filter(transform(` s`.`1`, (` e`, ` i`) -> struct({fields})), ` x` -> {given})"
     error = "raise_error('the arrays of an aggregate function have different sizes')"
-    return bound(f"struct({named})", lambda s: f"if({wrong}, {error}, {rows})", "` s`")
+    return bind_lambda(f"struct({named})", lambda s: f"if({wrong}, {error}, {rows})", "` s`")
 
 
-def folded(rows: str, zero: str, step: str) -> str:
+def fold_rows(rows: str, zero: str, step: str) -> str:
     """The rows added one after the other: `step` of ` a` (what there is) and ` x` (a row)."""
     return f"aggregate({rows}, {zero}, (` a`, ` x`) -> {step})"
 
 
-def folded_or_null(rows: str, zero: str, step: str) -> str:
+def fold_rows_or_null(rows: str, zero: str, step: str) -> str:
     """The same, but NULL over no rows."""
-    return bound(rows, lambda v: f"if(size({v}) = 0, NULL, {folded(v, zero, step)})")
+    return bind_lambda(rows, lambda v: f"if(size({v}) = 0, NULL, {fold_rows(v, zero, step)})")
 
 
-def runs(rows: str, key: str = "` x`") -> str:
+def equal_runs(rows: str, key: str = "` x`") -> str:
     """Sorted rows as runs of one key: structs of the first row, its place and the number of rows. `key` is the
     key of ` x`."""
     before = key.replace("` x`", "get(` s`, ` i` - 1)")
@@ -77,17 +85,19 @@ def runs(rows: str, key: str = "` x`") -> str:
     starts += " ` i` -> ` i` IS NOT NULL)"
     last = "coalesce(try_element_at(` p`.starts, ` j` + 2), size(` p`.s))"
     run = f"struct(get(` p`.s, ` i`) AS row, ` i` AS place, {last} - ` i` AS count)"
-    both = bound(rows, lambda s: f"struct({s} AS s, {starts} AS starts)", "` s`")
-    return bound(both, lambda p: f"transform({p}.starts, (` i`, ` j`) -> {run})", "` p`")
+    both = bind_lambda(rows, lambda s: f"struct({s} AS s, {starts} AS starts)", "` s`")
+    return bind_lambda(both, lambda p: f"transform({p}.starts, (` i`, ` j`) -> {run})", "` p`")
 
 
-def grouped(rows: str, read: Callable[[str], str]) -> str:
+def group_by_key(rows: str, read: Callable[[str], str]) -> str:
     """Structs (k, v) as an array of structs (k, v), one a key in its order: `v` is what `read` makes of
     the array of the key's values, in the order they came in."""
     placed = f"array_sort(transform({rows}, (` x`, ` i`) -> struct(` x`.k AS k, ` i` AS i, ` x`.v AS v)))"
     values = "transform(slice(` g`.s, ` r`.place + 1, ` r`.count), ` x` -> ` x`.v)"
-    ran = bound(placed, lambda s: f"struct({s} AS s, {runs(s, '` x`.k')} AS runs)", "` w`")
-    return bound(ran, lambda g: f"transform({g}.runs, ` r` -> struct(` r`.row.k AS k, {read(values)} AS v))", "` g`")
+    ran = bind_lambda(placed, lambda s: f"struct({s} AS s, {equal_runs(s, '` x`.k')} AS runs)", "` w`")
+    return bind_lambda(
+        ran, lambda g: f"transform({g}.runs, ` r` -> struct(` r`.row.k AS k, {read(values)} AS v))", "` g`"
+    )
 
 
 def float_ratio(over: str, under: str) -> str:
@@ -97,12 +107,12 @@ def float_ratio(over: str, under: str) -> str:
     return f"coalesce(try_divide({over}, {under}), {sign})"
 
 
-def listed_state(call: Input) -> str:
+def list_state(call: AggregateInput) -> str:
     """All packed arguments."""
-    return f"CAST(collect_list({packed(call)}){call.over} AS {array_of(call.types)})"
+    return f"CAST(collect_list({packed_arguments(call)}){call.over} AS {array_of(call.types)})"
 
 
-def merged_lists(state: State) -> str:
+def merge_lists(state: AggregateState) -> str:
     """The arrays of all states as one."""
     return f"flatten(collect_list({state.sql}){state.over})"
 
@@ -112,33 +122,33 @@ def empty_list(types: Types) -> str:
     return f"CAST(array() AS {array_of(types)})"
 
 
-def all_rows(state: State) -> str:
+def all_rows(state: AggregateState) -> str:
     """A state that is an array, which may be NULL over no rows."""
     return f"coalesce({state.sql}, {empty_list(state.types)})"
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class AggregateTraits:
     """What else is to be said of a function; see `Aggregate`."""
 
-    needs: Callable[[Types, tuple[Parameter, ...]], str | None] = anything
+    needs: Callable[[Types, tuple[AggregateParameter, ...]], str | None] = needs_nothing
     parameters: tuple[int, int] = (0, 0)
     error: str = ""
     ordered: bool = False
     exact: bool = True
 
 
-def listed(
+def list_aggregate(
     name: str,
     arity: tuple[int, int],
     result: Callable[[Types], Type],
-    read: Callable[[State], str],
-    traits: Traits = Traits(),
+    read: Callable[[AggregateState], str],
+    traits: AggregateTraits = AggregateTraits(),
 ) -> Aggregate:
     """`read` is the SQL of the result; the state it is given is an array, never NULL."""
 
-    def finish(state: State) -> str:
-        return read(State(all_rows(state), state.types, state.parameters))
+    def finish(state: AggregateState) -> str:
+        return read(AggregateState(all_rows(state), state.types, state.parameters))
 
     return Aggregate(
         name=name,
@@ -146,8 +156,8 @@ def listed(
         result=result,
         result_spark=lambda types: value_type(result(types)),
         storage=array_of,
-        state=listed_state,
-        merge=merged_lists,
+        state=list_state,
+        merge=merge_lists,
         finish=finish,
         empty=empty_list,
         inputs=value_inputs,

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.aggregates.aggregate import Aggregate, Input, State, Types, nullable_like
-from penstock.sql.aggregates.array_state import NAN, bound, folded, folded_or_null
-from penstock.sql.expr.overflow import added, total
+from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateState, Types, nullable_like
+from penstock.sql.aggregates.array_state import NAN, bind_lambda, fold_rows, fold_rows_or_null
+from penstock.sql.expr.overflow import add_wrapping, sum_wrapping
 from penstock.sql.expr.spark_types import value_type
 
 UINT64 = t.Int(64, signed=False)
 
 
-def or_default(sql: str, types: Types, default: str) -> str:
+def default_unless_nullable(sql: str, types: Types, default: str) -> str:
     """`default` in place of NULL, unless an argument is Nullable and NULL is the answer."""
     return sql if any(map(nullable, types)) else f"coalesce({sql}, {default})"
 
 
-def _count(call: Input) -> str:
+def _count(call: AggregateInput) -> str:
     return f"count({call.args[0] if call.args else 1}){call.over}"
 
 
@@ -71,30 +71,30 @@ def _sum_inputs(types: Types) -> tuple[str, ...]:
     return ("DOUBLE",) if isinstance(of, t.Float) else ("INT",) if of == t.Bool() else (value_type(of),)
 
 
-def sum_of(call: Input) -> str:
+def sum_rows(call: AggregateInput) -> str:
     """The sum of the rows; that of Int64 wraps around, and so do the sums of its sums."""
     wraps = bare(call.types[0]) == t.Int(64) and not call.small
-    return total(call.args[0], call.over) if wraps else f"sum({call.args[0]}){call.over}"
+    return sum_wrapping(call.args[0], call.over) if wraps else f"sum({call.args[0]}){call.over}"
 
 
 def sum_step(types: Types) -> str:
     """What a fold of rows in an array does: ` x` added to ` a`, as the sum is stored."""
     of = sum_storage(types)
-    return added("` a`", "` x`") if bare(types[0]) == t.Int(64) else f"CAST(` a` + ` x` AS {of})"
+    return add_wrapping("` a`", "` x`") if bare(types[0]) == t.Int(64) else f"CAST(` a` + ` x` AS {of})"
 
 
-def _sum(call: Input) -> str:
-    all_rows = sum_of(call)
+def _sum_state(call: AggregateInput) -> str:
+    all_rows = sum_rows(call)
     storage = sum_storage(call.types)
     return f"CAST({all_rows} AS {storage})" if storage.startswith("DECIMAL") else all_rows
 
 
-def _sum_finish(state: State) -> str:
+def _sum_finish(state: AggregateState) -> str:
     """A sum of UInt64 wraps around, as in ClickHouse; its state keeps all digits."""
     spark = value_type(sum_type(state.types))
     whole = sum_storage(state.types) == "DECIMAL(38,0)"
     sql = f"CAST({state.sql} % {2**64} AS {spark})" if whole else state.sql
-    return or_default(sql, state.types, f"CAST(0 AS {_sum_result(state.types)})")
+    return default_unless_nullable(sql, state.types, f"CAST(0 AS {_sum_result(state.types)})")
 
 
 def _sum_result(types: Types) -> str:
@@ -102,8 +102,8 @@ def _sum_result(types: Types) -> str:
     return "DECIMAL(20,0)" if storage == "DECIMAL(38,0)" else storage
 
 
-def _sum_gather(rows: State) -> str:
-    return folded_or_null(rows.sql, f"CAST(0 AS {sum_storage(rows.types)})", sum_step(rows.types))
+def _sum_gather(rows: AggregateState) -> str:
+    return fold_rows_or_null(rows.sql, f"CAST(0 AS {sum_storage(rows.types)})", sum_step(rows.types))
 
 
 SUM = Aggregate(
@@ -112,8 +112,8 @@ SUM = Aggregate(
     result=lambda types: nullable_like(sum_type(types), types),
     result_spark=_sum_result,
     storage=sum_storage,
-    state=_sum,
-    merge=lambda state: _sum(Input((state.sql,), state.types, over=state.over)),
+    state=_sum_state,
+    merge=lambda state: _sum_state(AggregateInput((state.sql,), state.types, over=state.over)),
     finish=_sum_finish,
     empty=lambda types: f"CAST({'NULL' if nullable(types[0]) else 0} AS {sum_storage(types)})",
     inputs=_sum_inputs,
@@ -123,7 +123,7 @@ SUM = Aggregate(
 )
 
 
-def _avg_sum(types: Types) -> str:
+def _avg_sum_storage(types: Types) -> str:
     """Sums of 64-bit integers and decimals are kept exactly, so the order of merges does not show."""
     match bare(types[0]):
         case t.Int(64):
@@ -134,48 +134,48 @@ def _avg_sum(types: Types) -> str:
             return "DOUBLE"
 
 
-def _avg_state(call: Input) -> str:
-    total = f"CAST(coalesce(sum({call.args[0]}){call.over}, 0) AS {_avg_sum(call.types)})"
+def _avg_state(call: AggregateInput) -> str:
+    total = f"CAST(coalesce(sum({call.args[0]}){call.over}, 0) AS {_avg_sum_storage(call.types)})"
     return f"named_struct('sum', {total}, 'count', count({call.args[0]}){call.over})"
 
 
-def _avg_merge(state: State) -> str:
-    total = f"CAST(coalesce(sum({state.sql}.`sum`){state.over}, 0) AS {_avg_sum(state.types)})"
+def _avg_merge(state: AggregateState) -> str:
+    total = f"CAST(coalesce(sum({state.sql}.`sum`){state.over}, 0) AS {_avg_sum_storage(state.types)})"
     return f"named_struct('sum', {total}, 'count', coalesce(sum({state.sql}.`count`){state.over}, 0L))"
 
 
-def _avg_gather(rows: State) -> str:
-    of = _avg_sum(rows.types)
-    total = folded("` v`", f"CAST(0 AS {of})", f"CAST(` a` + ` x` AS {of})")
-    return bound(rows.sql, lambda v: f"named_struct('sum', {total}, 'count', CAST(size({v}) AS BIGINT))")
+def _avg_gather(rows: AggregateState) -> str:
+    of = _avg_sum_storage(rows.types)
+    total = fold_rows("` v`", f"CAST(0 AS {of})", f"CAST(` a` + ` x` AS {of})")
+    return bind_lambda(rows.sql, lambda v: f"named_struct('sum', {total}, 'count', CAST(size({v}) AS BIGINT))")
 
 
-def _ratio(total: str, count: str, types: Types) -> str:
+def _average(total: str, count: str, types: Types) -> str:
     none = "CAST(NULL AS DOUBLE)" if nullable(types[0]) else NAN
-    whole = total if _avg_sum(types) == "DOUBLE" else f"CAST({_wrapped_sum(total, types)} AS DOUBLE)"
+    whole = total if _avg_sum_storage(types) == "DOUBLE" else f"CAST({_wrapped_uint64_sum(total, types)} AS DOUBLE)"
     return f"if(coalesce({count}, 0L) = 0L, {none}, {whole} / {count})"
 
 
-def _wrapped_sum(total: str, types: Types) -> str:
+def _wrapped_uint64_sum(total: str, types: Types) -> str:
     """A sum of UInt64 wraps around, as in ClickHouse."""
     return f"{total} % {2**64}" if bare(types[0]) == UINT64 else total
 
 
-def _signed(total: str, types: Types) -> str:
+def _wrapped_int64_sum(total: str, types: Types) -> str:
     """A sum of Int64 that is kept with all its digits wraps around when it is read."""
     return f"pmod({total} + {2**63}, {2**64}) - {2**63}" if bare(types[0]) == t.Int(64) else total
 
 
-def _avg_plain(call: Input) -> str:
-    if _avg_sum(call.types) == "DOUBLE":
-        return or_default(f"avg({call.args[0]}){call.over}", call.types, NAN)
+def _avg_plain(call: AggregateInput) -> str:
+    if _avg_sum_storage(call.types) == "DOUBLE":
+        return default_unless_nullable(f"avg({call.args[0]}){call.over}", call.types, NAN)
     count = f"count({call.args[0]}){call.over}"
-    return _ratio(sum_of(call), count, call.types)
+    return _average(sum_rows(call), count, call.types)
 
 
-def _avg_merged(state: State) -> str:
+def _avg_merged(state: AggregateState) -> str:
     count = f"sum({state.sql}.`count`){state.over}"
-    return _ratio(_signed(f"sum({state.sql}.`sum`){state.over}", state.types), count, state.types)
+    return _average(_wrapped_int64_sum(f"sum({state.sql}.`sum`){state.over}", state.types), count, state.types)
 
 
 AVG = Aggregate(
@@ -183,12 +183,16 @@ AVG = Aggregate(
     arity=(1, 1),
     result=lambda types: nullable_like(t.Float(64), types),
     result_spark=lambda types: "DOUBLE",
-    storage=lambda types: f"STRUCT<`sum`: {_avg_sum(types)}, `count`: BIGINT>",
+    storage=lambda types: f"STRUCT<`sum`: {_avg_sum_storage(types)}, `count`: BIGINT>",
     state=_avg_state,
     merge=_avg_merge,
-    finish=lambda state: _ratio(_signed(f"({state.sql}).`sum`", state.types), f"({state.sql}).`count`", state.types),
-    empty=lambda types: f"named_struct('sum', CAST(0 AS {_avg_sum(types)}), 'count', 0L)",
-    inputs=lambda types: (_avg_sum(types) if _avg_sum(types) == "DOUBLE" else value_type(bare(types[0])),),
+    finish=lambda state: _average(
+        _wrapped_int64_sum(f"({state.sql}).`sum`", state.types), f"({state.sql}).`count`", state.types
+    ),
+    empty=lambda types: f"named_struct('sum', CAST(0 AS {_avg_sum_storage(types)}), 'count', 0L)",
+    inputs=lambda types: (
+        _avg_sum_storage(types) if _avg_sum_storage(types) == "DOUBLE" else value_type(bare(types[0])),
+    ),
     plain=_avg_plain,
     merged=_avg_merged,
     takes="number",

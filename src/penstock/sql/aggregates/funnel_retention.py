@@ -10,35 +10,35 @@ from penstock.model import types as t
 from penstock.model.types import Type, bare
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
-    Input,
-    Parameter,
-    State,
+    AggregateInput,
+    AggregateParameter,
+    AggregateState,
     Types,
-    both,
     double_inputs,
-    every,
+    needs_all,
+    needs_kinds,
+    needs_not_nullable,
+    needs_numbers,
+    needs_one_type,
     nullable_like,
-    numbers,
-    one_type,
     value_inputs,
-    without_null,
 )
-from penstock.sql.aggregates.array_state import NAN, Traits, bound, float_ratio, listed
-from penstock.sql.aggregates.bits import wrapped
-from penstock.sql.aggregates.count_sum_avg import UINT64, or_default
+from penstock.sql.aggregates.array_state import NAN, AggregateTraits, bind_lambda, float_ratio, list_aggregate
+from penstock.sql.aggregates.bits import wrap_to_type
+from penstock.sql.aggregates.count_sum_avg import UINT64, default_unless_nullable
 from penstock.sql.expr.spark_types import value_type, value_zero
 
 _UINT8 = t.Int(8, signed=False)
 
 
-def _whole(sql: str, of: Type) -> str:
+def _as_count(sql: str, of: Type) -> str:
     """A moment in the unit in which ClickHouse counts: days of dates, seconds of times."""
     if isinstance(of, t.Date):
         return f"CAST(unix_date({sql}) AS BIGINT)"
     return f"unix_seconds({sql})" if isinstance(of, t.DateTime) else sql
 
 
-def _funnel_needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _funnel_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     first = bare(types[0])
     if not isinstance(first, (t.Date, t.DateTime)) and not (isinstance(first, t.Int) and not first.signed):
         return "a Date, a DateTime or an unsigned integer as its first argument"
@@ -46,14 +46,14 @@ def _funnel_needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None
         return "conditions after its first argument"
     if len(parameters) != 1 or not isinstance(parameters[0], int) or parameters[0] < 0:
         return "a window, a whole number, as its only parameter"
-    return without_null(types, parameters)
+    return needs_not_nullable(types, parameters)
 
 
-def _funnel(state: State) -> str:
+def _window_funnel(state: AggregateState) -> str:
     """` a` holds for each level reached the moment at which its chain began."""
     steps = len(state.types) - 1
     of = bare(state.types[0])
-    moment = _whole("` x`.col1", of)
+    moment = _as_count("` x`.col1", of)
     spark = "DECIMAL(20,0)" if value_type(of) == "DECIMAL(20,0)" else "BIGINT"
     each = ", ".join(
         f"struct(CAST({moment} AS {spark}) AS t, {step} AS k, ` x`.col{step + 1} <> 0 AS c)"
@@ -70,32 +70,34 @@ def _funnel(state: State) -> str:
     return f"size(filter({reached}, ` x` -> ` x` IS NOT NULL))"
 
 
-FUNNEL = listed("windowFunnel", (2, 33), lambda types: _UINT8, _funnel, Traits(_funnel_needs, (1, 1)))
+FUNNEL = list_aggregate(
+    "windowFunnel", (2, 33), lambda types: _UINT8, _window_funnel, AggregateTraits(_funnel_needs, (1, 1))
+)
 
 
-def _retention_needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _retention_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     if not all(bare(of) == _UINT8 for of in types):
         return "conditions"
-    return without_null(types, parameters)
+    return needs_not_nullable(types, parameters)
 
 
-def _retention_state(call: Input) -> str:
+def _retention_state(call: AggregateInput) -> str:
     met = (f"coalesce(max(if({each} <> 0, 1, 0)){call.over}, 0)" for each in call.args)
     return f"array({', '.join(met)})"
 
 
-def _retention_merge(state: State) -> str:
+def _retention_merge(state: AggregateState) -> str:
     met = (f"coalesce(max(get({state.sql}, {place})){state.over}, 0)" for place in range(len(state.types)))
     return f"array({', '.join(met)})"
 
 
-def _no_retention(types: Types) -> str:
+def _empty_retention(types: Types) -> str:
     return f"array_repeat(0, {len(types)})"
 
 
-def _retention(state: State) -> str:
+def _retention(state: AggregateState) -> str:
     body = "transform(` r`, ` x` -> if(get(` r`, 0) = 1, ` x`, 0))"
-    return bound(f"coalesce({state.sql}, {_no_retention(state.types)})", lambda _: body, "` r`")
+    return bind_lambda(f"coalesce({state.sql}, {_empty_retention(state.types)})", lambda _: body, "` r`")
 
 
 RETENTION = Aggregate(
@@ -107,7 +109,7 @@ RETENTION = Aggregate(
     state=_retention_state,
     merge=_retention_merge,
     finish=_retention,
-    empty=_no_retention,
+    empty=_empty_retention,
     inputs=value_inputs,
     needs=_retention_needs,
 )
@@ -117,15 +119,15 @@ def _corners(low: str, high: str, over: str) -> str:
     return f"named_struct('low', min({low}){over}, 'high', max({high}){over})"
 
 
-def _corner_state(call: Input) -> str:
+def _corner_state(call: AggregateInput) -> str:
     point = f"if({call.all_given}, named_struct('x', {call.args[0]}, 'y', {call.args[1]}), NULL)"
     return _corners(point, point, call.over)
 
 
-def _ratio(state: State) -> str:
+def _bounding_ratio(state: AggregateState) -> str:
     rise, run = "(` e`.high.y - ` e`.low.y)", "(` e`.high.x - ` e`.low.x)"
     slope = f"if(` e`.low IS NULL, NULL, {float_ratio(rise, run)})"
-    return or_default(bound(state.sql, lambda _: slope, "` e`"), state.types, NAN)
+    return default_unless_nullable(bind_lambda(state.sql, lambda _: slope, "` e`"), state.types, NAN)
 
 
 _CORNERS = "STRUCT<`low`: STRUCT<`x`: DOUBLE, `y`: DOUBLE>, `high`: STRUCT<`x`: DOUBLE, `y`: DOUBLE>>"
@@ -137,16 +139,16 @@ BOUNDING = Aggregate(
     storage=lambda types: _CORNERS,
     state=_corner_state,
     merge=lambda state: _corners(f"{state.sql}.`low`", f"{state.sql}.`high`", state.over),
-    finish=_ratio,
+    finish=_bounding_ratio,
     empty=lambda types: f"CAST(NULL AS {_CORNERS})",
     inputs=double_inputs,
     takes="number",
-    needs=numbers,
+    needs=needs_numbers,
     error="of points with one x, the lowest is taken on the left and the highest on the right",
 )
 
 
-def _delta(state: State) -> str:
+def _delta_sum(state: AggregateState) -> str:
     of = bare(state.types[0])
     spark, total = value_type(of), "DOUBLE" if isinstance(of, t.Float) else "DECIMAL(38,0)"
     real = " AND NOT isnan(` x`)" if isinstance(of, t.Float) else ""
@@ -155,20 +157,20 @@ def _delta(state: State) -> str:
     more = f"if(` x` > ` a`.last{real}, CAST(` a`.sum + {difference} AS {total}), ` a`.sum)"
     step = f"(` a`, ` x`) -> named_struct('last', ` x`, 'sum', {more})"
     folded = f"aggregate({state.sql}, {start}, {step}, ` a` -> ` a`.sum)"
-    return folded if isinstance(of, t.Float) else wrapped(folded, of)
+    return folded if isinstance(of, t.Float) else wrap_to_type(folded, of)
 
 
-DELTA = listed(
+DELTA = list_aggregate(
     "deltaSum",
     (1, 1),
     lambda types: bare(types[0]),
-    _delta,
-    Traits(every((t.Int,), "an integer"), ordered=True),
+    _delta_sum,
+    AggregateTraits(needs_kinds((t.Int,), "an integer"), ordered=True),
 )
-_INTERVAL = both(one_type, without_null)
+_INTERVAL = needs_all(needs_one_type, needs_not_nullable)
 
 
-def _meets(state: State, read: str, at: str) -> str:
+def _sweep_intervals(state: AggregateState, read: str, at: str) -> str:
     """A start adds one, an end takes one away; of what is in one place, the ends come first."""
     ends = "array(struct(` x`.col1 AS p, 1 AS w), struct(` x`.col2 AS p, -1 AS w))"
     events = f"flatten(transform({state.sql}, ` x` -> {ends}))"
@@ -181,19 +183,19 @@ def _meets(state: State, read: str, at: str) -> str:
     return f"aggregate(array_sort({events}), {start}, (` a`, ` x`) -> {step}, ` a` -> ` a`.{read})"
 
 
-def _most(state: State) -> str:
-    return f"CAST({_meets(state, 'best', value_type(bare(state.types[0])))} AS {value_type(UINT64)})"
+def _max_intersections(state: AggregateState) -> str:
+    return f"CAST({_sweep_intervals(state, 'best', value_type(bare(state.types[0])))} AS {value_type(UINT64)})"
 
 
-def _where(state: State) -> str:
+def _max_intersections_position(state: AggregateState) -> str:
     of = bare(state.types[0])
-    return f"coalesce({_meets(state, 'at', value_type(of))}, {value_zero(of)})"
+    return f"coalesce({_sweep_intervals(state, 'at', value_type(of))}, {value_zero(of)})"
 
 
-def _length(state: State) -> str:
+def _interval_length(state: AggregateState) -> str:
     of = bare(state.types[0])
     total = "DOUBLE" if isinstance(of, t.Float) else "DECIMAL(38,0)"
-    low, high = (f"CAST({_whole(f'{side}(` x`.col1, ` x`.col2)', of)} AS {total})" for side in ("least", "greatest"))
+    low, high = (f"CAST({_as_count(f'{side}(` x`.col1, ` x`.col2)', of)} AS {total})" for side in ("least", "greatest"))
     parts = f"array_sort(transform({state.sql}, ` x` -> struct({low} AS l, {high} AS h)))"
     start = f"named_struct('end', CAST(NULL AS {total}), 'sum', CAST(0 AS {total}))"
     added = "CASE WHEN ` a`.end IS NULL OR ` x`.l > ` a`.end THEN ` x`.h - ` x`.l "
@@ -209,14 +211,28 @@ def _length_type(types: Types) -> Type:
 
 
 INTERVALS = (
-    listed("maxIntersections", (2, 2), lambda types: UINT64, _most, Traits(both(_INTERVAL, numbers))),
-    listed("maxIntersectionsPosition", (2, 2), lambda types: bare(types[0]), _where, Traits(both(_INTERVAL, numbers))),
-    listed(
+    list_aggregate(
+        "maxIntersections",
+        (2, 2),
+        lambda types: UINT64,
+        _max_intersections,
+        AggregateTraits(needs_all(_INTERVAL, needs_numbers)),
+    ),
+    list_aggregate(
+        "maxIntersectionsPosition",
+        (2, 2),
+        lambda types: bare(types[0]),
+        _max_intersections_position,
+        AggregateTraits(needs_all(_INTERVAL, needs_numbers)),
+    ),
+    list_aggregate(
         "intervalLengthSum",
         (2, 2),
         _length_type,
-        _length,
-        Traits(both(_INTERVAL, every((t.Int, t.Float, t.Date, t.DateTime), "integers, floats, dates or times"))),
+        _interval_length,
+        AggregateTraits(
+            needs_all(_INTERVAL, needs_kinds((t.Int, t.Float, t.Date, t.DateTime), "integers, floats, dates or times"))
+        ),
     ),
 )
 EVENTS = (FUNNEL, RETENTION, BOUNDING, DELTA, *INTERVALS)

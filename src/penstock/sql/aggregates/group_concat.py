@@ -9,19 +9,19 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type, bare
 from penstock.sql.aggregates.aggregate import (
-    MOST,
+    LARGEST_SIZE,
+    AggregateParameter,
+    AggregateState,
     Needs,
-    Parameter,
-    State,
     Types,
-    both,
+    needs_all,
+    needs_numbers,
+    needs_positive_sizes,
+    needs_sortable,
     nullable_like,
-    numbers,
-    sizes,
-    sortable,
 )
-from penstock.sql.aggregates.array_state import Traits, bound, listed
-from penstock.sql.aggregates.count_sum_avg import or_default, sum_type
+from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, list_aggregate
+from penstock.sql.aggregates.count_sum_avg import default_unless_nullable, sum_type
 from penstock.sql.expr.spark_types import text_literal, value_type
 
 
@@ -29,29 +29,31 @@ def _array(types: Types) -> Type:
     return t.Array(bare(types[0]))
 
 
-def _limit(state: State) -> int:
+def _size_parameter(state: AggregateState) -> int:
     return int(state.parameters[0])
 
 
-def _last(state: State) -> str:
-    many = _limit(state)
-    return bound(state.sql, lambda v: f"slice({v}, greatest(size({v}) - {many - 1}, 1), {many})")
+def _last_values(state: AggregateState) -> str:
+    many = _size_parameter(state)
+    return bind_lambda(state.sql, lambda v: f"slice({v}, greatest(size({v}) - {many - 1}, 1), {many})")
 
 
-def _concat_needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _concat_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     if parameters and not isinstance(parameters[0], str):
         return "a text as its first parameter"
-    if len(parameters) > 1 and not (isinstance(parameters[1], int) and 1 <= parameters[1] <= MOST):
+    if len(parameters) > 1 and not (isinstance(parameters[1], int) and 1 <= parameters[1] <= LARGEST_SIZE):
         return "a number of values as its second parameter"
     kinds = (t.String, t.Int, t.UUID, t.Enum)
     return None if isinstance(bare(types[0]), kinds) else "a String or an integer: toString(x)"
 
 
-def _concat(state: State) -> str:
+def _concat(state: AggregateState) -> str:
     between = text_literal(str(state.parameters[0])) if state.parameters else "''"
     rows = f"slice({state.sql}, 1, {int(state.parameters[1])})" if len(state.parameters) > 1 else state.sql
     joined = f"array_join(transform(` c`, ` x` -> CAST(` x` AS STRING)), {between})"
-    return or_default(bound(rows, lambda c: f"if(size({c}) = 0, NULL, {joined})", "` c`"), state.types, "''")
+    return default_unless_nullable(
+        bind_lambda(rows, lambda c: f"if(size({c}) = 0, NULL, {joined})", "` c`"), state.types, "''"
+    )
 
 
 def _moving_type(types: Types) -> Type:
@@ -59,58 +61,62 @@ def _moving_type(types: Types) -> Type:
     return t.Array(sum_type(types))
 
 
-def _sums(state: State, spark: str) -> str:
+def _running_sums(state: AggregateState, spark: str) -> str:
     """All sums from the first row on."""
     zero = f"CAST(0 AS {spark})"
     added = f"CAST(element_at(` a`, -1) + ` x` AS {spark})"
     return f"aggregate({state.sql}, array({zero}), (` a`, ` x`) -> concat(` a`, array({added})))"
 
 
-def _window_sums(state: State, spark: str) -> str:
+def _window_sums(state: AggregateState, spark: str) -> str:
     """The sum at a row less the sum at the row a window before it: ` s` holds one sum more than there are rows."""
     if not state.parameters:
         return "slice(` s`, 2, size(` s`))"
-    before = f"if(` i` < {_limit(state)}, CAST(0 AS {spark}), get(` s`, ` i` - {_limit(state)} + 1))"
+    before = f"if(` i` < {_size_parameter(state)}, CAST(0 AS {spark}), get(` s`, ` i` - {_size_parameter(state)} + 1))"
     return f"transform(slice(` s`, 2, size(` s`)), (` x`, ` i`) -> CAST(` x` - {before} AS {spark}))"
 
 
-def _moving_sum(state: State) -> str:
+def _moving_sum(state: AggregateState) -> str:
     spark = value_type(sum_type(state.types))
     wide = "DECIMAL(38,0)" if spark == "DECIMAL(20,0)" else spark
     shifted = _window_sums(state, wide)
-    return bound(_sums(state, wide), lambda s: f"CAST({shifted} AS ARRAY<{spark}>)", "` s`")
+    return bind_lambda(_running_sums(state, wide), lambda s: f"CAST({shifted} AS ARRAY<{spark}>)", "` s`")
 
 
-def _moving_average(state: State) -> str:
-    window = str(_limit(state)) if state.parameters else "(size(` s`) - 1)"
+def _moving_average(state: AggregateState) -> str:
+    window = str(_size_parameter(state)) if state.parameters else "(size(` s`) - 1)"
     shifted = _window_sums(state, "DOUBLE")
-    return bound(_sums(state, "DOUBLE"), lambda s: f"transform({shifted}, ` x` -> ` x` / {window})", "` s`")
+    return bind_lambda(
+        _running_sums(state, "DOUBLE"), lambda s: f"transform({shifted}, ` x` -> ` x` / {window})", "` s`"
+    )
 
 
-_SIZED = Traits(sizes, (1, 1), ordered=True)
-_MOVING: Needs = both(sizes, numbers)
+_SIZED = AggregateTraits(needs_positive_sizes, (1, 1), ordered=True)
+_MOVING: Needs = needs_all(needs_positive_sizes, needs_numbers)
 TEXTS = (
-    listed("groupArrayLast", (1, 1), _array, _last, _SIZED),
-    listed(
+    list_aggregate("groupArrayLast", (1, 1), _array, _last_values, _SIZED),
+    list_aggregate(
         "groupArraySorted",
         (1, 1),
         _array,
-        lambda state: f"slice(array_sort({state.sql}), 1, {_limit(state)})",
-        Traits(both(sizes, sortable), (1, 1)),
+        lambda state: f"slice(array_sort({state.sql}), 1, {_size_parameter(state)})",
+        AggregateTraits(needs_all(needs_positive_sizes, needs_sortable), (1, 1)),
     ),
-    listed(
+    list_aggregate(
         "groupConcat",
         (1, 1),
         lambda types: nullable_like(t.String(), types),
         _concat,
-        Traits(_concat_needs, (0, 2), ordered=True),
+        AggregateTraits(_concat_needs, (0, 2), ordered=True),
     ),
-    listed("groupArrayMovingSum", (1, 1), _moving_type, _moving_sum, Traits(_MOVING, (0, 1), ordered=True)),
-    listed(
+    list_aggregate(
+        "groupArrayMovingSum", (1, 1), _moving_type, _moving_sum, AggregateTraits(_MOVING, (0, 1), ordered=True)
+    ),
+    list_aggregate(
         "groupArrayMovingAvg",
         (1, 1),
         lambda types: t.Array(t.Float(64)),
         _moving_average,
-        Traits(_MOVING, (0, 1), ordered=True),
+        AggregateTraits(_MOVING, (0, 1), ordered=True),
     ),
 )

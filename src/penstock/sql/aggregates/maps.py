@@ -10,57 +10,57 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.aggregates.aggregate import Aggregate, Parameter, State, Types, holds_map
-from penstock.sql.aggregates.array_map_distinct import map_values, read_rows
-from penstock.sql.aggregates.array_state import Traits, bound, grouped, listed
+from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types, contains_map
+from penstock.sql.aggregates.array_map_distinct import combine_map, read_rows
+from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, group_by_key, list_aggregate
 from penstock.sql.aggregates.bits import SUM_WITH_OVERFLOW
 from penstock.sql.aggregates.count_sum_avg import SUM
-from penstock.sql.aggregates.min_max_any import PICKS
-from penstock.sql.expr.sort_order import holds_kept_text, is_kept_text
+from penstock.sql.aggregates.min_max_any import MIN_MAX_ANY
+from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text
 
 
-def _inner(types: Types) -> tuple[Type, Type]:
+def _key_value_types(types: Types) -> tuple[Type, Type]:
     keys, values = (bare(of) for of in types)
     assert isinstance(keys, t.Array)
     assert isinstance(values, t.Array)
     return keys.of, values.of
 
 
-def _two_arrays(row: Aggregate, name: str) -> Aggregate:
+def _of_key_value_arrays(row: Aggregate, name: str) -> Aggregate:
     """Of keys and values. A sum of zero is dropped."""
 
     def result(types: Types) -> Type:
-        key, value = _inner(types)
+        key, value = _key_value_types(types)
         return t.Tuple(((None, t.Array(key)), (None, t.Array(row.result((value,))))))
 
-    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         if len(types) != 2 or not all(isinstance(bare(of), t.Array) for of in types):
             return "a Map, or an array of keys and one of values"
-        key, value = _inner(types)
-        if is_kept_text(key) or holds_kept_text(key):
+        key, value = _key_value_types(types)
+        if is_stored_as_text(key) or contains_stored_as_text(key):
             return "keys that are no enumerations, UUIDs or IP addresses: toString(…) of them"
-        if nullable(key) or nullable(value) or holds_map(key) or bare(value) == t.Tuple(()):
+        if nullable(key) or nullable(value) or contains_map(key) or bare(value) == t.Tuple(()):
             return "keys and values that are neither Nullable nor a Map"
         kinds = (t.Int, t.Float) if row.takes == "number" else (t.Int, t.Float, t.String, t.Date, t.DateTime)
         return row.needs((value,), ()) if isinstance(bare(value), kinds) else "values that are integers or floats"
 
-    def read(state: State) -> str:
-        _, value = _inner(state.types)
+    def read(state: AggregateState) -> str:
+        _, value = _key_value_types(state.types)
         spark = row.inputs((value,))[0]
         one = f"struct(` y` AS k, CAST(get(` x`.col2, ` i`) AS {spark}) AS v)"
         wrong = "raise_error('the keys and values of a map have different sizes')"
         rows = f"if(size(` x`.col1) <> size(` x`.col2), {wrong}, transform(` x`.col1, (` y`, ` i`) -> {one}))"
         pairs = f"flatten(transform({state.sql}, ` x` -> {rows}))"
-        whole = grouped(pairs, lambda values: read_rows(row, State(values, (value,))))
+        whole = group_by_key(pairs, lambda values: read_rows(row, AggregateState(values, (value,))))
         if row.takes == "number":
             whole = f"filter({whole}, ` x` -> ` x`.v <> 0)"
         both = "named_struct('_1', transform(` m`, ` x` -> ` x`.k), '_2', transform(` m`, ` x` -> ` x`.v))"
-        return bound(whole, lambda _: both, "` m`")
+        return bind_lambda(whole, lambda _: both, "` m`")
 
-    return listed(name, (2, 2), result, read, Traits(needs))
+    return list_aggregate(name, (2, 2), result, read, AggregateTraits(needs))
 
 
-def _either(of_map: Aggregate, of_arrays: Aggregate) -> Aggregate:
+def _map_or_arrays(of_map: Aggregate, of_arrays: Aggregate) -> Aggregate:
     """One function for both kinds of arguments."""
 
     def row(types: Types) -> Aggregate:
@@ -82,21 +82,21 @@ def _either(of_map: Aggregate, of_arrays: Aggregate) -> Aggregate:
 
 
 def _map_row(name: str, row: Aggregate) -> Aggregate:
-    of_map = map_values(row)
+    of_map = combine_map(row)
     assert of_map is not None
-    return _either(of_map, _two_arrays(row, name))
+    return _map_or_arrays(of_map, _of_key_value_arrays(row, name))
 
 
-_LEAST, _GREATEST = (next(row for row in PICKS if row.name == name) for name in ("min", "max"))
-MAPS = (
+_LEAST, _GREATEST = (next(row for row in MIN_MAX_ANY if row.name == name) for name in ("min", "max"))
+MAP_SUMS = (
     _map_row("sumMap", SUM),
     _map_row("minMap", _LEAST),
     _map_row("maxMap", _GREATEST),
-    _two_arrays(SUM_WITH_OVERFLOW, "sumMapWithOverflow"),
+    _of_key_value_arrays(SUM_WITH_OVERFLOW, "sumMapWithOverflow"),
 )
-OF_ARRAYS = {
-    "sumMappedArrays": _two_arrays(SUM, "sumMap"),
-    "minMappedArrays": _two_arrays(_LEAST, "minMap"),
-    "maxMappedArrays": _two_arrays(_GREATEST, "maxMap"),
+MAPPED_ARRAYS = {
+    "sumMappedArrays": _of_key_value_arrays(SUM, "sumMap"),
+    "minMappedArrays": _of_key_value_arrays(_LEAST, "minMap"),
+    "maxMappedArrays": _of_key_value_arrays(_GREATEST, "maxMap"),
 }
 """Their states are those of sumMap, minMap and maxMap."""

@@ -17,44 +17,44 @@ from penstock.model import types as t
 from penstock.model.types import bare
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
-    Input,
-    Parameter,
-    State,
+    AggregateInput,
+    AggregateParameter,
+    AggregateState,
     Types,
-    anything,
-    holds_map,
+    contains_map,
+    needs_nothing,
     nullable_like,
     value_inputs,
 )
-from penstock.sql.aggregates.array_state import bound
-from penstock.sql.aggregates.count_sum_avg import or_default
-from penstock.sql.expr.sort_order import holds_kept_text, is_kept_text, order_key
+from penstock.sql.aggregates.array_state import bind_lambda
+from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
+from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text, order_key
 from penstock.sql.expr.spark_types import value_type, value_zero
 
 
-def _comparable(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
-    return "a value that can be compared" if holds_map(types[0]) or holds_kept_text(types[0]) else None
+def _comparable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    return "a value that can be compared" if contains_map(types[0]) or contains_stored_as_text(types[0]) else None
 
 
-def _pick(name: str, spark: str, gather: str) -> Aggregate:
+def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
     """An aggregate whose state is one of the values."""
 
     def choose(sql: str, over: str, types: Types) -> str:
         if name == "max" and isinstance(bare(types[0]), t.Float):
             # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
             return f"(- min(- {sql.removeprefix('DISTINCT ')}){over})"
-        if not name.startswith("any") and is_kept_text(types[0]):
+        if not name.startswith("any") and is_stored_as_text(types[0]):
             value = sql.removeprefix("DISTINCT ")
             return f"{name}_by({value}, {order_key(types[0], value)}){over}"
         return spark.format(sql) + over
 
-    def chosen(rows: State) -> str:
-        if not name.startswith("any") and is_kept_text(rows.types[0]):
+    def chosen(rows: AggregateState) -> str:
+        if not name.startswith("any") and is_stored_as_text(rows.types[0]):
             pairs = f"transform({rows.sql}, ` y` -> struct({order_key(rows.types[0], '` y`')} AS k, ` y` AS v))"
             return f"(array_{name}({pairs})).v"
         if name == "max" and isinstance(bare(rows.types[0]), t.Float):
             numbers = "array_max(filter(` v`, ` x` -> NOT isnan(` x`)))"
-            return bound(rows.sql, lambda v: f"coalesce({numbers}, array_max({v}))")
+            return bind_lambda(rows.sql, lambda v: f"coalesce({numbers}, array_max({v}))")
         return gather.format(rows.sql)
 
     return Aggregate(
@@ -65,55 +65,55 @@ def _pick(name: str, spark: str, gather: str) -> Aggregate:
         storage=lambda types: value_type(types[0]),
         state=lambda call: choose(call.args[0], call.over, call.types),
         merge=lambda state: choose(state.sql, state.over, state.types),
-        finish=lambda state: or_default(state.sql, state.types, value_zero(bare(state.types[0]))),
+        finish=lambda state: default_unless_nullable(state.sql, state.types, value_zero(bare(state.types[0]))),
         empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
         inputs=value_inputs,
         gather=chosen,
-        needs=anything if name.startswith("any") else _comparable,
+        needs=needs_nothing if name.startswith("any") else _comparable,
         ordered=name.startswith("any"),
         null_over_none=True,
     )
 
 
-PICKS = (
-    _pick("min", "min({0})", "array_min({0})"),
-    _pick("max", "max({0})", "array_max({0})"),
-    _pick("any", "first({0}, true)", "get({0}, 0)"),
-    _pick("anyLast", "last({0}, true)", "try_element_at({0}, -1)"),
+MIN_MAX_ANY = (
+    _pick_aggregate("min", "min({0})", "array_min({0})"),
+    _pick_aggregate("max", "max({0})", "array_max({0})"),
+    _pick_aggregate("any", "first({0}, true)", "get({0}, 0)"),
+    _pick_aggregate("anyLast", "last({0}, true)", "try_element_at({0}, -1)"),
 )
 
 
-def _storage(types: Types) -> str:
+def _arg_storage(types: Types) -> str:
     argument, value = value_inputs(types)
     return f"STRUCT<`value`: {value}, `argument`: {argument}>"
 
 
-def _pair(spark: str, types: Types, argument: str, value: str) -> str:
+def _arg_pair(spark: str, types: Types, argument: str, value: str) -> str:
     if spark == "max" and isinstance(bare(types[1]), t.Float):
         # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
         value = f"if(isnan({value}), CAST('-Infinity' AS {value_type(bare(types[1]))}), {value})"
     return f"named_struct('value', {value}, 'argument', {argument})"
 
 
-def _needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
-    kept = is_kept_text(types[1]) or holds_kept_text(types[1])
-    return "a second argument that can be compared" if kept or holds_map(types[1]) else None
+def _arg_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    kept = is_stored_as_text(types[1]) or contains_stored_as_text(types[1])
+    return "a second argument that can be compared" if kept or contains_map(types[1]) else None
 
 
-def _best(name: str, spark: str) -> Aggregate:
+def _arg_aggregate(name: str, spark: str) -> Aggregate:
     """argMin, argMax: the pair with the least or greatest value; ties go by the argument."""
 
     def chosen(sql: str, value: str, types: Types, over: str) -> str:
         """Maps are not compared in Spark: there a tie goes to any of the rows."""
-        return f"{spark}_by({sql}, {value}){over}" if holds_map(types[0]) else f"{spark}({sql}){over}"
+        return f"{spark}_by({sql}, {value}){over}" if contains_map(types[0]) else f"{spark}({sql}){over}"
 
-    def best(call: Input) -> str:
+    def best(call: AggregateInput) -> str:
         argument, value = call.args
-        pair = f"if({call.all_given}, {_pair(spark, call.types, argument, value)}, NULL)"
+        pair = f"if({call.all_given}, {_arg_pair(spark, call.types, argument, value)}, NULL)"
         return chosen(pair, f"if({call.all_given}, {value}, NULL)", call.types, call.over)
 
-    def gathered(rows: State) -> str:
-        pairs = f"transform({rows.sql}, ` x` -> {_pair(spark, rows.types, '` x`.col1', '` x`.col2')})"
+    def gathered(rows: AggregateState) -> str:
+        pairs = f"transform({rows.sql}, ` x` -> {_arg_pair(spark, rows.types, '` x`.col1', '` x`.col2')})"
         return f"array_{spark}({pairs})"
 
     return Aggregate(
@@ -121,30 +121,32 @@ def _best(name: str, spark: str) -> Aggregate:
         arity=(2, 2),
         result=lambda types: nullable_like(types[0], types),
         result_spark=lambda types: value_type(types[0]),
-        storage=_storage,
+        storage=_arg_storage,
         state=best,
         merge=lambda state: chosen(state.sql, f"({state.sql}).`value`", state.types, state.over),
-        finish=lambda state: or_default(f"({state.sql}).`argument`", state.types, value_zero(bare(state.types[0]))),
-        empty=lambda types: f"CAST(NULL AS {_storage(types)})",
+        finish=lambda state: default_unless_nullable(
+            f"({state.sql}).`argument`", state.types, value_zero(bare(state.types[0]))
+        ),
+        empty=lambda types: f"CAST(NULL AS {_arg_storage(types)})",
         inputs=value_inputs,
         gather=gathered,
-        needs=_needs,
+        needs=_arg_needs,
         null_over_none=True,
         error="of rows with equal values, the one with the least (argMin) or greatest (argMax) argument",
     )
 
 
-def _with_value(row: Aggregate, name: str) -> Aggregate:
+def _arg_and_value(row: Aggregate, name: str) -> Aggregate:
     """argAndMin, argAndMax: the value itself stands beside its argument."""
 
     def result(types: Types) -> t.Type:
         return t.Tuple(tuple((None, bare(each)) for each in types))
 
-    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         plain = not any(map(t.nullable, types)) and not isinstance(bare(types[1]), t.Float)
-        return _needs(types, parameters) if plain else "arguments that are not Nullable, the second no float"
+        return _arg_needs(types, parameters) if plain else "arguments that are not Nullable, the second no float"
 
-    def finish(state: State) -> str:
+    def finish(state: AggregateState) -> str:
         pair = f"named_struct('_1', ({state.sql}).`argument`, '_2', ({state.sql}).`value`)"
         return f"coalesce(if({state.sql} IS NULL, NULL, {pair}), {value_zero(result(state.types))})"
 
@@ -159,5 +161,5 @@ def _with_value(row: Aggregate, name: str) -> Aggregate:
     )
 
 
-_LEAST, _GREATEST = _best("argMin", "min"), _best("argMax", "max")
-BEST = (_LEAST, _GREATEST, _with_value(_LEAST, "argAndMin"), _with_value(_GREATEST, "argAndMax"))
+_ARG_MIN, _ARG_MAX = _arg_aggregate("argMin", "min"), _arg_aggregate("argMax", "max")
+ARG_MIN_MAX = (_ARG_MIN, _ARG_MAX, _arg_and_value(_ARG_MIN, "argAndMin"), _arg_and_value(_ARG_MAX, "argAndMax"))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types
-from penstock.sql.aggregates.array_map_distinct import WRAPPERS, Wrap, collected, element_needs
-from penstock.sql.aggregates.array_state import bound
+from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
+from penstock.sql.aggregates.array_map_distinct import WRAPPERS, Combinator, array_row, element_needs
+from penstock.sql.aggregates.array_state import bind_lambda
 from penstock.sql.expr.spark_types import value_type, value_zero
 
 
@@ -42,43 +42,43 @@ class _Counting:
             null_over_none=False,
         )
 
-    def _state(self, call: Input) -> str:
-        return f"named_struct('state', {self.row.state(call)}, 'rows', {_rows(call)})"
+    def _state(self, call: AggregateInput) -> str:
+        return f"named_struct('state', {self.row.state(call)}, 'rows', {_count_rows(call)})"
 
-    def _merge(self, state: State) -> str:
+    def _merge(self, state: AggregateState) -> str:
         inner = self.row.merge(replace(state, sql=f"{state.sql}.state"))
         return f"named_struct('state', {inner}, 'rows', coalesce(sum({state.sql}.rows){state.over}, 0L))"
 
-    def _finish(self, state: State) -> str:
+    def _finish(self, state: AggregateState) -> str:
         value = self.row.finish(replace(state, sql="` o`.state"))
         body = self._answer(value, "coalesce(` o`.rows, 0L)", state.types)
-        return bound(state.sql, lambda _: body, "` o`")
+        return bind_lambda(state.sql, lambda _: body, "` o`")
 
-    def _plain(self, call: Input) -> str:
+    def _plain(self, call: AggregateInput) -> str:
         if self.row.plain is None:
-            value = self.row.finish(State(self.row.state(call), call.types, call.parameters))
+            value = self.row.finish(AggregateState(self.row.state(call), call.types, call.parameters))
         else:
             value = self.row.plain(call)
-        return self._answer(value, _rows(call), call.types)
+        return self._answer(value, _count_rows(call), call.types)
 
-    def _gather(self, rows: State) -> str:
-        inner = collected(self.row)
+    def _gather(self, rows: AggregateState) -> str:
+        inner = array_row(self.row)
         assert inner.gather is not None
         both = f"named_struct('state', {inner.gather(replace(rows, sql='` q`'))}, 'rows', CAST(size(` q`) AS BIGINT))"
-        return bound(rows.sql, lambda _: both, "` q`")
+        return bind_lambda(rows.sql, lambda _: both, "` q`")
 
     def _answer(self, value: str, rows: str, types: Types) -> str:
         of = self.result(types)
         return f"if({rows} = 0L, {value_zero(of)}, CAST({value} AS {value_type(of)}))"
 
 
-def _rows(call: Input) -> str:
+def _count_rows(call: AggregateInput) -> str:
     """How many rows are given, over the call's window."""
     given = f"if({call.all_given}, 1, NULL)" if call.args else "1"
     return f"count({given}){call.over}"
 
 
-def or_null(row: Aggregate) -> Aggregate | None:
+def combine_or_null(row: Aggregate) -> Aggregate | None:
     """-OrNull: NULL over no rows."""
 
     def result(types: Types) -> Type:
@@ -86,7 +86,7 @@ def or_null(row: Aggregate) -> Aggregate | None:
         plain = isinstance(bare(of), (t.Array, t.Map, t.Tuple)) or nullable(of)
         return of if plain else t.Nullable(of)
 
-    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         said = row.needs(types, parameters)
         if said is None and isinstance(bare(row.result(types)), t.Tuple):
             return "a result that is no Tuple: a Tuple is never NULL here"
@@ -95,12 +95,12 @@ def or_null(row: Aggregate) -> Aggregate | None:
     return replace(_Counting(row, result).named("OrNull"), needs=needs)
 
 
-def or_default(row: Aggregate) -> Aggregate | None:
+def combine_or_default(row: Aggregate) -> Aggregate | None:
     """-OrDefault: the type's zero value over no rows."""
     return _Counting(row, row.result).named("OrDefault")
 
 
-def condition(row: Aggregate) -> Aggregate | None:
+def combine_if(row: Aggregate) -> Aggregate | None:
     """-If inside another combinator, as in sumIfArray: the last argument is a condition."""
     if row.gather is None:
         return None
@@ -109,22 +109,22 @@ def condition(row: Aggregate) -> Aggregate | None:
     def rest(types: Types) -> Types:
         return types[:-1]
 
-    def gathered(rows: State) -> str:
+    def gathered(rows: AggregateState) -> str:
         inner = rest(rows.types)
         place = len(rows.types)
         if not inner:
-            return gather(State(f"filter({rows.sql}, ` x` -> ` x`)", inner, rows.parameters))
+            return gather(AggregateState(f"filter({rows.sql}, ` x` -> ` x`)", inner, rows.parameters))
         fields = ", ".join(f"` x`.col{each}" for each in range(1, place))
         kept_fields = fields if place == 2 else f"struct({fields})"
         kept = f"transform(filter({rows.sql}, ` x` -> ` x`.col{place}), ` x` -> {kept_fields})"
-        return gather(State(kept, inner, rows.parameters))
+        return gather(AggregateState(kept, inner, rows.parameters))
 
-    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         if not types or not isinstance(bare(types[-1]), (t.Int, t.Bool)):
             return "a condition as its last argument"
         return element_needs(row, rest(types), parameters)
 
-    def of_rest(form: Callable[[State], str]) -> Callable[[State], str]:
+    def of_rest(form: Callable[[AggregateState], str]) -> Callable[[AggregateState], str]:
         return lambda state: form(replace(state, types=rest(state.types)))
 
     return replace(
@@ -147,4 +147,9 @@ def condition(row: Aggregate) -> Aggregate | None:
     )
 
 
-ANSWERS: Mapping[str, Wrap] = {**WRAPPERS, "OrDefault": or_default, "OrNull": or_null, "If": condition}
+ANSWERS: Mapping[str, Combinator] = {
+    **WRAPPERS,
+    "OrDefault": combine_or_default,
+    "OrNull": combine_or_null,
+    "If": combine_if,
+}

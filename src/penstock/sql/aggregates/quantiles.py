@@ -13,38 +13,38 @@ from penstock.model import types as t
 from penstock.model.types import Type, bare
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
-    Input,
-    Parameter,
-    State,
+    AggregateInput,
+    AggregateParameter,
+    AggregateState,
     Types,
     double_inputs,
     nullable_like,
     value_inputs,
 )
-from penstock.sql.aggregates.array_state import NAN, all_rows, array_of, bound, listed_state, merged_lists
-from penstock.sql.aggregates.count_sum_avg import or_default
+from penstock.sql.aggregates.array_state import NAN, all_rows, array_of, bind_lambda, list_state, merge_lists
+from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
 from penstock.sql.expr.spark_types import value_type, value_zero
 
-Read = Callable[[float], str]
+QuantileSql = Callable[[float], str]
 """The quantile at a level as SQL over ` v`, the sorted values, of which there is at least one."""
 _LINEAR_ERROR = "ClickHouse's own is of a sample of 8,192 values; this one is of all"
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class QuantileFamily:
     """`result` is the type of one quantile, `key` what is sorted, of a row ` x`."""
 
     name: str
-    read: Read
+    read: QuantileSql
     result: Callable[[Types], Type]
-    needs: Callable[[Types, tuple[Parameter, ...]], str | None]
+    needs: Callable[[Types, tuple[AggregateParameter, ...]], str | None]
     inputs: Callable[[Types], tuple[str, ...]] = value_inputs
     arity: int = 1
     skipped: int = 0
     error: str = ""
 
 
-def _float_of(types: Types) -> Type:
+def _double(types: Types) -> Type:
     return t.Float(64)
 
 
@@ -52,30 +52,30 @@ def _small_float(types: Types) -> Type:
     return t.Float(32)
 
 
-def _same(types: Types) -> Type:
+def _argument_type(types: Types) -> Type:
     return bare(types[0])
 
 
-def _at(place: str) -> str:
+def _value_at(place: str) -> str:
     return f"get(` v`, CAST({place} AS INT))"
 
 
 def _linear(level: float) -> str:
     place = f"(size(` v`) - 1) * {level}D"
-    low, high = _at(f"floor({place})"), _at(f"ceil({place})")
+    low, high = _value_at(f"floor({place})"), _value_at(f"ceil({place})")
     return f"{low} * (1D - ({place} - floor({place}))) + {high} * ({place} - floor({place}))"
 
 
 def _exact(level: float) -> str:
-    return _at("size(` v`) - 1" if level >= 1 else f"floor({level}D * size(` v`))")
+    return _value_at("size(` v`) - 1" if level >= 1 else f"floor({level}D * size(` v`))")
 
 
 def _exact_low(level: float) -> str:
-    return _at("(size(` v`) - 1) div 2") if level == 0.5 else _exact(level)
+    return _value_at("(size(` v`) - 1) div 2") if level == 0.5 else _exact(level)
 
 
 def _rank(level: float) -> str:
-    return _at(f"greatest(ceil({level}D * size(` v`)) - 1, 0)")
+    return _value_at(f"greatest(ceil({level}D * size(` v`)) - 1, 0)")
 
 
 def _timing(level: float) -> str:
@@ -84,7 +84,7 @@ def _timing(level: float) -> str:
 
 def _between(place: str) -> str:
     """Between two neighbours, at a place that counts from 1."""
-    low, high = _at(f"floor({place}) - 1"), _at(f"floor({place})")
+    low, high = _value_at(f"floor({place}) - 1"), _value_at(f"floor({place})")
     inside = f"{low} + ({place} - floor({place})) * ({high} - {low})"
     first, last = "element_at(` v`, 1)", "element_at(` v`, -1)"
     return f"CASE WHEN {place} < 1D THEN {first} WHEN floor({place}) >= size(` v`) THEN {last} ELSE {inside} END"
@@ -107,14 +107,14 @@ def _weighted(level: float) -> str:
     total = f"aggregate(` v`, {zero}, (` a`, ` x`) -> CAST(` a` + ` x`.col2 AS DECIMAL(38,0)))"
     share = f"CAST(ceil(CAST({total} AS DOUBLE) * {level}D) AS DECIMAL(38,0))"
     step = f"(` a`, ` x`) -> named_struct('n', {n}, 'r', {reached})"
-    return bound(share, lambda _: f"aggregate(` v`, {start}, {step}, ` a` -> ` a`.r)", "` t`")
+    return bind_lambda(share, lambda _: f"aggregate(` v`, {start}, {step}, ` a` -> ` a`.r)", "` t`")
 
 
-def _levels(parameters: tuple[Parameter, ...], skipped: int) -> tuple[float, ...]:
+def _levels(parameters: tuple[AggregateParameter, ...], skipped: int) -> tuple[float, ...]:
     return tuple(float(each) for each in parameters[skipped:]) or (0.5,)
 
 
-def _level_needs(family: Family, types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _level_needs(family: QuantileFamily, types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     if any(isinstance(each, str) or (place >= family.skipped and not 0 <= each <= 1)
            for place, each in enumerate(parameters)):  # fmt: skip
         return "levels from 0 to 1"
@@ -123,13 +123,13 @@ def _level_needs(family: Family, types: Types, parameters: tuple[Parameter, ...]
     return family.needs(types, parameters)
 
 
-def _default(family: Family, types: Types) -> str:
+def _default(family: QuantileFamily, types: Types) -> str:
     of = family.result(types)
     spark = value_type(of)
     return f"CAST('NaN' AS {spark})" if isinstance(of, t.Float) else value_zero(of)
 
 
-def _sorted_values(family: Family, state: State) -> str:
+def _sorted_values(family: QuantileFamily, state: AggregateState) -> str:
     rows = all_rows(state) if family.inputs is value_inputs else f"coalesce({state.sql}, array())"
     if isinstance(bare(state.types[0]), t.Float):
         value = "` x`" if family.arity == 1 else "` x`.col1"
@@ -137,32 +137,36 @@ def _sorted_values(family: Family, state: State) -> str:
     return f"array_sort({rows})"
 
 
-def _one(family: Family, state: State, of: str) -> str:
+def _one_level(family: QuantileFamily, state: AggregateState, of: str) -> str:
     level = _levels(state.parameters, family.skipped)[0]
     body = f"if(size(` v`) = 0, NULL, CAST({family.read(level)} AS {of}))"
-    return or_default(bound(_sorted_values(family, state), lambda _: body), state.types, _default(family, state.types))
+    return default_unless_nullable(
+        bind_lambda(_sorted_values(family, state), lambda _: body), state.types, _default(family, state.types)
+    )
 
 
-def _several(family: Family, state: State, of: str) -> str:
+def _several_levels(family: QuantileFamily, state: AggregateState, of: str) -> str:
     levels = _levels(state.parameters, family.skipped)
     # ClickHouse fills the array of those that give one of the values with zeros, also of floats.
-    picks = family.result is _same
-    default = value_zero(_same(state.types)) if picks else _default(family, state.types)
+    picks = family.result is _argument_type
+    default = value_zero(_argument_type(state.types)) if picks else _default(family, state.types)
     read = ", ".join(f"if(size(` v`) = 0, {default}, CAST({family.read(each)} AS {of}))" for each in levels)
-    return bound(_sorted_values(family, state), lambda _: f"array({read})")
+    return bind_lambda(_sorted_values(family, state), lambda _: f"array({read})")
 
 
-def _storage(family: Family, types: Types) -> str:
+def _storage(family: QuantileFamily, types: Types) -> str:
     return array_of(types) if family.inputs is value_inputs else "ARRAY<DOUBLE>"
 
 
-def _row(family: Family, plural: str, finish: Callable[[Family, State, str], str]) -> Aggregate:
+def _family_row(
+    family: QuantileFamily, plural: str, finish: Callable[[QuantileFamily, AggregateState, str], str]
+) -> Aggregate:
     def result(types: Types) -> Type:
         of = family.result(types)
         return t.Array(of) if plural else nullable_like(of, types)
 
-    def state(call: Input) -> str:
-        return listed_state(call) if family.inputs is value_inputs else f"collect_list({call.args[0]}){call.over}"
+    def state(call: AggregateInput) -> str:
+        return list_state(call) if family.inputs is value_inputs else f"collect_list({call.args[0]}){call.over}"
 
     return Aggregate(
         name=family.name.replace("quantile", "quantiles") if plural else family.name,
@@ -171,7 +175,7 @@ def _row(family: Family, plural: str, finish: Callable[[Family, State, str], str
         result_spark=lambda types: value_type(result(types)),
         storage=lambda types: _storage(family, types),
         state=state,
-        merge=merged_lists,
+        merge=merge_lists,
         finish=lambda state: finish(family, state, value_type(family.result(state.types))),
         empty=lambda types: f"CAST(array() AS {_storage(family, types)})",
         inputs=family.inputs,
@@ -188,59 +192,65 @@ _INTEGERS = (t.Int, t.Bool)
 _NUMBERS = (t.Int, t.Bool, t.Float)
 
 
-def _is(kinds: tuple[type, ...], said: str) -> Callable[[Types, tuple[Parameter, ...]], str | None]:
-    def needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _needs_kind(kinds: tuple[type, ...], said: str) -> Callable[[Types, tuple[AggregateParameter, ...]], str | None]:
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         return None if isinstance(bare(types[0]), kinds) else said
 
     return needs
 
 
-def _with_weight(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _weight_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     weight = bare(types[1])
     if not isinstance(weight, t.Int) or weight.signed:
         return "an unsigned integer as the weight"
-    return _ordered(types, parameters)
+    return _ordered_needs(types, parameters)
 
 
-def _unsigned(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _unsigned_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     of = bare(types[0])
     small = isinstance(of, t.Int) and not of.signed and of.bits <= 32
     return None if small else "an unsigned integer of at most 32 bits: toUInt32(x)"
 
 
-def _accuracy(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _accuracy_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     accurate = parameters and isinstance(parameters[0], int) and parameters[0] > 0
-    return _plain_number(types, parameters) if accurate else "an accuracy, a whole number, as first parameter"
+    return _plain_number_needs(types, parameters) if accurate else "an accuracy, a whole number, as first parameter"
 
 
-_number = _is(_NUMBERS, "an integer or a float: toFloat64(x)")
-_ordered = _is((t.Int, t.Float, t.Decimal, t.Date, t.DateTime, t.DateTime64), "a number or a time")
-_plain_number = _is((t.Int, t.Float), "an integer or a float")
+_number_needs = _needs_kind(_NUMBERS, "an integer or a float: toFloat64(x)")
+_ordered_needs = _needs_kind((t.Int, t.Float, t.Decimal, t.Date, t.DateTime, t.DateTime64), "a number or a time")
+_plain_number_needs = _needs_kind((t.Int, t.Float), "an integer or a float")
 
 _EXACT = "ClickHouse's own is approximate; this one is exact"
 _FAMILIES = (
-    Family("quantileExact", _exact, _same, _ordered),
-    Family("quantileExactLow", _exact_low, _same, _ordered),
-    Family("quantileExactHigh", _exact, _same, _ordered),
-    Family("quantileExactExclusive", _exclusive, _float_of, _number, inputs=double_inputs),
-    Family("quantileExactInclusive", _inclusive, _float_of, _number, inputs=double_inputs),
-    Family("quantileExactWeighted", _weighted, _same, _with_weight, arity=2),
-    Family("quantileTDigest", _rank, _small_float, _plain_number, error=_EXACT + " (of rank, after some 200 values)"),
-    Family("quantileTiming", _timing, _small_float, _unsigned, error=_EXACT + " (of some 5,670 values or more)"),
-    Family("quantileGK", _rank, _same, _accuracy, skipped=1, error=_EXACT + " (within 1/accuracy of rank)"),
+    QuantileFamily("quantileExact", _exact, _argument_type, _ordered_needs),
+    QuantileFamily("quantileExactLow", _exact_low, _argument_type, _ordered_needs),
+    QuantileFamily("quantileExactHigh", _exact, _argument_type, _ordered_needs),
+    QuantileFamily("quantileExactExclusive", _exclusive, _double, _number_needs, inputs=double_inputs),
+    QuantileFamily("quantileExactInclusive", _inclusive, _double, _number_needs, inputs=double_inputs),
+    QuantileFamily("quantileExactWeighted", _weighted, _argument_type, _weight_needs, arity=2),
+    QuantileFamily(
+        "quantileTDigest", _rank, _small_float, _plain_number_needs, error=_EXACT + " (of rank, after some 200 values)"
+    ),
+    QuantileFamily(
+        "quantileTiming", _timing, _small_float, _unsigned_needs, error=_EXACT + " (of some 5,670 values or more)"
+    ),
+    QuantileFamily(
+        "quantileGK", _rank, _argument_type, _accuracy_needs, skipped=1, error=_EXACT + " (within 1/accuracy of rank)"
+    ),
 )
 
 
-def _percentile(call: Input) -> str:
+def _percentile(call: AggregateInput) -> str:
     """Spark's own function, which gives the same and keeps no state."""
     level = _levels(call.parameters, 0)[0]
     value = call.args[0]
     if isinstance(bare(call.types[0]), t.Float):
         value = f"if(isnan({value}), NULL, {value})"
-    return or_default(f"percentile({value}, {level}D){call.over}", call.types, NAN)
+    return default_unless_nullable(f"percentile({value}, {level}D){call.over}", call.types, NAN)
 
 
-def _interpolated(state: State) -> str:
+def _interpolated(state: AggregateState) -> str:
     """As stored states have always been read: the formula of `quantile` alone."""
     level = _levels(state.parameters, 0)[0]
     place = f"(size(` v`) - 1) * {level}D"
@@ -249,12 +259,12 @@ def _interpolated(state: State) -> str:
     values = state.sql
     if isinstance(bare(state.types[0]), t.Float):
         values = f"filter({values}, ` x` -> NOT isnan(` x`))"
-    value = bound(f"array_sort({values})", lambda v: f"if(size({v}) = 0, NULL, {body})")
-    return or_default(value, state.types, NAN)
+    value = bind_lambda(f"array_sort({values})", lambda v: f"if(size({v}) = 0, NULL, {body})")
+    return default_unless_nullable(value, state.types, NAN)
 
 
-_LINEAR = Family("quantile", _linear, _float_of, _number, inputs=double_inputs, error=_LINEAR_ERROR)
-_PLAIN = _row(_LINEAR, "", _one)
+_LINEAR = QuantileFamily("quantile", _linear, _double, _number_needs, inputs=double_inputs, error=_LINEAR_ERROR)
+_PLAIN = _family_row(_LINEAR, "", _one_level)
 
 
 def _deterministic(row: Aggregate, name: str) -> Aggregate:
@@ -269,13 +279,13 @@ def _deterministic(row: Aggregate, name: str) -> Aggregate:
     )
 
 
-_PLURAL = _row(_LINEAR, "plural", _several)
+_PLURAL = _family_row(_LINEAR, "plural", _several_levels)
 QUANTILES: tuple[Aggregate, ...] = (
     replace(_PLAIN, plain=_percentile, finish=_interpolated),
     _PLURAL,
     _deterministic(_PLAIN, "quantileDeterministic"),
     _deterministic(_PLURAL, "quantilesDeterministic"),
-    *(_row(family, "", _one) for family in _FAMILIES),
-    *(_row(family, "plural", _several) for family in _FAMILIES),
+    *(_family_row(family, "", _one_level) for family in _FAMILIES),
+    *(_family_row(family, "plural", _several_levels) for family in _FAMILIES),
 )
 MEDIANS = {row.name.replace("quantile", "median"): row.name for row in QUANTILES if "quantiles" not in row.name}

@@ -16,9 +16,17 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types, double_inputs, nullable_like
-from penstock.sql.aggregates.array_state import NAN, bound, float_ratio, folded
-from penstock.sql.aggregates.bits import wrapped
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    AggregateInput,
+    AggregateParameter,
+    AggregateState,
+    Types,
+    double_inputs,
+    nullable_like,
+)
+from penstock.sql.aggregates.array_state import NAN, bind_lambda, float_ratio, fold_rows
+from penstock.sql.aggregates.bits import wrap_to_type
 from penstock.sql.expr.spark_types import value_type
 
 _DOUBLE = t.Float(64)
@@ -26,7 +34,7 @@ Sums = Mapping[str, str]
 """Each sum's name and what is added: SQL with {0} and {1} for the arguments."""
 
 
-def _as_double(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _double_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """ClickHouse adds Float32 in Float32 and Decimal in Decimal, which Spark cannot."""
     kinds = [bare(of) for of in types]
     if all(of == t.Float(32) for of in kinds) or any(isinstance(of, t.Decimal) for of in kinds):
@@ -34,40 +42,40 @@ def _as_double(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
     return None
 
 
-def _whole_tuple(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _not_nullable_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """Of Nullable values ClickHouse's result is a Nullable tuple."""
     nulls = any(map(nullable, types))
-    return "values that are not Nullable" if nulls else _as_double(types, parameters)
+    return "values that are not Nullable" if nulls else _double_needs(types, parameters)
 
 
 def _struct(parts: Mapping[str, str]) -> str:
     return f"named_struct({', '.join(f'{name!r}, {sql}' for name, sql in parts.items())})"
 
 
-def moments(name: str, arity: int, sums: Sums, formula: str, result: Type = _DOUBLE) -> Aggregate:
+def moment_aggregate(name: str, arity: int, sums: Sums, formula: str, result: Type = _DOUBLE) -> Aggregate:
     """`formula` reads ` m`: its sums and `n`, the number of rows, all doubles."""
 
     def zeros() -> str:
         return _struct(dict.fromkeys(("n", *sums), "0D"))
 
-    def added(call: Input) -> str:
+    def added(call: AggregateInput) -> str:
         args = [f"if({call.all_given}, {each}, NULL)" if arity > 1 else each for each in call.args]
         parts = {key: f"coalesce(sum({sql.format(*args)}){call.over}, 0D)" for key, sql in sums.items()}
         return _struct({"n": f"CAST(count({args[0]}){call.over} AS DOUBLE)", **parts})
 
-    def merged(state: State) -> str:
+    def merged(state: AggregateState) -> str:
         return _struct({key: f"coalesce(sum({state.sql}.{key}){state.over}, 0D)" for key in ("n", *sums)})
 
-    def gathered(rows: State) -> str:
+    def gathered(rows: AggregateState) -> str:
         args = ("` x`",) if arity == 1 else tuple(f"` x`.col{place}" for place in range(1, arity + 1))
         steps = {key: f"` a`.{key} + {sql.format(*args)}" for key, sql in sums.items()}
-        return folded(rows.sql, zeros(), _struct({"n": "` a`.n + 1D", **steps}))
+        return fold_rows(rows.sql, zeros(), _struct({"n": "` a`.n + 1D", **steps}))
 
-    def finish(state: State) -> str:
+    def finish(state: AggregateState) -> str:
         whole = f"coalesce({state.sql}, {zeros()})"
         wraps = any(map(nullable, state.types))
         guarded = f"if(` m`.n = 0D, NULL, {formula})" if wraps else formula
-        return bound(whole, lambda _: f"CAST({guarded} AS {value_type(result)})", "` m`")
+        return bind_lambda(whole, lambda _: f"CAST({guarded} AS {value_type(result)})", "` m`")
 
     return Aggregate(
         name=name,
@@ -82,7 +90,7 @@ def moments(name: str, arity: int, sums: Sums, formula: str, result: Type = _DOU
         inputs=double_inputs,
         takes="number",
         gather=gathered,
-        needs=_whole_tuple if isinstance(result, t.Tuple) else _as_double,
+        needs=_not_nullable_needs if isinstance(result, t.Tuple) else _double_needs,
         error="the last digits, where doubles are added in another order",
     )
 
@@ -104,10 +112,10 @@ _FOURTH = f"({_S4} - (4D * {_S3} - (6D * {_S2} - 3D * {_S1} * {_S1} / {_N}) * {_
 
 def _standardized(moment: str, variance: str, power: str) -> str:
     body = f"if(` w` > 0D AND NOT isnan(` w`), {moment} / pow(` w`, {power}), {NAN})"
-    return bound(variance, lambda _: body, "` w`")
+    return bind_lambda(variance, lambda _: body, "` w`")
 
 
-def _first(*names: str) -> Sums:
+def _power_sums(*names: str) -> Sums:
     return {name: _POWERS[name] for name in names}
 
 
@@ -136,13 +144,13 @@ _LINE = t.Tuple((("k", t.Float(64)), ("b", t.Float(64))))
 
 MOMENTS: tuple[Aggregate, ...] = (
     *(
-        moments(name, 1, _first(*[each for each in _POWERS if each <= last]), formula)
+        moment_aggregate(name, 1, _power_sums(*[each for each in _POWERS if each <= last]), formula)
         for name, (last, formula) in _ONE.items()
     ),
-    moments("covarPop", 2, _PAIR, _COVAR_POP),
-    moments("covarSamp", 2, _PAIR, _COVAR_SAMP),
-    moments("corr", 2, _PAIR2, _CORR),
-    moments(
+    moment_aggregate("covarPop", 2, _PAIR, _COVAR_POP),
+    moment_aggregate("covarSamp", 2, _PAIR, _COVAR_SAMP),
+    moment_aggregate("corr", 2, _PAIR2, _CORR),
+    moment_aggregate(
         "simpleLinearRegression",
         2,
         {key: _PAIR2[key] for key in ("x", "y", "xy", "xx")},
@@ -150,14 +158,14 @@ MOMENTS: tuple[Aggregate, ...] = (
         _LINE,
     ),
 )
-WEIGHTED = moments("avgWeighted", 2, {"xw": "{0} * {1}", "w": "{1}"}, float_ratio("` m`.xw", "` m`.w"))
+WEIGHTED = moment_aggregate("avgWeighted", 2, {"xw": "{0} * {1}", "w": "{1}"}, float_ratio("` m`.xw", "` m`.w"))
 """Of two floats; of integers ClickHouse's sums are integers."""
 
 
-def _stable(name: str, spark: str, arity: int) -> Aggregate:
+def _stable_aggregate(name: str, spark: str, arity: int) -> Aggregate:
     """Spark's own functions are of the stable kind; ClickHouse says infinite where there are too few rows."""
 
-    def plain(call: Input) -> str:
+    def plain(call: AggregateInput) -> str:
         args = [f"if({call.all_given}, {each}, NULL)" if arity > 1 else each for each in call.args]
         least = 1 if "Pop" in name else 2
         value = f"coalesce({spark}({', '.join(args)}){call.over}, {NAN})"
@@ -181,83 +189,85 @@ def _stable(name: str, spark: str, arity: int) -> Aggregate:
         plain=plain,
         takes="number",
         has_state=False,
-        needs=_whole_tuple,
+        needs=_not_nullable_needs,
         error="the last digits: both engines' sums depend on the order of rows",
         exact=False,
     )
 
 
 STABLE = (
-    _stable("varPopStable", "var_pop", 1),
-    _stable("varSampStable", "var_samp", 1),
-    _stable("stddevPopStable", "stddev_pop", 1),
-    _stable("stddevSampStable", "stddev_samp", 1),
-    _stable("covarPopStable", "covar_pop", 2),
-    _stable("covarSampStable", "covar_samp", 2),
-    _stable("corrStable", "corr", 2),
+    _stable_aggregate("varPopStable", "var_pop", 1),
+    _stable_aggregate("varSampStable", "var_samp", 1),
+    _stable_aggregate("stddevPopStable", "stddev_pop", 1),
+    _stable_aggregate("stddevSampStable", "stddev_samp", 1),
+    _stable_aggregate("covarPopStable", "covar_pop", 2),
+    _stable_aggregate("covarSampStable", "covar_samp", 2),
+    _stable_aggregate("corrStable", "corr", 2),
 )
 
 
 _SUM = "DECIMAL(38,0)"
 
 
-def _sums(n: str, over: str, under: str) -> str:
+def _weighted_struct(n: str, over: str, under: str) -> str:
     return f"named_struct('n', {n}, 'xw', {over}, 'w', {under})"
 
 
-_ZERO = _sums("0L", f"CAST(0 AS {_SUM})", f"CAST(0 AS {_SUM})")
+_NO_WEIGHTED_ROWS = _weighted_struct("0L", f"CAST(0 AS {_SUM})", f"CAST(0 AS {_SUM})")
 
 
-def _needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _weighted_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     if all(bare(of) == t.Float(64) for of in types):
         return None
     small = all(isinstance(of := bare(each), t.Bool) or (isinstance(of, t.Int) and of.bits <= 32) for each in types)
     return None if small else "two Float64 or two integers of at most 32 bits: toFloat64(x)"
 
 
-def _state(call: Input) -> str:
+def _weighted_state(call: AggregateInput) -> str:
     x, w = call.args
     product = f"if({call.all_given}, CAST({x} * {w} AS {_SUM}), NULL)"
     weight = f"if({call.all_given}, CAST({w} AS {_SUM}), NULL)"
     sums = (f"CAST(coalesce(sum({each}){call.over}, 0) AS {_SUM})" for each in (product, weight))
-    return _sums(f"count({weight}){call.over}", *sums)
+    return _weighted_struct(f"count({weight}){call.over}", *sums)
 
 
-def _merge(state: State) -> str:
+def _weighted_merge(state: AggregateState) -> str:
     sums = (f"CAST(coalesce(sum({state.sql}.{name}){state.over}, 0) AS {_SUM})" for name in ("xw", "w"))
-    return _sums(f"coalesce(sum({state.sql}.n){state.over}, 0L)", *sums)
+    return _weighted_struct(f"coalesce(sum({state.sql}.n){state.over}, 0L)", *sums)
 
 
-def _gather(rows: State) -> str:
+def _gather_integers(rows: AggregateState) -> str:
     x, w = "` x`.col1", "` x`.col2"
     sums = f"'xw', CAST(` a`.xw + {x} * {w} AS {_SUM}), 'w', CAST(` a`.w + {w} AS {_SUM})"
-    return folded(rows.sql, _ZERO, f"named_struct('n', ` a`.n + 1L, {sums})")
+    return fold_rows(rows.sql, _NO_WEIGHTED_ROWS, f"named_struct('n', ` a`.n + 1L, {sums})")
 
 
-def _finish(state: State) -> str:
+def _weighted_finish(state: AggregateState) -> str:
     # Both sums are of the kind of the weight: a negative value with an unsigned weight wraps in ClickHouse too.
     weight = bare(state.types[1])
     signed = isinstance(weight, t.Int) and weight.signed
-    over, under = (f"CAST({wrapped(f'` m`.{name}', t.Int(64, signed))} AS DOUBLE)" for name in ("xw", "w"))
-    pair = bound(f"struct({over} AS over, {under} AS under)", lambda _: float_ratio("` q`.over", "` q`.under"), "` q`")
-    whole = f"coalesce({state.sql}, {_ZERO})"
+    over, under = (f"CAST({wrap_to_type(f'` m`.{name}', t.Int(64, signed))} AS DOUBLE)" for name in ("xw", "w"))
+    pair = bind_lambda(
+        f"struct({over} AS over, {under} AS under)", lambda _: float_ratio("` q`.over", "` q`.under"), "` q`"
+    )
+    whole = f"coalesce({state.sql}, {_NO_WEIGHTED_ROWS})"
     wraps = any(map(nullable, state.types))
-    return bound(whole, lambda _: f"if(` m`.n = 0L, NULL, {pair})" if wraps else pair, "` m`")
+    return bind_lambda(whole, lambda _: f"if(` m`.n = 0L, NULL, {pair})" if wraps else pair, "` m`")
 
 
 _OF_INTEGERS = replace(
     WEIGHTED,
     storage=lambda types: f"STRUCT<`n`: BIGINT, `xw`: {_SUM}, `w`: {_SUM}>",
-    state=_state,
-    merge=_merge,
-    finish=_finish,
-    empty=lambda types: _ZERO,
+    state=_weighted_state,
+    merge=_weighted_merge,
+    finish=_weighted_finish,
+    empty=lambda types: _NO_WEIGHTED_ROWS,
     inputs=lambda types: ("DECIMAL(11,0)",) * len(types),
-    gather=_gather,
+    gather=_gather_integers,
 )
 
 
-def _row(types: Types) -> Aggregate:
+def _weighted_row(types: Types) -> Aggregate:
     floats = all(isinstance(bare(of), t.Float) for of in types)
     return WEIGHTED if floats else _OF_INTEGERS
 
@@ -265,17 +275,17 @@ def _row(types: Types) -> Aggregate:
 AVG_WEIGHTED = replace(
     WEIGHTED,
     result=lambda types: nullable_like(t.Float(64), types),
-    storage=lambda types: _row(types).storage(types),
-    state=lambda call: _row(call.types).state(call),
-    merge=lambda state: _row(state.types).merge(state),
-    finish=lambda state: _row(state.types).finish(state),
-    empty=lambda types: _row(types).empty(types),
-    inputs=lambda types: _row(types).inputs(types),
-    gather=lambda rows: _gather(rows) if _row(rows.types) is _OF_INTEGERS else _floats(rows),
-    needs=_needs,
+    storage=lambda types: _weighted_row(types).storage(types),
+    state=lambda call: _weighted_row(call.types).state(call),
+    merge=lambda state: _weighted_row(state.types).merge(state),
+    finish=lambda state: _weighted_row(state.types).finish(state),
+    empty=lambda types: _weighted_row(types).empty(types),
+    inputs=lambda types: _weighted_row(types).inputs(types),
+    gather=lambda rows: _gather_integers(rows) if _weighted_row(rows.types) is _OF_INTEGERS else _gather_floats(rows),
+    needs=_weighted_needs,
 )
 
 
-def _floats(rows: State) -> str:
+def _gather_floats(rows: AggregateState) -> str:
     assert WEIGHTED.gather is not None
     return WEIGHTED.gather(rows)

@@ -13,34 +13,34 @@ from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP, SUM_COUNT, SUM_WITH
 from penstock.sql.aggregates.count_sum_avg import AVG, COUNT, SUM
 from penstock.sql.aggregates.funnel_retention import EVENTS
 from penstock.sql.aggregates.group_concat import TEXTS
-from penstock.sql.aggregates.maps import MAPS, OF_ARRAYS
-from penstock.sql.aggregates.min_max_any import BEST, PICKS
+from penstock.sql.aggregates.maps import MAP_SUMS, MAPPED_ARRAYS
+from penstock.sql.aggregates.min_max_any import ARG_MIN_MAX, MIN_MAX_ANY
 from penstock.sql.aggregates.quantiles import MEDIANS, QUANTILES
 from penstock.sql.aggregates.statistics import AVG_WEIGHTED, MOMENTS, STABLE
-from penstock.sql.aggregates.top_k import TOPS
-from penstock.sql.aggregates.uniq_group_array import LISTS, SKETCHES, UNIQ_EXACT
+from penstock.sql.aggregates.top_k import VALUE_COUNTS
+from penstock.sql.aggregates.uniq_group_array import GROUP_ARRAYS, SKETCHES, UNIQ_EXACT
 
 _ROWS: tuple[Aggregate, ...] = (
     COUNT,
     SUM,
     AVG,
-    *PICKS,
+    *MIN_MAX_ANY,
     *MOMENTS,
     AVG_WEIGHTED,
     *STABLE,
     *SKETCHES,
     UNIQ_EXACT,
-    *LISTS,
-    *BEST,
+    *GROUP_ARRAYS,
+    *ARG_MIN_MAX,
     *QUANTILES,
     SUM_WITH_OVERFLOW,
     SUM_COUNT,
     *BITS,
     GROUP_BITMAP,
-    *TOPS,
+    *VALUE_COUNTS,
     *TEXTS,
     *EVENTS,
-    *MAPS,
+    *MAP_SUMS,
 )
 ALIASES = {
     **MEDIANS,
@@ -85,7 +85,7 @@ AGGREGATES: Mapping[str, Aggregate] = {row.name: row for row in _ROWS}
 _BY_NAME: Mapping[str, Aggregate] = {
     **AGGREGATES,
     **{alias: AGGREGATES[name] for alias, name in ALIASES.items()},
-    **OF_ARRAYS,
+    **MAPPED_ARRAYS,
 }
 
 

@@ -12,19 +12,19 @@ from penstock.model import types as t
 from penstock.model.types import Type, bare
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
-    Input,
-    Parameter,
-    State,
+    AggregateInput,
+    AggregateParameter,
+    AggregateState,
     Types,
-    both,
-    comparable,
+    needs_all,
+    needs_comparable,
+    needs_positive_sizes,
+    needs_unsigned_last,
     nullable_like,
-    sizes,
-    unsigned,
     value_inputs,
 )
-from penstock.sql.aggregates.array_state import Traits, bound, folded, listed, runs
-from penstock.sql.aggregates.count_sum_avg import or_default
+from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, equal_runs, fold_rows, list_aggregate
+from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
 from penstock.sql.aggregates.uniq_group_array import UNIQ_EXACT
 from penstock.sql.expr.spark_types import value_type, value_zero
 
@@ -38,7 +38,7 @@ def _array(types: Types) -> Type:
     return t.Array(bare(types[0]))
 
 
-def _most(state: State, counted: str) -> str:
+def _most_frequent(state: AggregateState, counted: str) -> str:
     """The values of the greatest counts: structs (n, v), the greatest n first."""
     many = int(state.parameters[0]) if state.parameters else 10
     by_count = "CASE WHEN ` l`.n > ` r`.n THEN -1 WHEN ` l`.n < ` r`.n THEN 1 ELSE 0 END"
@@ -47,85 +47,99 @@ def _most(state: State, counted: str) -> str:
     return f"transform(slice({ranked}, 1, {many}), ` x` -> ` x`.v)"
 
 
-def _top_k(state: State) -> str:
-    counted = f"transform({runs(f'array_sort({state.sql})')}, ` x` -> struct(` x`.count AS n, ` x`.row AS v))"
-    return _most(state, counted)
+def _top_k(state: AggregateState) -> str:
+    counted = f"transform({equal_runs(f'array_sort({state.sql})')}, ` x` -> struct(` x`.count AS n, ` x`.row AS v))"
+    return _most_frequent(state, counted)
 
 
-def _top_k_weighted(state: State) -> str:
+def _top_k_weighted(state: AggregateState) -> str:
     of = "DECIMAL(38,0)"
-    total = folded("` k`.rows", f"CAST(0 AS {of})", f"CAST(` a` + ` x`.col2 AS {of})")
-    sums = bound(
+    total = fold_rows("` k`.rows", f"CAST(0 AS {of})", f"CAST(` a` + ` x`.col2 AS {of})")
+    sums = bind_lambda(
         f"array_sort({state.sql})",
-        lambda s: f"transform({runs(s, '` x`.col1')}, ` r` -> struct(slice({s}, ` r`.place + 1, ` r`.count) AS rows))",
+        lambda s: (
+            f"transform({equal_runs(s, '` x`.col1')}, ` r` -> struct(slice({s}, ` r`.place + 1, ` r`.count) AS rows))"
+        ),
         "` t`",
     )
-    return _most(state, f"transform({sums}, ` k` -> struct({total} AS n, get(` k`.rows, 0).col1 AS v))")
+    return _most_frequent(state, f"transform({sums}, ` k` -> struct({total} AS n, get(` k`.rows, 0).col1 AS v))")
 
 
-TOP_K = listed("topK", (1, 1), _array, _top_k, Traits(both(comparable, sizes), (0, 1), _TOP_ERROR, exact=False))
-TOP_K_WEIGHTED = listed(
+TOP_K = list_aggregate(
+    "topK",
+    (1, 1),
+    _array,
+    _top_k,
+    AggregateTraits(needs_all(needs_comparable, needs_positive_sizes), (0, 1), _TOP_ERROR, exact=False),
+)
+TOP_K_WEIGHTED = list_aggregate(
     "topKWeighted",
     (2, 2),
     _array,
     _top_k_weighted,
-    Traits(both(comparable, sizes, unsigned), (0, 1), _TOP_ERROR, exact=False),
+    AggregateTraits(
+        needs_all(needs_comparable, needs_positive_sizes, needs_unsigned_last), (0, 1), _TOP_ERROR, exact=False
+    ),
 )
 
 
-def _entropy(state: State) -> str:
+def _entropy(state: AggregateState) -> str:
     share = "(CAST(` x`.count AS DOUBLE) / CAST(size(` n`) AS DOUBLE))"
-    total = folded(runs("array_sort(` n`)"), "0D", f"` a` - {share} * log2({share})")
-    value = bound(state.sql, lambda n: f"if(size({n}) = 0, NULL, {total})", "` n`")
-    return or_default(value, state.types, "0D")
+    total = fold_rows(equal_runs("array_sort(` n`)"), "0D", f"` a` - {share} * log2({share})")
+    value = bind_lambda(state.sql, lambda n: f"if(size({n}) = 0, NULL, {total})", "` n`")
+    return default_unless_nullable(value, state.types, "0D")
 
 
-ENTROPY = listed(
+ENTROPY = list_aggregate(
     "entropy",
     (1, 64),
     lambda types: nullable_like(t.Float(64), types),
     _entropy,
-    Traits(comparable, error="the last digits, which depend on the order in which values are counted"),
+    AggregateTraits(needs_comparable, error="the last digits, which depend on the order in which values are counted"),
 )
 
 
-def _up_to(state: State) -> str:
+def _uniq_up_to(state: AggregateState) -> str:
     return f"least({UNIQ_EXACT.finish(state)}, {int(state.parameters[0]) + 1}L)"
 
 
-def _up_to_needs(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def _up_to_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     limit = parameters[0] if parameters else 0
-    return comparable(types, parameters) if isinstance(limit, int) and 1 <= limit <= 100 else "a limit from 1 to 100"
+    return (
+        needs_comparable(types, parameters) if isinstance(limit, int) and 1 <= limit <= 100 else "a limit from 1 to 100"
+    )
 
 
-UNIQ_UP_TO = replace(UNIQ_EXACT, name="uniqUpTo", parameters=(1, 1), finish=_up_to, plain=None, needs=_up_to_needs)
+UNIQ_UP_TO = replace(UNIQ_EXACT, name="uniqUpTo", parameters=(1, 1), finish=_uniq_up_to, plain=None, needs=_up_to_needs)
 
 
-def _heavy(state: State) -> str:
+def _any_heavy(state: AggregateState) -> str:
     """The algorithm of Boyer and Moore, in the order of the rows: a value that is in more than half of them."""
     value = "get(` h`, 0)"
     start = f"named_struct('v', {value}, 'n', 0L)"
     change = "` a`.n = 0L AND NOT (` a`.v <=> ` x`)"
     count = f"CASE WHEN ` a`.v <=> ` x` THEN ` a`.n + 1L WHEN {change} THEN 1L ELSE ` a`.n - 1L END"
     step = f"named_struct('v', if({change}, ` x`, ` a`.v), 'n', {count})"
-    found = bound(state.sql, lambda h: f"aggregate({h}, {start}, (` a`, ` x`) -> {step}, ` a` -> ` a`.v)", "` h`")
-    return or_default(found, state.types, value_zero(bare(state.types[0])))
+    found = bind_lambda(state.sql, lambda h: f"aggregate({h}, {start}, (` a`, ` x`) -> {step}, ` a` -> ` a`.v)", "` h`")
+    return default_unless_nullable(found, state.types, value_zero(bare(state.types[0])))
 
 
-ANY_HEAVY = listed(
+ANY_HEAVY = list_aggregate(
     "anyHeavy",
     (1, 1),
     lambda types: types[0],
-    _heavy,
-    Traits(comparable, error="the value of more than half of the rows; where there is none, any", ordered=True),
+    _any_heavy,
+    AggregateTraits(
+        needs_comparable, error="the value of more than half of the rows; where there is none, any", ordered=True
+    ),
 )
 
 
-def _single(state: State) -> str:
+def _single_value(state: AggregateState) -> str:
     return f"if(({state.sql}).`low` <=> ({state.sql}).`high`, ({state.sql}).`low`, NULL)"
 
 
-def _least(sql: str, over: str) -> str:
+def _lowest_and_highest(sql: str, over: str) -> str:
     return f"named_struct('low', min({sql}){over}, 'high', max({sql}){over})"
 
 
@@ -134,21 +148,21 @@ def _single_storage(types: Types) -> str:
     return f"STRUCT<`low`: {of}, `high`: {of}>"
 
 
-SINGLE = Aggregate(
+SINGLE_VALUE_OR_NULL = Aggregate(
     name="singleValueOrNull",
     arity=(1, 1),
     result=lambda types: t.Nullable(bare(types[0])),
     result_spark=lambda types: value_type(types[0]),
     storage=_single_storage,
-    state=lambda call: _least(call.args[0], call.over),
+    state=lambda call: _lowest_and_highest(call.args[0], call.over),
     merge=lambda state: (
         f"named_struct('low', min({state.sql}.`low`){state.over}, 'high', max({state.sql}.`high`){state.over})"
     ),
-    finish=_single,
+    finish=_single_value,
     empty=lambda types: f"CAST(NULL AS {_single_storage(types)})",
     inputs=value_inputs,
-    gather=lambda rows: bound(rows.sql, lambda v: f"named_struct('low', array_min({v}), 'high', array_max({v}))"),
-    needs=both(comparable, lambda types, parameters: _no_container(types)),
+    gather=lambda rows: bind_lambda(rows.sql, lambda v: f"named_struct('low', array_min({v}), 'high', array_max({v}))"),
+    needs=needs_all(needs_comparable, lambda types, parameters: _no_container(types)),
 )
 
 
@@ -156,13 +170,13 @@ def _no_container(types: Types) -> str | None:
     return "a value that can be Nullable" if isinstance(bare(types[0]), (t.Array, t.Tuple)) else None
 
 
-def _with_nulls(name: str, spark: str) -> Aggregate:
+def _any_respecting_nulls(name: str, spark: str) -> Aggregate:
     """any and anyLast that take a NULL as a value: it is kept in a struct."""
 
     def struct(types: Types) -> str:
         return f"STRUCT<`v`: {value_type(types[0])}>"
 
-    def state(call: Input) -> str:
+    def state(call: AggregateInput) -> str:
         return f"{spark}(named_struct('v', {call.args[0]}), true){call.over}"
 
     return Aggregate(
@@ -173,12 +187,17 @@ def _with_nulls(name: str, spark: str) -> Aggregate:
         storage=struct,
         state=state,
         merge=lambda state: f"{spark}({state.sql}, true){state.over}",
-        finish=lambda state: or_default(f"({state.sql}).`v`", state.types, value_zero(bare(state.types[0]))),
+        finish=lambda state: default_unless_nullable(
+            f"({state.sql}).`v`", state.types, value_zero(bare(state.types[0]))
+        ),
         empty=lambda types: f"CAST(NULL AS {struct(types)})",
         inputs=lambda types: (value_type(types[0]),),
         ordered=True,
     )
 
 
-WITH_NULLS = (_with_nulls("any_respect_nulls", "first"), _with_nulls("anyLast_respect_nulls", "last"))
-TOPS = (TOP_K, TOP_K_WEIGHTED, ENTROPY, UNIQ_UP_TO, ANY_HEAVY, SINGLE, *WITH_NULLS)
+RESPECT_NULLS = (
+    _any_respecting_nulls("any_respect_nulls", "first"),
+    _any_respecting_nulls("anyLast_respect_nulls", "last"),
+)
+VALUE_COUNTS = (TOP_K, TOP_K_WEIGHTED, ENTROPY, UNIQ_UP_TO, ANY_HEAVY, SINGLE_VALUE_OR_NULL, *RESPECT_NULLS)

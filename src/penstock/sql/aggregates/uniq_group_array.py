@@ -12,22 +12,22 @@ from penstock.model import types as t
 from penstock.model.types import bare
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
-    Input,
-    Parameter,
-    State,
+    AggregateInput,
+    AggregateParameter,
+    AggregateState,
     Types,
-    anything,
-    holds_map,
+    contains_map,
+    needs_nothing,
     value_inputs,
 )
-from penstock.sql.aggregates.array_state import array_of, empty_list, merged_lists, packed
+from penstock.sql.aggregates.array_state import array_of, empty_list, merge_lists, packed_arguments
 from penstock.sql.aggregates.count_sum_avg import UINT64
 from penstock.sql.expr.spark_types import value_type
 
 
-def no_maps(types: Types, parameters: tuple[Parameter, ...]) -> str | None:
+def needs_no_map(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """Spark tells no two maps apart."""
-    return "a value without a Map" if any(map(holds_map, types)) else None
+    return "a value without a Map" if any(map(contains_map, types)) else None
 
 
 THETA_LOG_SIZE = 16
@@ -40,7 +40,7 @@ def _hash_inputs(types: Types) -> tuple[str, ...]:
     return tuple(small.get(value_type(bare(of)), value_type(bare(of))) for of in types)
 
 
-def _theta(call: Input) -> str:
+def _sketch_state(call: AggregateInput) -> str:
     hashed = f"if({call.all_given}, xxhash64({', '.join(call.args)}), NULL)"
     return f"theta_sketch_agg({hashed}, {THETA_LOG_SIZE}){call.over}"
 
@@ -52,7 +52,7 @@ def _sketch(name: str) -> Aggregate:
         result=lambda types: UINT64,
         result_spark=lambda types: "BIGINT",
         storage=lambda types: "BINARY",
-        state=_theta,
+        state=_sketch_state,
         merge=lambda state: f"theta_union_agg({state.sql}, {THETA_LOG_SIZE}){state.over}",
         finish=lambda state: f"coalesce(theta_sketch_estimate({state.sql}), 0L)",
         empty=lambda types: "CAST(NULL AS BINARY)",
@@ -61,22 +61,22 @@ def _sketch(name: str) -> Aggregate:
         exact=False,
         error="exact up to 65,536 different values, then within 1 % (99 times of 100)",
         collected=UNIQ_EXACT,
-        needs=no_maps,
+        needs=needs_no_map,
     )
 
 
-def _set(call: Input) -> str:
-    return f"CAST(collect_set({packed(call)}){call.over} AS {array_of(call.types)})"
+def _set_state(call: AggregateInput) -> str:
+    return f"CAST(collect_set({packed_arguments(call)}){call.over} AS {array_of(call.types)})"
 
 
-def _merge_sets(state: State) -> str:
+def _merge_sets(state: AggregateState) -> str:
     return f"array_distinct(flatten(collect_list({state.sql}){state.over}))"
 
 
-def _distinct(call: Input) -> str:
+def _count_distinct(call: AggregateInput) -> str:
     if call.over:
-        return f"size({_set(call)})"
-    return f"count(DISTINCT {packed(call)})"
+        return f"size({_set_state(call)})"
+    return f"count(DISTINCT {packed_arguments(call)})"
 
 
 UNIQ_EXACT = Aggregate(
@@ -85,27 +85,27 @@ UNIQ_EXACT = Aggregate(
     result=lambda types: UINT64,
     result_spark=lambda types: "BIGINT",
     storage=array_of,
-    state=_set,
+    state=_set_state,
     merge=_merge_sets,
     finish=lambda state: f"CAST(coalesce(array_size({state.sql}), 0) AS BIGINT)",
     empty=lambda types: f"CAST(array() AS {array_of(types)})",
     inputs=value_inputs,
-    plain=_distinct,
+    plain=_count_distinct,
     gather=lambda rows: f"array_distinct({rows.sql})",
-    needs=no_maps,
+    needs=needs_no_map,
 )
 
 
 SKETCHES = tuple(map(_sketch, ("uniq", "uniqCombined", "uniqCombined64", "uniqHLL12", "uniqTheta")))
 
 
-def _list(name: str, collect: str, merge: Callable[[State], str], gather: str) -> Aggregate:
+def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str], gather: str) -> Aggregate:
     """An aggregate that gives the values themselves."""
 
-    def state(call: Input) -> str:
+    def state(call: AggregateInput) -> str:
         return f"CAST({collect}({call.args[0]}){call.over} AS {array_of(call.types)})"
 
-    def finish(state: State) -> str:
+    def finish(state: AggregateState) -> str:
         whole = f"coalesce({state.sql}, CAST(array() AS {array_of(state.types)}))"
         return f"slice({whole}, 1, {int(state.parameters[0])})" if state.parameters else whole
 
@@ -123,11 +123,11 @@ def _list(name: str, collect: str, merge: Callable[[State], str], gather: str) -
         parameters=(0, 1),
         gather=lambda rows: gather.format(rows.sql),
         ordered=True,
-        needs=no_maps if collect == "collect_set" else anything,
+        needs=needs_no_map if collect == "collect_set" else needs_nothing,
     )
 
 
-LISTS = (
-    _list("groupArray", "collect_list", merged_lists, "{0}"),
-    _list("groupUniqArray", "collect_set", _merge_sets, "array_distinct({0})"),
+GROUP_ARRAYS = (
+    _group_array("groupArray", "collect_list", merge_lists, "{0}"),
+    _group_array("groupUniqArray", "collect_set", _merge_sets, "array_distinct({0})"),
 )

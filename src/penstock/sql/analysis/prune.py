@@ -16,7 +16,7 @@ from sqlglot.tokens import Token, TokenType
 
 from penstock.sql.analysis.column_graph import Block, Graph, Refs, SelectList, Slot, last
 from penstock.sql.analysis.lineage import analysed
-from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.spark_types import quote_identifier
 
 _AROUND = "__kept"
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
@@ -57,12 +57,12 @@ def prune(sql: str, columns: Sequence[str]) -> str:
 
 
 def _opening(columns: Sequence[str]) -> str:
-    shown = ", ".join(map(quoted, columns)) or f"1 AS {quoted(_AROUND)}"
+    shown = ", ".join(map(quote_identifier, columns)) or f"1 AS {quote_identifier(_AROUND)}"
     return f"SELECT {shown} FROM ("
 
 
 def _wrapped(sql: str, columns: Sequence[str]) -> str:
-    return f"{_opening(columns)}{sql}) AS {quoted(_AROUND)}"
+    return f"{_opening(columns)}{sql}) AS {quote_identifier(_AROUND)}"
 
 
 def _wanted(top: Block, columns: Sequence[str]) -> tuple[Slot, ...] | None:
@@ -100,7 +100,7 @@ def _kept(each: SelectList, live: Refs, wanted: tuple[Slot, ...]) -> tuple[int, 
 
 def _list(tokens: Sequence[Token], ends: Mapping[int, int], each: SelectList, kept: tuple[int, ...]) -> _List:
     items = tuple(_item(tokens, ends, item) for item in each.items)
-    alone = f"{each.alone} AS {quoted(each.items[0].alias_or_name)}"
+    alone = f"{each.alone} AS {quote_identifier(each.items[0].alias_or_name)}"
     return _List(_Span(items[0].start, items[-1].end), items, kept, alone)
 
 

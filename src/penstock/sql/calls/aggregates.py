@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare
-from penstock.sql.aggregates.aggregate import Aggregate, Input, Parameter, State, Types
-from penstock.sql.aggregates.combinators import Called, called, whole
-from penstock.sql.column_types import spark_type, state_arguments, state_of, state_parameters, state_row
-from penstock.sql.compiler.translator import Translator, no_interval, typed_number
-from penstock.sql.expr.overflow import is_small
-from penstock.sql.expr.typed import Typed, as_spark, condition, is_null
+from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
+from penstock.sql.aggregates.combinators import ParsedAggregate, parse_aggregate_name, with_state_combinators
+from penstock.sql.column_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
+from penstock.sql.compiler.translator import Translator, refuse_intervals, typed_number_literal
+from penstock.sql.expr.overflow import sum_fits_int64
+from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null
 from penstock.sql.syntax.tree import call_name, call_parts
 
 SIMPLE_FUNCTIONS = (
@@ -41,11 +41,11 @@ SIMPLE_FUNCTIONS = (
     "groupUniqArrayArrayMap",
 )
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
-CallExtras: TypeAlias = tuple[tuple[Parameter, ...], str]
+CallExtras: TypeAlias = tuple[tuple[AggregateParameter, ...], str]
 """The parameters and the text of the window."""
 
 
-def aggregate_call(tr: Translator, node: exp.Anonymous, call: Called, over: str = "") -> Typed:
+def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, over: str = "") -> Typed:
     """The call as Spark SQL. Raises Refused."""
     if tr.place != "select" and not (tr.place == "window" and not over):
         where = {"filter": "in WHERE", "aggregate": "inside another aggregate"}.get(tr.place, "here")
@@ -58,7 +58,7 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: Called, over: str 
     parameters, arguments, call = _read_call(tr, node, call)
     inner = tr.at("window" if over else "aggregate")
     values = inner.all(arguments)
-    no_interval(tr, node, values)
+    refuse_intervals(tr, node, values)
     if not over:
         del tr.trace.free[mark:]
     if call.form in ("Merge", "MergeState"):
@@ -67,8 +67,8 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: Called, over: str 
 
 
 def _read_call(
-    tr: Translator, node: exp.Anonymous, call: Called
-) -> tuple[tuple[Parameter, ...], list[exp.Expr], Called]:
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate
+) -> tuple[tuple[AggregateParameter, ...], list[exp.Expr], ParsedAggregate]:
     """Parameters as values, arguments without `*` and DISTINCT, and the call with what DISTINCT means."""
     given, arguments = call_parts(node)
     if call.row.name == "groupConcat" and call.form == "plain" and not given and len(arguments) == 2:
@@ -91,18 +91,20 @@ def _count_text(low: int, high: int) -> str:
 
 def _constant_value(tr: Translator, node: exp.Expr) -> object:
     """A literal, or a number with its type as a template writes it."""
-    found = typed_number(node)
+    found = typed_number_literal(node)
     return tr.translate(node).constant if found is None else found
 
 
-def _check_parameter(tr: Translator, node: exp.Anonymous, value: object) -> Parameter:
+def _check_parameter(tr: Translator, node: exp.Anonymous, value: object) -> AggregateParameter:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         message = f"the parameters of `{call_name(node)}` must be numbers or texts"
         raise tr.refused(node, "wrong-argument-type", message)
     return value
 
 
-def _merge_states(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed], extras: CallExtras) -> Typed:
+def _merge_states(
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: CallExtras
+) -> Typed:
     """States to a value, or to a state."""
     parameters, over = extras
     if len(values) != 1 + call.on_condition:
@@ -110,13 +112,13 @@ def _merge_states(tr: Translator, node: exp.Anonymous, call: Called, values: lis
     of = bare(values[0].type)
     if not isinstance(of, t.AggregateFunction):
         raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a state, this is {values[0].type}")
-    row = whole(call)
+    row = with_state_combinators(call)
     if row is None or not row.has_state or not _is_state_of(call, of):
         message = f"`{call_name(node)}` needs a state of `{call.name}`, this is {of}"
         raise tr.refused(node, "wrong-argument-type", message, f"did you mean `{of.function}Merge`?")
-    sql = f"if({condition(values[1])}, {values[0].sql}, NULL)" if call.on_condition else values[0].sql
+    sql = f"if({as_condition(values[1])}, {values[0].sql}, NULL)" if call.on_condition else values[0].sql
     types = state_arguments(of)
-    state = State(sql, types, parameters or state_parameters(of), over)
+    state = AggregateState(sql, types, parameters or state_parameters(of), over)
     _check_needs(tr, node, row, types, state.parameters)
     if call.form == "MergeState":
         return Typed(row.merge(state), of, spark_type(of))
@@ -124,9 +126,9 @@ def _merge_states(tr: Translator, node: exp.Anonymous, call: Called, values: lis
     return Typed(value, row.result(types), row.result_spark(types))
 
 
-def _is_state_of(call: Called, of: t.AggregateFunction) -> bool:
+def _is_state_of(call: ParsedAggregate, of: t.AggregateFunction) -> bool:
     """Whether a state is one of the function; that of a quantile is that of several."""
-    kept = called(of.function)
+    kept = parse_aggregate_name(of.function)
     return kept is not None and _function_family(kept.name) == _function_family(call.name)
 
 
@@ -135,7 +137,7 @@ def _function_family(name: str) -> str:
 
 
 def _aggregate_values(
-    tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed], extras: CallExtras
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: CallExtras
 ) -> Typed:
     """Values to a value, or to a state."""
     parameters, over = extras
@@ -150,17 +152,17 @@ def _aggregate_values(
     inputs = call.row.inputs(types)
     args = [_argument_sql(value, spark, tests) for value, spark in zip(values, inputs, strict=True)]
     if not args and tests:
-        args = [f"if({condition(tests[0])}, 1, NULL)"]
+        args = [f"if({as_condition(tests[0])}, 1, NULL)"]
     if call.distinct and args:
         args[0] = f"DISTINCT {args[0]}"
-    given = Input(tuple(args), types, parameters, over, any(map(is_small, values[:1])))
+    given = AggregateInput(tuple(args), types, parameters, over, any(map(sum_fits_int64, values[:1])))
     if call.form == "State":
         return _state_of_values(tr, node, call, given, () if call.outside else tuple(test.type for test in tests))
     return _result_of_values(tr, node, call, given)
 
 
 def _check_needs(
-    tr: Translator, node: exp.Anonymous, row: Aggregate, types: Types, parameters: tuple[Parameter, ...]
+    tr: Translator, node: exp.Anonymous, row: Aggregate, types: Types, parameters: tuple[AggregateParameter, ...]
 ) -> None:
     needed = row.needs(types, parameters)
     if needed is not None:
@@ -169,10 +171,10 @@ def _check_needs(
 
 def _argument_sql(value: Typed, spark: str, tests: list[Typed]) -> str:
     sql = as_spark(value, spark)
-    return f"if({condition(tests[0])}, {sql}, NULL)" if tests else sql
+    return f"if({as_condition(tests[0])}, {sql}, NULL)" if tests else sql
 
 
-def _resolve_distinct(tr: Translator, node: exp.Anonymous, call: Called) -> Called:
+def _resolve_distinct(tr: Translator, node: exp.Anonymous, call: ParsedAggregate) -> ParsedAggregate:
     """DISTINCT of count is uniqExact, of groupArray groupUniqArray; min, max and sets do not mind it."""
     if not call.distinct:
         return call if call.form != "State" else _combined_row(tr, node, call)
@@ -181,15 +183,15 @@ def _resolve_distinct(tr: Translator, node: exp.Anonymous, call: Called) -> Call
     return _combined_row(tr, node, call)
 
 
-def _combined_row(tr: Translator, node: exp.Anonymous, call: Called) -> Called:
-    row = whole(call)
+def _combined_row(tr: Translator, node: exp.Anonymous, call: ParsedAggregate) -> ParsedAggregate:
+    row = with_state_combinators(call)
     if row is None:
         message = f"`{call_name(node)}` with DISTINCT is not supported"
         raise tr.refused(node, "unsupported-syntax", message)
     return replace(call, row=row, distinct=False, or_null=False)
 
 
-def _check_arguments(tr: Translator, node: exp.Anonymous, call: Called, values: list[Typed]) -> None:
+def _check_arguments(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed]) -> None:
     low, high = call.row.arity
     name = call_name(node)
     if not low <= len(values) <= high:
@@ -204,10 +206,12 @@ def _check_arguments(tr: Translator, node: exp.Anonymous, call: Called, values: 
             raise tr.refused(node, "wrong-argument-type", f"`{name}` needs {needed}, this is {value.type}")
 
 
-def _state_of_values(tr: Translator, node: exp.Anonymous, call: Called, given: Input, tests: Types) -> Typed:
+def _state_of_values(
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, given: AggregateInput, tests: Types
+) -> Typed:
     if not call.row.has_state:
         raise tr.refused(node, "unsupported-state", f"states of `{call.row.name}` are not supported")
-    of = state_of(call, (*given.types, *tests), given.parameters)
+    of = state_type(call, (*given.types, *tests), given.parameters)
     return Typed(call.row.state(given), of, spark_type(of))
 
 
@@ -216,13 +220,13 @@ def _nullable_type(of: Type) -> Type:
     return of if isinstance(bare(of), (t.Array, t.Map, t.Tuple)) else t.Nullable(bare(of))
 
 
-def _result_of_values(tr: Translator, node: exp.Anonymous, call: Called, given: Input) -> Typed:
+def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, given: AggregateInput) -> Typed:
     types = tuple(map(_nullable_type, given.types)) if call.or_null else given.types
     given = replace(given, types=types)
     if call.row.plain is not None:
         sql = call.row.plain(given)
     else:
-        sql = call.row.finish(State(call.row.state(given), types, given.parameters))
+        sql = call.row.finish(AggregateState(call.row.state(given), types, given.parameters))
     result, spark = call.row.result(types), call.row.result_spark(types)
     if call.form == "SimpleState":
         if call.name not in SIMPLE_FUNCTIONS:
@@ -238,6 +242,6 @@ def finalize_state(tr: Translator, node: exp.Anonymous, value: Typed) -> Typed:
     of = value.bare
     if not isinstance(of, t.AggregateFunction):
         raise tr.refused(node, "wrong-argument-type", f"finalizeAggregation needs a state, this is {value.type}")
-    row, types = state_row(of), state_arguments(of)
-    sql = row.finish(State(value.sql, types, state_parameters(of)))
+    row, types = state_aggregate(of), state_arguments(of)
+    sql = row.finish(AggregateState(value.sql, types, state_parameters(of)))
     return Typed(sql, row.result(types), row.result_spark(types))

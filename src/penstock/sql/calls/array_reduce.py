@@ -14,12 +14,17 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.aggregates.aggregate import Aggregate, Parameter, State, Types
-from penstock.sql.aggregates.array_map_distinct import collected
+from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types
+from penstock.sql.aggregates.array_map_distinct import array_row
 from penstock.sql.aggregates.array_state import rows_of
-from penstock.sql.aggregates.combinators import Called, called, known_names, whole
-from penstock.sql.aggregates.or_null_or_default import condition
-from penstock.sql.column_types import parameter, spark_type, state_of
+from penstock.sql.aggregates.combinators import (
+    ParsedAggregate,
+    names_for_hints,
+    parse_aggregate_name,
+    with_state_combinators,
+)
+from penstock.sql.aggregates.or_null_or_default import combine_if
+from penstock.sql.column_types import parse_parameter, spark_type, state_type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import Typed, as_spark, is_null
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -33,9 +38,9 @@ _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 class _NamedAggregate:
     """An aggregate function by its text, `quantile(0.9)`."""
 
-    call: Called
+    call: ParsedAggregate
     row: Aggregate
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[AggregateParameter, ...]
 
 
 def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -47,7 +52,7 @@ def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
     types = tuple(value.bare.of for value in values if isinstance(value.bare, t.Array))
     _check_arguments(tr, node, named, types)
     arrays = [as_spark(value, f"ARRAY<{spark}>") for value, spark in zip(values, named.row.inputs(types), strict=True)]
-    return _apply_aggregate(tr, node, named, State(rows_of(arrays), types, named.parameters))
+    return _apply_aggregate(tr, node, named, AggregateState(rows_of(arrays), types, named.parameters))
 
 
 def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -57,7 +62,7 @@ def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
     _check_arguments(tr, node, named, types)
     inputs = named.row.inputs(types)
     arrays = [f"array({as_spark(value, spark)})" for value, spark in zip(values, inputs, strict=True)]
-    return _apply_aggregate(tr, node, named, State(rows_of(arrays), types, named.parameters))
+    return _apply_aggregate(tr, node, named, AggregateState(rows_of(arrays), types, named.parameters))
 
 
 def _read_call(tr: Translator, node: exp.Anonymous) -> tuple[_NamedAggregate, list[Typed]]:
@@ -73,18 +78,20 @@ def _read_call(tr: Translator, node: exp.Anonymous) -> tuple[_NamedAggregate, li
 
 def _find_aggregate(tr: Translator, node: exp.Expr, text: str) -> _NamedAggregate:
     matched = _CALL.fullmatch(text.strip())
-    call = called(matched[1]) if matched is not None else None
+    call = parse_aggregate_name(matched[1]) if matched is not None else None
     if matched is None or call is None or call.form not in ("plain", "State"):
-        hint = did_you_mean(matched[1] if matched else text, known_names())
+        hint = did_you_mean(matched[1] if matched else text, names_for_hints())
         raise tr.refused(node, "unknown-function", f"unknown aggregate function `{text}`", hint)
-    row = whole(call)
-    row = collected(row) if row is not None else None
+    row = with_state_combinators(call)
+    row = array_row(row) if row is not None else None
     if row is not None and call.on_condition:
-        row = condition(row)
+        row = combine_if(row)
     if row is None or row.gather is None:
         message = f"`{text}` is not supported over an array"
         raise tr.refused(node, "unsupported-syntax", message, "use it over rows, after arrayJoin")
-    return _NamedAggregate(call, row, tuple(parameter(each.strip()) for each in _PARAMETER.findall(matched[2] or "")))
+    return _NamedAggregate(
+        call, row, tuple(parse_parameter(each.strip()) for each in _PARAMETER.findall(matched[2] or ""))
+    )
 
 
 def _check_arguments(tr: Translator, node: exp.Anonymous, named: _NamedAggregate, types: Types) -> None:
@@ -114,14 +121,14 @@ def _bare_type(of: Type) -> Type:
     return Typed("", of, "").bare
 
 
-def _apply_aggregate(tr: Translator, node: exp.Anonymous, named: _NamedAggregate, rows: State) -> Typed:
+def _apply_aggregate(tr: Translator, node: exp.Anonymous, named: _NamedAggregate, rows: AggregateState) -> Typed:
     assert named.row.gather is not None
     state = named.row.gather(rows)
     if named.call.form == "State":
-        if whole(named.call) is not named.row and not named.call.on_condition:
+        if with_state_combinators(named.call) is not named.row and not named.call.on_condition:
             message = f"states of `{named.call.name}` are not supported over an array"
             raise tr.refused(node, "unsupported-state", message)
-        of = state_of(named.call, rows.types, rows.parameters)
+        of = state_type(named.call, rows.types, rows.parameters)
         return Typed(state, of, spark_type(of))
-    sql = named.row.finish(State(state, rows.types, rows.parameters))
+    sql = named.row.finish(AggregateState(state, rows.types, rows.parameters))
     return Typed(sql, named.row.result(rows.types), named.row.result_spark(rows.types))

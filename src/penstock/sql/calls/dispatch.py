@@ -22,12 +22,12 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.sql.aggregates.combinators import called, known_names
+from penstock.sql.aggregates.combinators import names_for_hints, parse_aggregate_name
 from penstock.sql.calls import subqueries, windows
 from penstock.sql.calls.aggregates import aggregate_call
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
-from penstock.sql.compiler.translator import Handler, Translator, no_interval
+from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
 from penstock.sql.expr.typed import NOTHING, NULL, Typed, integer, is_null
 from penstock.sql.functions.arrays.elements import element
 from penstock.sql.functions.function import BadArguments, Function, is_kind, shown_kind
@@ -102,12 +102,12 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
     function = function_named(name)
     if function is not None:
         return apply_function(tr, node, function)
-    aggregate = called(name)
+    aggregate = parse_aggregate_name(name)
     if aggregate is not None:
         return aggregate_call(tr, node, aggregate)
     if name in WINDOW_FUNCTIONS:
         raise tr.refused(node, "misplaced-window", f"`{name}` needs OVER (…)")
-    known = (*function_names(), *SPECIAL_FORMS, *known_names(), *WINDOW_FUNCTIONS)
+    known = (*function_names(), *SPECIAL_FORMS, *names_for_hints(), *WINDOW_FUNCTIONS)
     hint = why_missing(name) or did_you_mean(name, known)
     raise tr.refused(node, "unknown-function", f"unknown function `{name}`", hint)
 
@@ -123,7 +123,7 @@ def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> T
         message = f"`{function.name}` takes {expected} arguments, {len(arguments)} are given"
         raise tr.refused(node, "wrong-argument-count", message)
     values = tr.all(arguments)
-    no_interval(tr, node, values)
+    refuse_intervals(tr, node, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
         if not is_kind(value, kind):
@@ -171,37 +171,37 @@ def call_ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
     return translate_call(tr, node.this)
 
 
-HANDLERS: Mapping[type[exp.Expr], Handler] = {
-    exp.Column: names.column,
-    exp.Identifier: names.identifier,
-    exp.Dot: names.dot,
-    exp.Alias: literals.alias,
-    exp.Paren: literals.paren,
-    exp.Literal: literals.literal,
-    exp.HexString: literals.hexadecimal,
-    exp.Boolean: literals.boolean_literal,
-    exp.Null: literals.null,
-    exp.Neg: literals.negative,
-    exp.Array: literals.array,
-    exp.Tuple: literals.tuple_of,
-    exp.Interval: literals.interval,
+HANDLERS: Mapping[type[exp.Expr], NodeHandler] = {
+    exp.Column: names.translate_column,
+    exp.Identifier: names.translate_identifier,
+    exp.Dot: names.translate_dot,
+    exp.Alias: literals.translate_alias,
+    exp.Paren: literals.translate_parentheses,
+    exp.Literal: literals.translate_literal,
+    exp.HexString: literals.translate_hex_literal,
+    exp.Boolean: literals.translate_boolean,
+    exp.Null: literals.translate_null,
+    exp.Neg: literals.translate_minus,
+    exp.Array: literals.translate_array,
+    exp.Tuple: literals.translate_tuple,
+    exp.Interval: literals.translate_interval,
     exp.Filter: call_with_filter,
     exp.RespectNulls: call_respecting_nulls,
     exp.IgnoreNulls: call_ignoring_nulls,
     exp.Bracket: _translate_bracket,
     exp.DPipe: _translate_concatenation,
-    **dict.fromkeys(arithmetic.OPERATORS, arithmetic.binary),
-    **dict.fromkeys(comparisons.OPERATORS, comparisons.comparison),
-    exp.NullSafeEQ: comparisons.null_safe,
-    exp.And: logic.conjunction,
-    exp.Or: logic.conjunction,
-    exp.Not: logic.negation,
-    exp.Is: logic.is_test,
-    exp.Between: comparisons.between,
-    exp.Like: comparisons.like,
-    exp.ILike: comparisons.like,
-    exp.Case: logic.case,
-    exp.If: logic.ternary,
+    **dict.fromkeys(arithmetic.ARITHMETIC_OPERATORS, arithmetic.translate_arithmetic),
+    **dict.fromkeys(comparisons.COMPARISON_OPERATORS, comparisons.translate_comparison),
+    exp.NullSafeEQ: comparisons.translate_null_safe_equality,
+    exp.And: logic.translate_and_or,
+    exp.Or: logic.translate_and_or,
+    exp.Not: logic.translate_not,
+    exp.Is: logic.translate_is_null,
+    exp.Between: comparisons.translate_between,
+    exp.Like: comparisons.translate_like,
+    exp.ILike: comparisons.translate_like,
+    exp.Case: logic.translate_case,
+    exp.If: logic.translate_ternary,
     exp.In: subqueries.membership,
     exp.Exists: subqueries.exists_test,
     exp.Subquery: subqueries.scalar_subquery,

@@ -13,9 +13,9 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.bind_once import fresh
-from penstock.sql.expr.spark_types import quoted
-from penstock.sql.expr.typed import Typed, condition, is_null, typed
+from penstock.sql.expr.bind_once import fresh_name
+from penstock.sql.expr.spark_types import quote_identifier
+from penstock.sql.expr.typed import Typed, as_condition, is_null, typed
 from penstock.sql.functions.arguments import side_by_side
 from penstock.sql.functions.function import UINT8, BadArguments
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -77,7 +77,7 @@ class ArrayLambda:
         function = lambda_argument(tr, node)
         self.arrays = array_arguments(tr, node, call_parts(node)[1][1:])
         names = [each.name for each in function.expressions]
-        self.parameter = fresh("x", " ".join(each.sql for each in tr.locals.values()))
+        self.parameter = fresh_name("x", " ".join(each.sql for each in tr.locals.values()))
         self.body = tr.with_locals(self._locals(tr, function, names)).translate(function.this)
         self.zipped = self.arrays[0].sql
         if len(self.arrays) > 1:
@@ -90,13 +90,13 @@ class ArrayLambda:
             return {names[0]: typed(self.parameter, of)}
         if len(self.arrays) == 1 and isinstance(of, t.Tuple) and len(of.fields) == len(names):
             fields = ((name or f"_{place}", inner) for place, (name, inner) in enumerate(of.fields, 1))
-            parts = [typed(f"{self.parameter}.{quoted(field)}", inner) for field, inner in fields]
+            parts = [typed(f"{self.parameter}.{quote_identifier(field)}", inner) for field, inner in fields]
             return dict(zip(names, parts, strict=True))
         if len(names) != len(self.arrays):
             message = f"the lambda takes {len(names)} values, {len(self.arrays)} arrays are given"
             raise tr.refused(function, "wrong-argument-count", message)
         return {
-            name: typed(f"{self.parameter}.{quoted(str(place))}", element_type(array))
+            name: typed(f"{self.parameter}.{quote_identifier(str(place))}", element_type(array))
             for place, (name, array) in enumerate(zip(names, self.arrays, strict=True))
         }
 
@@ -107,7 +107,7 @@ class ArrayLambda:
             tr, function = self._blame
             message = f"the lambda must give UInt8, this is {self.body.type}"
             raise tr.refused(function, "wrong-argument-type", message, "compare it: x -> x != 0")
-        return f"coalesce({condition(self.body)}, false)"
+        return f"coalesce({as_condition(self.body)}, false)"
 
     @property
     def predicate(self) -> str:

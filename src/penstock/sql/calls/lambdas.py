@@ -32,9 +32,9 @@ from penstock.sql.calls.lambda_arguments import (
     single_array,
 )
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.bind_once import fresh
-from penstock.sql.expr.spark_types import quoted, value_type, value_zero
-from penstock.sql.expr.typed import Typed, as_spark, condition, is_null, typed
+from penstock.sql.expr.bind_once import fresh_name
+from penstock.sql.expr.spark_types import quote_identifier, value_type, value_zero
+from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, typed
 from penstock.sql.functions.arguments import check_order, side_by_side
 from penstock.sql.functions.arrays.numeric import ARRAY_FOLDS
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments
@@ -197,10 +197,10 @@ def _array_fold(tr: Translator, node: exp.Anonymous) -> Typed:
         raise tr.refused(node, "wrong-argument-count", message)
     arrays, start = array_arguments(tr, node, arguments[1:-1]), tr.translate(arguments[-1])
     taken = " ".join(each.sql for each in tr.locals.values())
-    total, row = fresh("f", taken), fresh("x", taken)
+    total, row = fresh_name("f", taken), fresh_name("x", taken)
     known = {names[0]: typed(total, start.type)}
     for place, (name, array) in enumerate(zip(names[1:], arrays, strict=True)):
-        known[name] = typed(row if len(arrays) == 1 else f"{row}.{quoted(str(place))}", element_type(array))
+        known[name] = typed(row if len(arrays) == 1 else f"{row}.{quote_identifier(str(place))}", element_type(array))
     body = tr.with_locals(known).translate(function.this)
     if body.type != start.type:
         message = f"the lambda of `arrayFold` gives {body.type}, its start is {start.type}"
@@ -238,7 +238,7 @@ class _MapLambda:
     def test(self) -> str:
         if not is_null(self.body) and self.body.bare not in (UINT8, t.Bool()):
             raise BadArguments(f"the lambda must give UInt8, this is {self.body.type}", "compare it: v != 0")
-        return f"coalesce({condition(self.body)}, false)"
+        return f"coalesce({as_condition(self.body)}, false)"
 
 
 def _read_map_lambda(tr: Translator, node: exp.Anonymous) -> _MapLambda:
@@ -251,7 +251,7 @@ def _read_map_lambda(tr: Translator, node: exp.Anonymous) -> _MapLambda:
     if not isinstance(value.bare, t.Map):
         raise tr.refused(arguments[1], "wrong-argument-type", f"`{call_name(node)}` needs a Map, this is {value.type}")
     taken = " ".join(each.sql for each in tr.locals.values())
-    key, item = fresh("k", taken), fresh("w", taken)
+    key, item = fresh_name("k", taken), fresh_name("w", taken)
     known = {names[0]: typed(key, value.bare.key), names[1]: typed(item, value.bare.value)}
     return _MapLambda(value, value.bare, key, item, tr.with_locals(known).translate(function.this))
 

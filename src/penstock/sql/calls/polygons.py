@@ -14,7 +14,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.translator import Form, Translator, arguments_of
+from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
 from penstock.sql.expr.typed import Typed
 from penstock.sql.functions.function import UINT8
 
@@ -25,7 +25,7 @@ _MOST_CORNERS = 200
 
 
 def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
-    point, corners = arguments_of(tr, node, 2, 2)
+    point, corners = call_arguments(tr, node, 2, 2)
     value = tr.translate(point)
     fields = value.bare.fields if isinstance(value.bare, t.Tuple) else ()
     if len(fields) != 2 or not all(isinstance(of, _NUMBERS) for _, of in fields):
@@ -121,4 +121,4 @@ def _double_literal(number: Fraction) -> str:
     return f"{float(number)!r}D"
 
 
-POLYGON_FORMS: Mapping[str, Form] = {"pointInPolygon": _point_in_polygon}
+POLYGON_FORMS: Mapping[str, SpecialForm] = {"pointInPolygon": _point_in_polygon}

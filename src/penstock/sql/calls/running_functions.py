@@ -15,13 +15,13 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import bare
-from penstock.sql.aggregates.combinators import called
+from penstock.sql.aggregates.combinators import parse_aggregate_name
 from penstock.sql.calls.aggregates import aggregate_call
-from penstock.sql.compiler.translator import Form, Translator, arguments_of
+from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.overflow import to_signed
+from penstock.sql.expr.overflow import lowest_64_bits
 from penstock.sql.expr.spark_types import value_type, value_zero
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.syntax.tree import call_name
 
 _SETTING = "allow_deprecated_error_prone_window_functions"
@@ -105,11 +105,11 @@ def _row_value(tr: Translator, node: exp.Expr) -> Typed:
     return value
 
 
-def _difference_form(first: str) -> Form:
+def _difference_form(first: str) -> SpecialForm:
     """To the last value that was no NULL. `first` is what the first row has: nothing, or its own value."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        (argument,) = arguments_of(tr, node, 1, 1)
+        (argument,) = call_arguments(tr, node, 1, 1)
         _check_row_order(tr, node, "x - lagInFrame(x, 1, x) OVER (ORDER BY …)")
         value = _row_value(tr, argument)
         wide = _numeric_value(value)
@@ -122,9 +122,9 @@ def _difference_form(first: str) -> Form:
         missing = missing.format(spark, number)
         difference = f"({number} - {last})"
         if spark == "DECIMAL(20,0)":
-            difference, missing = to_signed(difference), to_signed(missing)
+            difference, missing = lowest_64_bits(difference), lowest_64_bits(missing)
         sql = f"CASE WHEN {last} IS NOT NULL THEN {difference} WHEN {number} IS NOT NULL THEN {missing} END"
-        return typed(f"CAST({sql} AS {value_type(of)})", null_if_any(of, [value]))
+        return typed(f"CAST({sql} AS {value_type(of)})", nullable_if_any(of, [value]))
 
     return form
 
@@ -150,7 +150,7 @@ def _numeric_value(value: Typed) -> tuple[str, str, t.Type] | None:
 
 def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
     """The value so many rows on, or back where the number is negative; a default where there is no such row."""
-    arguments = arguments_of(tr, node, 2, 3)
+    arguments = call_arguments(tr, node, 2, 3)
     _check_row_order(
         tr, node, "leadInFrame(x, n) OVER (ORDER BY … ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
     )
@@ -175,10 +175,14 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _running_accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
     """The states of the rows so far, merged."""
-    (argument,) = arguments_of(tr, node, 1, 1)
+    (argument,) = call_arguments(tr, node, 1, 1)
     _check_row_order(tr, node, "…Merge(state) OVER (ORDER BY …)")
     of = _row_value(tr, argument).bare
-    merge = called(f"{of.function}Merge") if isinstance(of, t.AggregateFunction) and not of.parameters else None
+    merge = (
+        parse_aggregate_name(f"{of.function}Merge")
+        if isinstance(of, t.AggregateFunction) and not of.parameters
+        else None
+    )
     if merge is None or not isinstance(of, t.AggregateFunction):
         raise tr.refused(node, "wrong-argument-type", f"`runningAccumulate` of {of} is not supported", "sumState(…)")
     call = exp.Anonymous(this=f"{of.function}Merge", expressions=[argument])
@@ -189,7 +193,7 @@ def _running_accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
     return value
 
 
-RUNNING_FORMS: Mapping[str, Form] = {
+RUNNING_FORMS: Mapping[str, SpecialForm] = {
     "runningDifference": _difference_form(""),
     "runningDifferenceStartingWithFirstValue": _difference_form("itself"),
     "neighbor": _neighbor,

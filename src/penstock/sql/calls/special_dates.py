@@ -13,20 +13,27 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.sql.compiler.translator import Form, Translator, arguments_of, text_of
-from penstock.sql.expr.bind_once import let
-from penstock.sql.expr.dates import MONTHS, day_of_start, offset_at_1970, start_of, wall_clock, zone_of
-from penstock.sql.expr.typed import Typed, null_if_any, typed
+from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, literal_text
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.dates import (
+    MONTHS_PER_UNIT,
+    first_day_of_unit,
+    offset_at_1970,
+    start_of_unit,
+    wall_clock,
+    zone_of,
+)
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed
 from penstock.sql.functions.dates.datetimes import in_zone
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.operators import arithmetic
-from penstock.sql.operators.literals import UNITS, make_tuple
+from penstock.sql.operators.literals import INTERVAL_UNITS, make_tuple
 from penstock.sql.syntax.tree import call_name
 
 
 def _read_unit(tr: Translator, node: exp.Expr) -> str:
     """A unit as a text, or as a bare word."""
-    name = node.name.upper() if isinstance(node, (exp.Column, exp.Var)) else text_of(tr, node).upper()
+    name = node.name.upper() if isinstance(node, (exp.Column, exp.Var)) else literal_text(tr, node).upper()
     short = {
         "YY": "YEAR",
         "YYYY": "YEAR",
@@ -40,21 +47,23 @@ def _read_unit(tr: Translator, node: exp.Expr) -> str:
         "MS": "MILLISECOND",
     }
     unit = short.get(name, name.removesuffix("S"))
-    if unit not in UNITS:
-        raise tr.refused(node, "wrong-argument-type", f"unknown unit `{name.lower()}`", did_you_mean(unit, UNITS))
+    if unit not in INTERVAL_UNITS:
+        raise tr.refused(
+            node, "wrong-argument-type", f"unknown unit `{name.lower()}`", did_you_mean(unit, INTERVAL_UNITS)
+        )
     return unit
 
 
 def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
     """The number of unit borders between two times."""
-    arguments = arguments_of(tr, node, 3, 4)
+    arguments = call_arguments(tr, node, 3, 4)
     unit = _read_unit(tr, arguments[0])
     first, last = (_value_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refused(argument, "wrong-argument-type", f"`dateDiff` needs times, this is {value.type}")
     a, b = (_unit_number(value, unit) for value in (first, last))
-    return typed(f"CAST({b} - {a} AS BIGINT)", null_if_any(t.Int(64), [first, last]))
+    return typed(f"CAST({b} - {a} AS BIGINT)", nullable_if_any(t.Int(64), [first, last]))
 
 
 def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> Typed:
@@ -90,7 +99,7 @@ def _unit_number(value: Typed, unit: str) -> str:
 
 
 def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
-    arguments = arguments_of(tr, node, 2, 3)
+    arguments = call_arguments(tr, node, 2, 3)
     value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
         raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
@@ -98,17 +107,17 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
-    arguments = arguments_of(tr, node, 2, 3)
+    arguments = call_arguments(tr, node, 2, 3)
     value, unit = _value_in_zone(tr, node, arguments[1], arguments[2:]), _read_unit(tr, arguments[0])
     if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
         raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
-    if isinstance(value.bare, t.DateTime64) and (unit in MONTHS or unit == "WEEK"):
-        return typed(day_of_start(value, unit), null_if_any(t.Date(wide=True), [value]))
+    if isinstance(value.bare, t.DateTime64) and (unit in MONTHS_PER_UNIT or unit == "WEEK"):
+        return typed(first_day_of_unit(value, unit), nullable_if_any(t.Date(wide=True), [value]))
     found = _start_of_unit(tr, node, value, unit, 1)
     if value.bare == t.Date(wide=True):
         raise tr.refused(node, "wrong-argument-type", "date_trunc of a Date32 is not supported", "toDate")
     if isinstance(value.bare, t.DateTime64) and isinstance(found.bare, t.DateTime):
-        return replace(found, type=null_if_any(t.DateTime64(0, value.bare.zone), [value]))
+        return replace(found, type=nullable_if_any(t.DateTime64(0, value.bare.zone), [value]))
     return found
 
 
@@ -119,7 +128,7 @@ def _start_of_unit(tr: Translator, node: exp.Expr, value: Typed, unit: str, step
         return _start_of_subsecond(tr, node, value, unit, step)
     if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
         raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
-    return start_of(value, unit, step)
+    return start_of_unit(value, unit, step)
 
 
 _SUBSECOND_DIGITS = {"MILLISECOND": 3, "MICROSECOND": 6}
@@ -132,7 +141,7 @@ def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str,
     micros = step * 10 ** (6 - _SUBSECOND_DIGITS[unit])
     sql = value.sql if micros == 1 else f"timestamp_micros(floor(unix_micros({value.sql}) / {micros}) * {micros})"
     of = t.DateTime64(max(value.bare.precision, _SUBSECOND_DIGITS[unit]), value.bare.zone)
-    return typed(sql, null_if_any(of, [value]))
+    return typed(sql, nullable_if_any(of, [value]))
 
 
 _UNIT_MICROSECONDS = {
@@ -147,7 +156,7 @@ _UNIT_MICROSECONDS = {
 
 def _age(tr: Translator, node: exp.Anonymous) -> Typed:
     """The number of whole units between two times."""
-    arguments = arguments_of(tr, node, 3, 3)
+    arguments = call_arguments(tr, node, 3, 3)
     unit, (first, last) = _read_unit(tr, arguments[0]), tr.all(arguments[1:])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
@@ -157,11 +166,11 @@ def _age(tr: Translator, node: exp.Anonymous) -> Typed:
     if unit == "WEEK":
         raise tr.refused(arguments[0], "wrong-argument-type", "`age` in weeks is not supported", "'day'")
     a, b = (f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql for value in (first, last))
-    if unit in MONTHS:
-        sql = let(a, lambda x: let(b, lambda y: _whole_months(x, y, MONTHS[unit])))
+    if unit in MONTHS_PER_UNIT:
+        sql = bind_if_long(a, lambda x: bind_if_long(b, lambda y: _whole_months(x, y, MONTHS_PER_UNIT[unit])))
     else:
         sql = f"(unix_micros({b}) - unix_micros({a})) DIV {_UNIT_MICROSECONDS[unit]}"
-    return typed(f"CAST({sql} AS BIGINT)", null_if_any(t.Int(64), [first, last]))
+    return typed(f"CAST({sql} AS BIGINT)", nullable_if_any(t.Int(64), [first, last]))
 
 
 def _whole_months(a: str, b: str, months: int) -> str:
@@ -172,36 +181,36 @@ def _whole_months(a: str, b: str, months: int) -> str:
     return f"({count} + CASE WHEN {early} THEN -1 WHEN {late} THEN 1 ELSE 0 END) DIV {months}"
 
 
-def _date_add_form(sign: int) -> Form:
+def _date_add_form(sign: int) -> SpecialForm:
     """date_add(unit, n, time) and date_add(time, INTERVAL n unit)."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        arguments = arguments_of(tr, node, 2, 3)
+        arguments = call_arguments(tr, node, 2, 3)
         symbol = "+" if sign > 0 else "-"
         if len(arguments) == 2:
             left, right = tr.all(arguments)
-            return arithmetic.combine(tr, node, symbol, (left, right))
+            return arithmetic.apply_operator(tr, node, symbol, (left, right))
         step = exp.Interval(this=arguments[1], unit=exp.var(_read_unit(tr, arguments[0])))
-        return arithmetic.combine(tr, node, symbol, (tr.translate(arguments[2]), tr.translate(step)))
+        return arithmetic.apply_operator(tr, node, symbol, (tr.translate(arguments[2]), tr.translate(step)))
 
     return form
 
 
-def _add_interval_form(sign: int) -> Form:
+def _add_interval_form(sign: int) -> SpecialForm:
     """addDate(time, INTERVAL n unit): nothing else than an interval is added."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        time, step = tr.all(arguments_of(tr, node, 2, 2))
+        time, step = tr.all(call_arguments(tr, node, 2, 2))
         if step.unit is None or not isinstance(time.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` takes a time and an INTERVAL")
-        return arithmetic.combine(tr, node, "+" if sign > 0 else "-", (time, step))
+        return arithmetic.apply_operator(tr, node, "+" if sign > 0 else "-", (time, step))
 
     return form
 
 
 def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
     """The start and the end of the window of one length that a time is in."""
-    arguments = arguments_of(tr, node, 2, 3)
+    arguments = call_arguments(tr, node, 2, 3)
     time, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if not isinstance(time.bare, t.DateTime) or time.nullable or zone_of(time.bare):
         message = f"`{call_name(node)}` needs a DateTime in UTC that is not Nullable"
@@ -211,10 +220,10 @@ def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
     if step.constant > 1 and step.unit not in ("SECOND", "MINUTE"):
         raise tr.refused(arguments[1], "wrong-argument-type", "only windows of one such unit are supported")
     start = _start_of_unit(tr, node, time, str(step.unit), step.constant)
-    return start, arithmetic.combine(tr, node, "+", (start, step))
+    return start, arithmetic.apply_operator(tr, node, "+", (start, step))
 
 
-def _tumble_form(part: int | None) -> Form:
+def _tumble_form(part: int | None) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         window = _time_window(tr, node)
         return make_tuple([*window]) if part is None else window[part]
@@ -222,7 +231,7 @@ def _tumble_form(part: int | None) -> Form:
     return form
 
 
-TIME_FORMS: Mapping[str, Form] = {
+TIME_FORMS: Mapping[str, SpecialForm] = {
     **dict.fromkeys(("dateDiff", "date_diff", "datediff", "timestampdiff", "timestamp_diff"), _date_diff),
     **dict.fromkeys(("date_trunc", "dateTrunc", "datetrunc"), _date_trunc),
     **dict.fromkeys(("date_add", "dateAdd", "dateadd", "timestamp_add", "timestampadd"), _date_add_form(1)),

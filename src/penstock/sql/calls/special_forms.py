@@ -32,34 +32,34 @@ from penstock.sql.calls.running_functions import RUNNING_FORMS
 from penstock.sql.calls.special_dates import TIME_FORMS
 from penstock.sql.calls.subqueries import membership_call
 from penstock.sql.calls.tuples import TUPLE_FORMS
-from penstock.sql.column_types import zero
-from penstock.sql.compiler.translator import Form, Translator, arguments_of, no_interval, text_of
-from penstock.sql.conversions.explicit import CAST, Mode, convert, without_null
+from penstock.sql.column_types import column_default
+from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, literal_text, refuse_intervals
+from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert, require_not_null
 from penstock.sql.expr.typed import Typed, is_null, text, typed
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.literals import make_tuple
 from penstock.sql.syntax.tree import call_parts
 
 
-def _arithmetic_form(symbol: str) -> Form:
+def _arithmetic_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        left, right = tr.all(arguments_of(tr, node, 2, 2))
-        return arithmetic.combine(tr, node, symbol, (left, right))
+        left, right = tr.all(call_arguments(tr, node, 2, 2))
+        return arithmetic.apply_operator(tr, node, symbol, (left, right))
 
     return form
 
 
-def _comparison_form(symbol: str) -> Form:
+def _comparison_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        left, right = tr.all(arguments_of(tr, node, 2, 2))
+        left, right = tr.all(call_arguments(tr, node, 2, 2))
         return comparisons.compare(tr, node, symbol, (left, right))
 
     return form
 
 
 def _is_not_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
-    left, right = tr.all(arguments_of(tr, node, 2, 2))
-    return comparisons.same_or_null(tr, node, (left, right))
+    left, right = tr.all(call_arguments(tr, node, 2, 2))
+    return comparisons.compare_null_safe(tr, node, (left, right))
 
 
 def _is_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -67,42 +67,42 @@ def _is_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
     return replace(same, sql=f"(NOT {same.sql})")
 
 
-def _logical_form(word: str) -> Form:
+def _logical_form(word: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        return logic.connect(tr, node, word, tr.all(arguments_of(tr, node, 1, 64)))
+        return logic.join_conditions(tr, node, word, tr.all(call_arguments(tr, node, 1, 64)))
 
     return form
 
 
 def _xor(tr: Translator, node: exp.Anonymous) -> Typed:
-    return logic.exclusive(tr, node, tr.all(arguments_of(tr, node, 2, 64)))
+    return logic.join_by_xor(tr, node, tr.all(call_arguments(tr, node, 2, 64)))
 
 
 def _not(tr: Translator, node: exp.Anonymous) -> Typed:
-    (argument,) = arguments_of(tr, node, 1, 1)
-    return logic.negation(tr, exp.Not(this=argument))
+    (argument,) = call_arguments(tr, node, 1, 1)
+    return logic.translate_not(tr, exp.Not(this=argument))
 
 
-def _like_form(word: str) -> Form:
+def _like_form(word: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        left, right = tr.all(arguments_of(tr, node, 2, 2))
-        return comparisons.like_of(tr, node, (left, right), word)
+        left, right = tr.all(call_arguments(tr, node, 2, 2))
+        return comparisons.match_like(tr, node, (left, right), word)
 
     return form
 
 
 def _if(tr: Translator, node: exp.Anonymous) -> Typed:
-    test, yes, no = tr.all(arguments_of(tr, node, 3, 3))
-    return logic.choose(tr, node, [test], [yes, no])
+    test, yes, no = tr.all(call_arguments(tr, node, 3, 3))
+    return logic.choose_value(tr, node, [test], [yes, no])
 
 
 def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
-    values = tr.all(arguments_of(tr, node, 3, 255))
+    values = tr.all(call_arguments(tr, node, 3, 255))
     if len(values) % 2 == 0:
         raise tr.refused(
             node, "wrong-argument-count", "`multiIf` takes pairs of a condition and a value, and a last value"
         )
-    return logic.choose(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
+    return logic.choose_value(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
 
 
 def translate_cast(tr: Translator, node: exp.Expr) -> Typed:
@@ -110,7 +110,7 @@ def translate_cast(tr: Translator, node: exp.Expr) -> Typed:
     to = node.args["to"]
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse")
     value = tr.translate(node.this)
-    return convert_to_type(tr, node, value, parse_type_name(tr, node, "Date" if name == "DATE" else name), CAST)
+    return convert_to_type(tr, node, value, parse_type_name(tr, node, "Date" if name == "DATE" else name), CAST_MODE)
 
 
 def parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
@@ -121,52 +121,52 @@ def parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
         raise tr.refused(node, "unknown-type", str(error), error.hint) from error
 
 
-def convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: Mode) -> Typed:
+def convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: ConversionMode) -> Typed:
     """An explicit conversion: its result is of the type that is asked for. Raises Refused where there is none."""
     if is_null(value) and mode.failure != "null" and not nullable(want):
         raise tr.refused(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
     if mode.failure == "zero" and mode.default is None and value.nullable and not nullable(want):
-        mode = replace(mode, default=zero(want))
+        mode = replace(mode, default=column_default(want))
     result = convert(value, want, mode)
     if result is None:
         lenient = mode.failure != "error" and convert(value, want) is not None
         hint = "accurateCast is strict; arrayMap(e -> …) converts elements one by one" if lenient else None
         default = " with a default" if lenient else ""
         raise tr.refused(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
-    return without_null(result, want) if mode.failure == "error" and not nullable(want) else result
+    return require_not_null(result, want) if mode.failure == "error" and not nullable(want) else result
 
 
-def _accurate_cast_form(mode: Mode, arity: int = 2) -> Form:
+def _accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        arguments = arguments_of(tr, node, 2, arity)
+        arguments = call_arguments(tr, node, 2, arity)
         value = tr.translate(arguments[0])
-        want = parse_type_name(tr, arguments[1], text_of(tr, arguments[1]))
+        want = parse_type_name(tr, arguments[1], literal_text(tr, arguments[1]))
         used = mode
         if len(arguments) == 3:
-            default = convert_to_type(tr, arguments[2], tr.translate(arguments[2]), want, CAST)
-            used = Mode(mode.failure, mode.overflow, default.sql)
+            default = convert_to_type(tr, arguments[2], tr.translate(arguments[2]), want, CAST_MODE)
+            used = ConversionMode(mode.failure, mode.overflow, default.sql)
         return convert_to_type(tr, node, value, want, used)
 
     return form
 
 
 def _default_value_of_type(tr: Translator, node: exp.Anonymous) -> Typed:
-    (argument,) = arguments_of(tr, node, 1, 1)
-    of = parse_type_name(tr, argument, text_of(tr, argument))
-    return typed(zero(of), of)
+    (argument,) = call_arguments(tr, node, 1, 1)
+    of = parse_type_name(tr, argument, literal_text(tr, argument))
+    return typed(column_default(of), of)
 
 
 def _square(tr: Translator, node: exp.Anonymous) -> Typed:
-    (value,) = tr.all(arguments_of(tr, node, 1, 1))
+    (value,) = tr.all(call_arguments(tr, node, 1, 1))
     if value.unit or not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
         raise tr.refused(node, "wrong-argument-type", f"`sqr` needs a number, this is {value.type}")
     if "rand()" in value.sql:
         raise tr.refused(node, "wrong-argument-type", "`sqr` of a random number is not supported", "pow")
-    return arithmetic.combine(tr, node, "*", (value, value))
+    return arithmetic.apply_operator(tr, node, "*", (value, value))
 
 
 def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
-    (argument,) = arguments_of(tr, node, 1, 1)
+    (argument,) = call_arguments(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
     name = text(f"Interval{value.unit.capitalize()}" if value.unit else pretty_type_name(value.type))
@@ -177,19 +177,19 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _tuple_of_arguments(tr: Translator, node: exp.Anonymous) -> Typed:
-    values = tr.all(arguments_of(tr, node, 1, 64))
-    no_interval(tr, node, values)
+    values = tr.all(call_arguments(tr, node, 1, 64))
+    refuse_intervals(tr, node, values)
     return make_tuple(values)
 
 
 def _finalize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
-    (argument,) = arguments_of(tr, node, 1, 1)
+    (argument,) = call_arguments(tr, node, 1, 1)
     return finalize_state(tr, node, tr.translate(argument))
 
 
 def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
     """The rows are multiplied before WHERE and GROUP BY; the same array spreads once."""
-    (argument,) = arguments_of(tr, node, 1, 1)
+    (argument,) = call_arguments(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
     if tr.trace.aggregates != before or tr.locals:
@@ -244,7 +244,7 @@ def _quote_field_name(name: str | None) -> str:
     return str(t.Tuple(((name, t.Bool()),))).removeprefix("Tuple(").removesuffix(" Bool)")
 
 
-SPECIAL_FORMS: Mapping[str, Form] = {
+SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     "plus": _arithmetic_form("+"),
     "minus": _arithmetic_form("-"),
     "multiply": _arithmetic_form("*"),
@@ -272,9 +272,9 @@ SPECIAL_FORMS: Mapping[str, Form] = {
     "multiIf": _multi_if,
     "isNotDistinctFrom": _is_not_distinct_from,
     "isDistinctFrom": _is_distinct_from,
-    "accurateCast": _accurate_cast_form(Mode("error", "refused")),
-    "accurateCastOrNull": _accurate_cast_form(Mode("null", "refused")),
-    "accurateCastOrDefault": _accurate_cast_form(Mode("zero", "refused"), 3),
+    "accurateCast": _accurate_cast_form(ConversionMode("error", "refused")),
+    "accurateCastOrNull": _accurate_cast_form(ConversionMode("null", "refused")),
+    "accurateCastOrDefault": _accurate_cast_form(ConversionMode("zero", "refused"), 3),
     "defaultValueOfTypeName": _default_value_of_type,
     "toTypeName": _type_name,
     "finalizeAggregation": _finalize_aggregation,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.translator import Columns, Translator
-from penstock.sql.conversions.literals import adapt
-from penstock.sql.expr.spark_types import quoted, text_literal, value_type
-from penstock.sql.expr.typed import NULL, Typed, is_null, null_if_any
-from penstock.sql.operators.comparisons import comparable
+from penstock.sql.compiler.translator import OutputColumns, Translator
+from penstock.sql.conversions.literals import adapt_literals
+from penstock.sql.expr.spark_types import quote_identifier, text_literal, value_type
+from penstock.sql.expr.typed import NULL, Typed, is_null, nullable_if_any
+from penstock.sql.operators.comparisons import as_comparable_pair
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
 
 _UINT8 = t.Int(8, signed=False)
@@ -32,11 +32,11 @@ def scalar_subquery(tr: Translator, node: exp.Expr) -> Typed:
         return Typed(f"coalesce(({sql}), {empty})", value.type, value.spark)
     if isinstance(value.bare, t.Tuple):
         return Typed(f"({sql})", t.Nullable(value.bare), value.spark)
-    of = null_if_any(value.type, [Typed("", t.Nullable(_UINT8), "INT")])
+    of = nullable_if_any(value.type, [Typed("", t.Nullable(_UINT8), "INT")])
     return Typed(f"({sql})", of, value.spark)
 
 
-def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, Columns]) -> Typed:
+def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, OutputColumns]) -> Typed:
     """Several columns are a tuple; where there may be no row ClickHouse's type depends on the rows."""
     sql, columns = compiled
     names = [name for name, _ in columns]
@@ -44,8 +44,8 @@ def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: 
         message = f"a subquery as a value gives one column, this gives {len(columns)}"
         raise tr.refused(node, "wrong-column-count", message, "(SELECT tuple(…) FROM …)")
     of = t.Tuple(tuple((name, value.type) for name, value in columns))
-    spark = ", ".join(f"{quoted(name)}: {value.spark}" for name, value in columns)
-    fields = ", ".join(f"{text_literal(name)}, {quoted(name)}" for name in names)
+    spark = ", ".join(f"{quote_identifier(name)}: {value.spark}" for name, value in columns)
+    fields = ", ".join(f"{text_literal(name)}, {quote_identifier(name)}" for name in names)
     return Typed(f"(SELECT named_struct({fields}) FROM ({sql}))", of, f"STRUCT<{spark}>")
 
 
@@ -132,17 +132,17 @@ def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Ex
     shown = []
     left = value.sql
     for element in elements:
-        _, item = adapt(tr, element, value, tr.translate(element))
+        _, item = adapt_literals(tr, element, value, tr.translate(element))
         if is_null(item):
             continue
         _check_time_precision(tr, element, item, value)
-        left, right = comparable(tr, element, value, item)
+        left, right = as_comparable_pair(tr, element, value, item)
         shown.append((left, right))
     if not shown:
-        return Typed(f"if({value.sql} IS NULL, NULL, false)", null_if_any(_UINT8, [value]), "BOOLEAN")
+        return Typed(f"if({value.sql} IS NULL, NULL, false)", nullable_if_any(_UINT8, [value]), "BOOLEAN")
     lefts = list(dict.fromkeys(left for left, _ in shown))
     groups = (f"{left} IN ({', '.join(right for other, right in shown if other == left)})" for left in lefts)
-    return Typed(f"({' OR '.join(groups)})", null_if_any(_UINT8, [value]), "BOOLEAN")
+    return Typed(f"({' OR '.join(groups)})", nullable_if_any(_UINT8, [value]), "BOOLEAN")
 
 
 _TIME_PRECISION: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
@@ -176,14 +176,14 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
     name, column = columns[0]
     if isinstance(column.bare, t.Date):
         _check_time_precision(tr, node, value, column)
-    left, right = comparable(tr, node, value, Typed(f"s.{quoted(name)}", column.type, column.spark))
+    left, right = as_comparable_pair(tr, node, value, Typed(f"s.{quote_identifier(name)}", column.type, column.spark))
     rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
-        f" WHERE s.{quoted(name)} IS NOT NULL" if column.nullable else ""
+        f" WHERE s.{quote_identifier(name)} IS NOT NULL" if column.nullable else ""
     )
     found = f"({left} IN ({rows}))"
     if value.nullable:  # Spark's IN is false for NULL wherever it becomes a join; ClickHouse's is NULL.
         found = f"if({value.sql} IS NULL, CAST(NULL AS BOOLEAN), {found})"
-    return Typed(found, null_if_any(_UINT8, [value]), "BOOLEAN")
+    return Typed(found, nullable_if_any(_UINT8, [value]), "BOOLEAN")
 
 
 def _compared_values(value: Typed) -> list[Typed]:
@@ -191,23 +191,23 @@ def _compared_values(value: Typed) -> list[Typed]:
     if not isinstance(value.bare, t.Tuple) or len(value.bare.fields) < 2:
         return [value]
     return [
-        Typed(f"{value.sql}.{quoted(name or f'_{place}')}", of, value_type(of))
+        Typed(f"{value.sql}.{quote_identifier(name or f'_{place}')}", of, value_type(of))
         for place, (name, of) in enumerate(value.bare.fields, 1)
     ]
 
 
-def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str, Columns]) -> Typed:
+def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str, OutputColumns]) -> Typed:
     """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and makes nothing NULL."""
     sql, columns = rows
     for left, (_, column) in zip(lefts, columns, strict=True):
         if isinstance(column.bare, t.Date):
             _check_time_precision(tr, node, left, column)
     pairs = [
-        comparable(tr, node, left, Typed(f"s.{quoted(name)}", column.type, column.spark))
+        as_comparable_pair(tr, node, left, Typed(f"s.{quote_identifier(name)}", column.type, column.spark))
         for left, (name, column) in zip(lefts, columns, strict=True)
     ]
     shown = ", ".join(f"{right} AS v{place}" for place, (_, right) in enumerate(pairs))
-    given = [f"s.{quoted(name)} IS NOT NULL" for name, column in columns if column.nullable]
+    given = [f"s.{quote_identifier(name)} IS NOT NULL" for name, column in columns if column.nullable]
     where = f" WHERE {' AND '.join(given)}" if given else ""
     found = f"(({', '.join(left for left, _ in pairs)}) IN (SELECT {shown} FROM ({sql}) AS s{where}))"
     missing = " OR ".join(f"{left.sql} IS NULL" for left in lefts if left.nullable)

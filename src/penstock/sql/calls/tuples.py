@@ -12,12 +12,12 @@ from functools import reduce
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.translator import Form, Translator, arguments_of
-from penstock.sql.expr.spark_types import quoted, text_literal
+from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
+from penstock.sql.expr.spark_types import quote_identifier, text_literal
 from penstock.sql.expr.typed import Typed, text, typed
 from penstock.sql.operators import arithmetic, comparisons
-from penstock.sql.operators.literals import make_tuple, negated
-from penstock.sql.operators.names import element
+from penstock.sql.operators.literals import make_tuple, negate
+from penstock.sql.operators.names import tuple_element
 from penstock.sql.syntax.tree import call_name
 
 
@@ -27,7 +27,7 @@ def tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
     if not isinstance(of, t.Tuple) or not of.fields or value.nullable:
         raise tr.refused(node, "wrong-argument-type", f"expected a Tuple, this is {value.type}")
     named = ((name or f"_{place}", inner) for place, (name, inner) in enumerate(of.fields, 1))
-    return [typed(f"{value.sql}.{quoted(name)}", inner) for name, inner in named]
+    return [typed(f"{value.sql}.{quote_identifier(name)}", inner) for name, inner in named]
 
 
 def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[tuple[Typed, Typed]]:
@@ -37,29 +37,29 @@ def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[
     return list(zip(left, right, strict=True))
 
 
-def _element_wise_form(symbol: str) -> Form:
+def _element_wise_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        values = tr.all(arguments_of(tr, node, 2, 2))
+        values = tr.all(call_arguments(tr, node, 2, 2))
         pairs = _element_pairs(tr, node, values)
-        return make_tuple([arithmetic.combine(tr, node, symbol, pair) for pair in pairs])
+        return make_tuple([arithmetic.apply_operator(tr, node, symbol, pair) for pair in pairs])
 
     return form
 
 
-def _scalar_form(symbol: str) -> Form:
+def _scalar_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        value, number = tr.all(arguments_of(tr, node, 2, 2))
+        value, number = tr.all(call_arguments(tr, node, 2, 2))
         if not isinstance(number.bare, (t.Int, t.Float, t.Decimal)):
             raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a number, this is {number.type}")
         fields = tuple_elements(tr, node, value)
-        return make_tuple([arithmetic.combine(tr, node, symbol, (field, number)) for field in fields])
+        return make_tuple([arithmetic.apply_operator(tr, node, symbol, (field, number)) for field in fields])
 
     return form
 
 
 def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
-    (value,) = tr.all(arguments_of(tr, node, 1, 1))
-    found = [negated(field) for field in tuple_elements(tr, node, value)]
+    (value,) = tr.all(call_arguments(tr, node, 1, 1))
+    found = [negate(field) for field in tuple_elements(tr, node, value)]
     given = [each for each in found if each is not None]
     if len(given) < len(found):
         raise tr.refused(node, "wrong-argument-type", f"the elements of {value.type} cannot be negated")
@@ -67,30 +67,32 @@ def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _concatenate_tuples(tr: Translator, node: exp.Anonymous) -> Typed:
-    values = tr.all(arguments_of(tr, node, 1, 64))
+    values = tr.all(call_arguments(tr, node, 1, 64))
     return make_tuple([field for value in values for field in tuple_elements(tr, node, value)])
 
 
 def _sum_values(tr: Translator, node: exp.Anonymous, values: list[Typed]) -> Typed:
-    return reduce(lambda a, b: arithmetic.combine(tr, node, "+", (a, b)), values)
+    return reduce(lambda a, b: arithmetic.apply_operator(tr, node, "+", (a, b)), values)
 
 
 def _hamming_distance(tr: Translator, node: exp.Anonymous) -> Typed:
     """How many elements differ; its type grows with the number of elements."""
-    pairs = _element_pairs(tr, node, tr.all(arguments_of(tr, node, 2, 2)))
+    pairs = _element_pairs(tr, node, tr.all(call_arguments(tr, node, 2, 2)))
     return _sum_values(tr, node, [comparisons.compare(tr, node, "<>", pair) for pair in pairs])
 
 
 def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
-    values = tr.all(arguments_of(tr, node, 2, 2))
+    values = tr.all(call_arguments(tr, node, 2, 2))
     if not all(isinstance(value.bare, t.Tuple) for value in values):
         message = f"`{call_name(node)}` takes two tuples"
         raise tr.refused(node, "wrong-argument-type", message, "arrayDotProduct")
-    return _sum_values(tr, node, [arithmetic.combine(tr, node, "*", pair) for pair in _element_pairs(tr, node, values)])
+    return _sum_values(
+        tr, node, [arithmetic.apply_operator(tr, node, "*", pair) for pair in _element_pairs(tr, node, values)]
+    )
 
 
 def _tuple_names(tr: Translator, node: exp.Anonymous) -> Typed:
-    (value,) = tr.all(arguments_of(tr, node, 1, 1))
+    (value,) = tr.all(call_arguments(tr, node, 1, 1))
     names = ", ".join(text_literal(name) for name in _field_names(tr, node, value))
     return typed(f"array({names})", t.Array(t.String()))
 
@@ -102,7 +104,7 @@ def _field_names(tr: Translator, node: exp.Expr, value: Typed) -> list[str]:
 
 
 def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
-    (value,) = tr.all(arguments_of(tr, node, 1, 1))
+    (value,) = tr.all(call_arguments(tr, node, 1, 1))
     fields = tuple_elements(tr, node, value)
     if any(field.type != fields[0].type for field in fields):
         raise tr.refused(node, "wrong-argument-type", "all elements of the tuple must be of one type")
@@ -113,7 +115,7 @@ def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
     """tupleElement(tuple, 1), tupleElement(tuple, 'name'), from the end where negative; with a default."""
-    value_node, place, *others = arguments_of(tr, node, 2, 3)
+    value_node, place, *others = call_arguments(tr, node, 2, 3)
     value, step = tr.translate(value_node), tr.translate(place).constant
     if not isinstance(step, (int, str)) or isinstance(step, bool):
         raise tr.refused(place, "wrong-argument-type", "expected a literal name or place here")
@@ -122,7 +124,7 @@ def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
         step += len(of.fields) + 1
     if others and isinstance(of, t.Tuple) and not _has_field(of, step):
         return tr.translate(others[0])
-    return element(tr, node, value, str(step))
+    return tuple_element(tr, node, value, str(step))
 
 
 def _has_field(of: t.Tuple, step: int | str) -> bool:
@@ -131,7 +133,7 @@ def _has_field(of: t.Tuple, step: int | str) -> bool:
     return any(name == step for name, _ in of.fields)
 
 
-TUPLE_FORMS: Mapping[str, Form] = {
+TUPLE_FORMS: Mapping[str, SpecialForm] = {
     "tuplePlus": _element_wise_form("+"),
     "vectorSum": _element_wise_form("+"),
     "tupleMinus": _element_wise_form("-"),

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.sql.compiler.translator import Translator, whole
+from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.ordering import check_orderable, order_keys
 
@@ -162,7 +162,7 @@ def _read_bound(tr: Translator, bound: object, side: object) -> int:
     sign = -1 if str(side or "").upper() == "PRECEDING" else 1
     if not isinstance(bound, exp.Expr):
         return 0 if str(bound).upper() == "CURRENT ROW" else sign * UNBOUNDED
-    number = whole(tr, bound)
+    number = known_integer(tr, bound)
     if number is None or not 0 <= number <= _LARGEST_OFFSET:
         raise tr.refused(bound, "unsupported-frame", "a frame's bound is a literal number from 0")
     return sign * number

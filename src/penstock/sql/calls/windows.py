@@ -19,10 +19,10 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type, bare
-from penstock.sql.aggregates.combinators import called
+from penstock.sql.aggregates.combinators import parse_aggregate_name
 from penstock.sql.calls.aggregates import aggregate_call
 from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame, read_over_clause
-from penstock.sql.compiler.translator import Translator, whole
+from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_spark
@@ -55,7 +55,7 @@ def translate_window(tr: Translator, node: exp.Expr) -> Typed:
 
 def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> Typed:
     name = call_name(call) or ""
-    aggregate = called(name)
+    aggregate = parse_aggregate_name(name)
     if aggregate is None or aggregate.form != "plain" or not isinstance(call, exp.Anonymous):
         known = list(WINDOW_FUNCTIONS)
         raise tr.refused(call, "unknown-function", f"`{name}` is no window function", did_you_mean(name, known))
@@ -199,7 +199,7 @@ def _read_arguments(tr: Translator, node: exp.Expr, low: int, high: int) -> list
 
 
 def _literal_number(tr: Translator, node: exp.Expr, given: exp.Expr, least: int) -> int:
-    number = whole(tr, given)
+    number = known_integer(tr, given)
     if number is None or not least <= number < 2**31:
         message = f"`{call_name(node)}` needs a literal number from {least} here"
         raise tr.refused(given, "wrong-argument-type", message)

@@ -14,7 +14,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.sql.calls.special_forms import lacks_key
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
-from penstock.sql.compiler.block import Block
+from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.expr.spark_types import value_zero
 from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.ordering import check_hashable
@@ -56,7 +56,7 @@ def _set_members(node: exp.Expr) -> tuple[exp.Expr, ...]:
     return (node.this,) if isinstance(node, exp.Paren) else (node,)
 
 
-def apply_grouping_sets(block: Block, shape: GroupingSetsClause) -> Block:
+def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> SelectBlock:
     """The block with its keys. Raises Refused."""
     keys: dict[str, Typed] = {}
     lists = [[_translate_key(block, node, keys) for node in nodes] for nodes in shape.lists]
@@ -72,7 +72,7 @@ def apply_grouping_sets(block: Block, shape: GroupingSetsClause) -> Block:
     return replace(block, group=(f"{', '.join(keys)} GROUPING SETS ({shown})",), grouped=True, translator=translator)
 
 
-def _translate_key(block: Block, node: exp.Expr, keys: dict[str, Typed]) -> str:
+def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, Typed]) -> str:
     if isinstance(node, (*_SETS, exp.Tuple)):
         raise _refused(block, node, "a list of keys in the list of keys")
     tr = block.translator.at("filter").tracing()
@@ -84,7 +84,7 @@ def _translate_key(block: Block, node: exp.Expr, keys: dict[str, Typed]) -> str:
     return value.sql
 
 
-def _refused(block: Block, node: exp.Expr, what: str, hint: str | None = None) -> Refused:
+def _refused(block: SelectBlock, node: exp.Expr, what: str, hint: str | None = None) -> Refused:
     message = f"ROLLUP, CUBE and GROUPING SETS do not support {what}"
     return refused(block.environment.text, node, "unsupported-clause", message, hint)
 

@@ -11,23 +11,23 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
-from penstock.sql.compiler.block import Block, Key, LimitBy
-from penstock.sql.compiler.translator import Translator, whole
+from penstock.sql.compiler.block import LimitBy, OrderKey, SelectBlock
+from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.typed import Typed
-from penstock.sql.operators.ordering import check_hashable, key_values, sort_keys
+from penstock.sql.operators.ordering import check_hashable, sort_keys, sort_values
 from penstock.sql.syntax.problems import refused
 
 
-def translate_order_by(block: Block) -> Block:
+def translate_order_by(block: SelectBlock) -> SelectBlock:
     clause = block.tree.args.get("order")
-    keys: list[Key] = []
+    keys: list[OrderKey] = []
     for node in _expand_order_all(block, clause.expressions if clause is not None else []):
         with block.environment.report.collecting():
             keys += _translate_sort_keys(block, node)
     return replace(block, order=tuple(sql for key in keys for sql in key.sqls), keys=tuple(keys))
 
 
-def _expand_order_all(block: Block, nodes: list[exp.Expr]) -> list[exp.Expr]:
+def _expand_order_all(block: SelectBlock, nodes: list[exp.Expr]) -> list[exp.Expr]:
     """The keys as they are; ORDER BY ALL is every column of the select list."""
     first = nodes[0] if len(nodes) == 1 else None
     name = first.this.this if first is not None and isinstance(first.this, exp.Column) else None
@@ -37,18 +37,18 @@ def _expand_order_all(block: Block, nodes: list[exp.Expr]) -> list[exp.Expr]:
     return [exp.Ordered(**{**first.args, "this": exp.Literal.number(place)}) for place in places]
 
 
-def _translate_sort_keys(block: Block, node: exp.Expr) -> list[Key]:
+def _translate_sort_keys(block: SelectBlock, node: exp.Expr) -> list[OrderKey]:
     """The keys of one expression. Those of DISTINCT rows are made of their columns."""
     tr = block.translator.tracing()
     found = []
-    for value in key_values(tr, node, resolve_position(block, node.this)):
+    for value in sort_values(tr, node, resolve_position(block, node.this)):
         given = replace(value, sql=key_sql(value))
-        found.append(Key(given, node, tuple(sort_keys(given, node)), tr.trace.windows > 0))
+        found.append(OrderKey(given, node, tuple(sort_keys(given, node)), tr.trace.windows > 0))
         _check_distinct(block, node, given, tr)
     return found
 
 
-def _check_distinct(block: Block, node: exp.Expr, value: Typed, tr: Translator) -> None:
+def _check_distinct(block: SelectBlock, node: exp.Expr, value: Typed, tr: Translator) -> None:
     shown = {item.value.sql for item in block.items}
     clause = block.tree.args.get("distinct")
     if not isinstance(clause, exp.Distinct) or clause.args.get("on") or value.sql in shown:
@@ -59,7 +59,7 @@ def _check_distinct(block: Block, node: exp.Expr, value: Typed, tr: Translator) 
         raise refused(block.environment.text, node, "unsupported-clause", message, "select the key, or use GROUP BY")
 
 
-def translate_limit_by(block: Block) -> Block:
+def translate_limit_by(block: SelectBlock) -> SelectBlock:
     clause = block.tree.args.get("distribute")
     first = block.tree.args.get("distinct")
     on = first.args.get("on") if isinstance(first, exp.Distinct) else None
@@ -74,7 +74,7 @@ def translate_limit_by(block: Block) -> Block:
     return block
 
 
-def _limit_by_keys(block: Block, keys: list[exp.Expr]) -> tuple[str, ...]:
+def _limit_by_keys(block: SelectBlock, keys: list[exp.Expr]) -> tuple[str, ...]:
     shown: list[str] = []
     for key in keys:
         with block.environment.report.collecting():
@@ -84,7 +84,7 @@ def _limit_by_keys(block: Block, keys: list[exp.Expr]) -> tuple[str, ...]:
     return tuple(shown)
 
 
-def _distinct_on(block: Block, on: exp.Expr) -> Block:
+def _distinct_on(block: SelectBlock, on: exp.Expr) -> SelectBlock:
     """DISTINCT ON (keys) is LIMIT 1 BY keys."""
     if block.tree.args.get("distribute") is not None:
         with block.environment.report.collecting():
@@ -93,7 +93,7 @@ def _distinct_on(block: Block, on: exp.Expr) -> Block:
     return replace(block, limit_by=LimitBy(1, 0, _limit_by_keys(block, on.expressions)))
 
 
-def translate_limit(block: Block) -> Block:
+def translate_limit(block: SelectBlock) -> SelectBlock:
     limit, offset = block.tree.args.get("limit"), block.tree.args.get("offset")
     options = limit.args.get("limit_options") if limit is not None else None
     with block.environment.report.collecting():
@@ -109,8 +109,8 @@ def translate_limit(block: Block) -> Block:
     return block
 
 
-def _literal_limit(block: Block, node: exp.Expr) -> int:
-    value = whole(block.translator.tracing(), node)
+def _literal_limit(block: SelectBlock, node: exp.Expr) -> int:
+    value = known_integer(block.translator.tracing(), node)
     if value is None or value < 0:
         raise refused(block.environment.text, node, "invalid-limit", "expected a literal number from 0")
     return value

@@ -10,14 +10,14 @@ import re
 from sqlglot import exp
 
 from penstock.integer_parsing import whole_number
-from penstock.sql.compiler.block import Block
+from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.expr.typed import Typed
 from penstock.sql.syntax.problems import refused
 
 _NUMBER = re.compile(r"\(*-?[0-9]+\)*")
 
 
-def resolve_position(block: Block, node: exp.Expr) -> exp.Expr:
+def resolve_position(block: SelectBlock, node: exp.Expr) -> exp.Expr:
     """The select list's column for a literal place, else the node itself."""
     place = whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
     if place is None:

@@ -12,17 +12,17 @@ from sqlglot import exp
 
 from penstock.sql.clauses.grouping_sets import apply_grouping_sets, read_grouping_sets
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
-from penstock.sql.compiler.block import Block, Item, Selected
-from penstock.sql.compiler.translator import Translator, no_interval
-from penstock.sql.expr.common_type import same_digits
-from penstock.sql.expr.typed import NOTHING, Typed, condition, integer, is_null
-from penstock.sql.operators.logic import connect
+from penstock.sql.compiler.block import SelectBlock, SelectedColumn, TranslatedColumn
+from penstock.sql.compiler.translator import Translator, refuse_intervals
+from penstock.sql.expr.common_type import is_same_clickhouse_type
+from penstock.sql.expr.typed import NOTHING, Typed, as_condition, integer, is_null
+from penstock.sql.operators.logic import join_conditions
 from penstock.sql.operators.ordering import check_hashable
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tree import call_name
 
 
-def translate_where(block: Block) -> Block:
+def translate_where(block: SelectBlock) -> SelectBlock:
     tests: list[str] = []
     for key in ("prewhere", "where"):
         node = block.tree.args.get(key)
@@ -36,11 +36,11 @@ def _filter_sql(tr: Translator, node: exp.Expr) -> str:
     value = tr.translate(node)
     if is_null(value):
         return "CAST(NULL AS BOOLEAN)"
-    connect(tr, node, "a filter", [value])
-    return condition(value)
+    join_conditions(tr, node, "a filter", [value])
+    return as_condition(value)
 
 
-def translate_group_by(block: Block) -> Block:
+def translate_group_by(block: SelectBlock) -> SelectBlock:
     clause = block.tree.args.get("group")
     if clause is None:
         return block
@@ -62,7 +62,7 @@ def translate_group_by(block: Block) -> Block:
     return _with_grouping_keys(block, keys if clause.expressions != [exp.Tuple()] else [integer(1)])
 
 
-def _group_by_all(block: Block) -> Block:
+def _group_by_all(block: SelectBlock) -> SelectBlock:
     """GROUP BY ALL: every column of the select list without an aggregate."""
     keys = []
     for selected in block.selected:
@@ -75,48 +75,48 @@ def _group_by_all(block: Block) -> Block:
     return _with_grouping_keys(block, keys)
 
 
-def _with_grouping_keys(block: Block, values: list[Typed]) -> Block:
+def _with_grouping_keys(block: SelectBlock, values: list[Typed]) -> SelectBlock:
     keys = [key_sql(value) for value in values]
     translator = replace(block.translator, keys=frozenset((*keys, *(value.sql for value in values))))
     return replace(block, group=tuple(dict.fromkeys(keys)), grouped=True, translator=translator)
 
 
-def translate_select_list(block: Block) -> Block:
-    found: list[Item] = []
+def translate_select_list(block: SelectBlock) -> SelectBlock:
+    found: list[TranslatedColumn] = []
     aggregates = 0
     for selected in block.selected:
         with block.environment.report.collecting():
             tr = block.translator.tracing()
             value = select_item_value(tr, selected)
             _check_column(block, found, selected, value)
-            found.append(Item(selected.name, value, tuple(tr.trace.free)))
+            found.append(TranslatedColumn(selected.name, value, tuple(tr.trace.free)))
             aggregates += tr.trace.aggregates
     return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0)
 
 
-def _check_column(block: Block, before: list[Item], selected: Selected, value: Typed) -> None:
+def _check_column(block: SelectBlock, before: list[TranslatedColumn], selected: SelectedColumn, value: Typed) -> None:
     """Raises Refused for what no column of a result can be."""
     tr, node = block.translator, selected.node
-    no_interval(tr, node, [value])
+    refuse_intervals(tr, node, [value])
     if value.type == NOTHING:
         raise tr.refused(node, "wrong-argument-type", f"`{selected.name}` has no type", "CAST([], 'Array(String)')")
     distinct = block.tree.args.get("distinct")
     if isinstance(distinct, exp.Distinct) and not distinct.args.get("on"):
         check_hashable(tr, node, value)
     same = (each for each in before if each.name == selected.name)
-    other = next((each for each in same if not same_digits(each.value.type, value.type)), None)
+    other = next((each for each in same if not is_same_clickhouse_type(each.value.type, value.type)), None)
     if other is not None:
         message = f"two columns are called `{selected.name}`, of {other.value.type} and {value.type}"
         raise tr.refused(node, "duplicate-column", message, "give one of them another alias")
 
 
-def select_item_value(tr: Translator, selected: Selected) -> Typed:
+def select_item_value(tr: Translator, selected: SelectedColumn) -> Typed:
     """A column; inside its own expression its name means the column of that name."""
     inner = tr.inside(selected.name) if isinstance(selected.node, exp.Alias) else tr
     return inner.translate(selected.node)
 
 
-def translate_having(block: Block) -> Block:
+def translate_having(block: SelectBlock) -> SelectBlock:
     node = block.tree.args.get("having")
     if node is None:
         return block
@@ -132,7 +132,7 @@ def translate_having(block: Block) -> Block:
     return check_grouping(block)
 
 
-def _having_as_qualify(block: Block, node: exp.Expr, test: str) -> Block:
+def _having_as_qualify(block: SelectBlock, node: exp.Expr, test: str) -> SelectBlock:
     """HAVING over grouping sets: Spark cannot name their keys there."""
     found = block.tree.find(exp.Window) or block.tree.args.get("qualify")
     if found is not None:
@@ -141,7 +141,7 @@ def _having_as_qualify(block: Block, node: exp.Expr, test: str) -> Block:
     return replace(block, qualify=test)
 
 
-def translate_qualify(block: Block) -> Block:
+def translate_qualify(block: SelectBlock) -> SelectBlock:
     node = block.tree.args.get("qualify")
     if node is None:
         return block
@@ -150,14 +150,14 @@ def translate_qualify(block: Block) -> Block:
     return block
 
 
-def check_grouping(block: Block) -> Block:
+def check_grouping(block: SelectBlock) -> SelectBlock:
     for item in block.items:
         with block.environment.report.collecting():
             _check_grouped(block, list(item.free))
     return block
 
 
-def _check_grouped(block: Block, free: list[exp.Expr]) -> None:
+def _check_grouped(block: SelectBlock, free: list[exp.Expr]) -> None:
     if block.grouped and free:
         node = free[0]
         name = node.name or call_name(node)

@@ -11,25 +11,32 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.block import Block, Key, body, output_of, split_key, stored
-from penstock.sql.compiler.environment import Output
-from penstock.sql.compiler.fill_column import Role, Slot, all_real, filled, with_placeholder
-from penstock.sql.expr.spark_types import quoted, value_zero
+from penstock.sql.compiler.block import (
+    OrderKey,
+    SelectBlock,
+    finished_select,
+    from_to_having,
+    split_sort_key,
+    stored_sql,
+)
+from penstock.sql.compiler.environment import SelectOutput
+from penstock.sql.compiler.fill_column import FillRole, FillSlot, fill_rows, mark_all_real, rows_or_placeholder
+from penstock.sql.expr.spark_types import quote_identifier, value_zero
 from penstock.sql.expr.typed import NEVER
 
 _DATE32 = "DATE'1970-01-01'"
 """What ClickHouse adds to a column of Date32, whose default is another day."""
 
 
-def render_block(block: Block) -> Output:
+def render_block(block: SelectBlock) -> SelectOutput:
     """The block's SQL and columns."""
-    plain = output_of(block)
+    plain = finished_select(block)
     if not _needs_levels(block):
         return plain
     return replace(plain, sql=_nested_sql(block))
 
 
-def _needs_levels(block: Block) -> bool:
+def _needs_levels(block: SelectBlock) -> bool:
     hidden = block.limit_by is not None or any(not _is_selected(block, key) for key in block.keys)
     hidden = hidden or bool(block.qualify and block.keys)
     distinct = block.tree.args.get("distinct") is not None
@@ -38,30 +45,32 @@ def _needs_levels(block: Block) -> bool:
     return bool(block.fills or block.ties or over_sets or (distinct and hidden) or windows)
 
 
-def _is_selected(block: Block, key: Key) -> bool:
+def _is_selected(block: SelectBlock, key: OrderKey) -> bool:
     return any(item.value.sql == key.value.sql for item in block.items)
 
 
-def sort_key_columns(block: Block) -> list[tuple[str, str, str]]:
+def sort_key_columns(block: SelectBlock) -> list[tuple[str, str, str]]:
     """Name, SQL and direction of each of Spark's sort keys."""
     fills = {fill.key for fill in block.fills}
     found: list[tuple[str, str, str]] = []
     for key in block.keys:
         for place, each in enumerate(key.sqls, 1):
             name = f"`__k{len(found)}`"
-            sql, direction = split_key(each)
+            sql, direction = split_sort_key(each)
             is_value = place == len(key.sqls) and name in fills
-            found.append((name, stored(key.value) if is_value else sql, direction))
+            found.append((name, stored_sql(key.value) if is_value else sql, direction))
     return found
 
 
-def _nested_sql(block: Block) -> str:
+def _nested_sql(block: SelectBlock) -> str:
     names = sort_key_columns(block)
     order = ", ".join(f"{name}{direction}" for name, _, direction in names)
     rows = _apply_limit_by(block, _inner_select(block), order)
     if block.fills:
         rows = _apply_fills(block, rows)
-    shown = ", ".join(f"{_column_name(place)} AS {quoted(item.name)}" for place, item in enumerate(block.items))
+    shown = ", ".join(
+        f"{_column_name(place)} AS {quote_identifier(item.name)}" for place, item in enumerate(block.items)
+    )
     sorting = f" ORDER BY {order}" if order else ""
     if block.ties is None:
         return f"SELECT {shown} FROM ({rows}){sorting}{block.limit}"
@@ -75,26 +84,26 @@ def _column_name(place: int) -> str:
     return f"`__c{place}`"
 
 
-def _inner_select(block: Block) -> str:
+def _inner_select(block: SelectBlock) -> str:
     """The columns, the sort keys and the keys of LIMIT BY, after QUALIFY and DISTINCT."""
-    shown = {_column_name(place): stored(item.value) for place, item in enumerate(block.items)}
+    shown = {_column_name(place): stored_sql(item.value) for place, item in enumerate(block.items)}
     shown |= {name: sql for name, sql, _ in sort_key_columns(block)}
     if block.limit_by is not None:
         shown |= {f"`__b{place}`": key for place, key in enumerate(block.limit_by.keys)}
     distinct = "DISTINCT " if _is_distinct(block) else ""
     listed = ", ".join(f"{sql} AS {name}" for name, sql in shown.items())
     if not block.qualify:
-        return f"SELECT {distinct}{listed}{body(block)}"
-    inner = f"SELECT {listed}, {block.qualify} AS `__qualify`{body(block)}"
+        return f"SELECT {distinct}{listed}{from_to_having(block)}"
+    inner = f"SELECT {listed}, {block.qualify} AS `__qualify`{from_to_having(block)}"
     return f"SELECT {distinct}{', '.join(shown)} FROM ({inner}) WHERE `__qualify`"
 
 
-def _is_distinct(block: Block) -> bool:
+def _is_distinct(block: SelectBlock) -> bool:
     clause = block.tree.args.get("distinct")
     return isinstance(clause, exp.Distinct) and not clause.args.get("on")
 
 
-def _apply_limit_by(block: Block, rows: str, order: str) -> str:
+def _apply_limit_by(block: SelectBlock, rows: str, order: str) -> str:
     by = block.limit_by
     if by is None:
         return rows
@@ -104,24 +113,24 @@ def _apply_limit_by(block: Block, rows: str, order: str) -> str:
     return f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {test}"
 
 
-def _apply_fills(block: Block, rows: str) -> str:
+def _apply_fills(block: SelectBlock, rows: str) -> str:
     first = block.fills[0]
     slots = _fill_slots(block, 0)
-    rows = with_placeholder(rows, slots) if first.start and first.stop else all_real(rows)
+    rows = rows_or_placeholder(rows, slots) if first.start and first.stop else mark_all_real(rows)
     partition = _fill_partition(block)
     for place, fill in enumerate(block.fills):
-        rows = filled(rows, fill, partition, _fill_slots(block, place))
+        rows = fill_rows(rows, fill, partition, _fill_slots(block, place))
         partition = (*partition, fill.key)
     return rows
 
 
-def _fill_partition(block: Block) -> tuple[str, ...]:
+def _fill_partition(block: SelectBlock) -> tuple[str, ...]:
     """The sort keys before the first that is filled: each of their values is filled on its own."""
     names = [name for name, _, _ in sort_key_columns(block)]
     return tuple(names[: _first_sort_key(block, block.fills[0].key)])
 
 
-def _first_sort_key(block: Block, name: str) -> int:
+def _first_sort_key(block: SelectBlock, name: str) -> int:
     """Where the sort keys of a key begin, of which the last has the name."""
     start = 0
     for key in block.keys:
@@ -131,7 +140,7 @@ def _first_sort_key(block: Block, name: str) -> int:
     return start
 
 
-def _fill_slots(block: Block, at: int) -> tuple[Slot, ...]:
+def _fill_slots(block: SelectBlock, at: int) -> tuple[FillSlot, ...]:
     """What each column is while the column `at` is filled."""
     names = sort_key_columns(block)
     fills = [fill.key for fill in block.fills]
@@ -140,19 +149,19 @@ def _fill_slots(block: Block, at: int) -> tuple[Slot, ...]:
     kept_sqls = {sqls[name] for name in kept if name in sqls}
     found = []
     for place, item in enumerate(block.items):
-        role: Role = "kept" if item.value.sql in kept_sqls else "empty"
+        role: FillRole = "kept" if item.value.sql in kept_sqls else "empty"
         if role == "empty" and item.value.sql == sqls[fills[at]]:
             role = "key"
-        spark = "INT" if stored(item.value) != item.value.sql else item.value.spark
+        spark = "INT" if stored_sql(item.value) != item.value.sql else item.value.spark
         zero = f"CAST({_DATE32 if item.value.type == t.Date(wide=True) else value_zero(item.value.type)} AS {spark})"
-        found.append(Slot(_column_name(place), role, zero, block.interpolated.get(place)))
+        found.append(FillSlot(_column_name(place), role, zero, block.interpolated.get(place)))
     for name, _, _ in names:
         zero = "NULL" if name in sqls else "0"
-        found.append(Slot(name, "kept" if name in kept else "key" if name == fills[at] else "empty", zero))
+        found.append(FillSlot(name, "kept" if name in kept else "key" if name == fills[at] else "empty", zero))
     return tuple(found)
 
 
-def _value_keys(block: Block) -> dict[str, Key]:
+def _value_keys(block: SelectBlock) -> dict[str, OrderKey]:
     """The sort key that holds a key's own value, by its name; the one before it, if any, puts NaN in its place."""
     found, last = {}, -1
     for key in block.keys:

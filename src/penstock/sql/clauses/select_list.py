@@ -18,16 +18,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
-from penstock.sql.compiler.block import Block, Selected
-from penstock.sql.compiler.scope import Relation, Scope
-from penstock.sql.operators.names import READING
+from penstock.sql.compiler.block import SelectBlock, SelectedColumn
+from penstock.sql.compiler.scope import ScopeTable, SelectScope
+from penstock.sql.operators.names import READING_KEY
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tokens import CALL_MARK
 
 
-def expand_stars(block: Block) -> Block:
-    selected: list[Selected] = []
+def expand_stars(block: SelectBlock) -> SelectBlock:
+    selected: list[SelectedColumn] = []
     for node in block.tree.expressions:
         with block.environment.report.collecting():
             selected += _expand_item(block, node)
@@ -38,7 +38,7 @@ def expand_stars(block: Block) -> Block:
     return replace(block, selected=tuple(selected))
 
 
-def resolve_aliases(block: Block) -> Block:
+def resolve_aliases(block: SelectBlock) -> SelectBlock:
     """Names of the select list and of expressions inside it are seen in the whole SELECT."""
     scope = block.translator.scope
     found = dict(scope.aliases)
@@ -52,7 +52,7 @@ def resolve_aliases(block: Block) -> Block:
     return replace(block, translator=block.translator.with_scope(scope))
 
 
-def _check_single_alias(block: Block, node: exp.Alias, found: Mapping[str, exp.Expr]) -> None:
+def _check_single_alias(block: SelectBlock, node: exp.Alias, found: Mapping[str, exp.Expr]) -> None:
     """As ClickHouse: a name of this SELECT stands for one expression."""
     other = found.get(node.alias)
     if other is not None and node.alias not in block.environment.constants and other != node.this:
@@ -68,16 +68,16 @@ def _own_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
             yield from root.walk(prune=lambda node: isinstance(node, (exp.Query, exp.Star, exp.WithFill)))
 
 
-def _expand_item(block: Block, node: exp.Expr) -> list[Selected]:
+def _expand_item(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn]:
     found = match_columns(block, node)
     if found is not None:
         return found
     if isinstance(node, exp.Alias):
-        return [Selected(node.alias, node)]
-    return [Selected(unaliased_name(block.translator.scope, node), node)]
+        return [SelectedColumn(node.alias, node)]
+    return [SelectedColumn(unaliased_name(block.translator.scope, node), node)]
 
 
-def match_columns(block: Block, node: exp.Expr) -> list[Selected] | None:
+def match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] | None:
     """The columns of a matcher; None for any other node. Raises Refused."""
     if isinstance(node, exp.Apply):
         found = match_columns(block, node.this)
@@ -95,7 +95,7 @@ def match_columns(block: Block, node: exp.Expr) -> list[Selected] | None:
     return None
 
 
-def unaliased_name(scope: Scope, node: exp.Expr) -> str:
+def unaliased_name(scope: SelectScope, node: exp.Expr) -> str:
     """The name of a column without an alias: tables are named where the name alone could be another's."""
     if not any(isinstance(each, exp.Column) and each.table for each in node.walk()):
         return column_name(node)
@@ -104,20 +104,20 @@ def unaliased_name(scope: Scope, node: exp.Expr) -> str:
     return column_name(node.copy().transform(lambda each: _drop_table(scope, each)))
 
 
-def _qualified_column_name(scope: Scope, node: exp.Column) -> str:
+def _qualified_column_name(scope: SelectScope, node: exp.Column) -> str:
     relation = scope.relation(node.table)
     if relation is None or node.args.get("db") is not None:
         return column_name(node)
     return _displayed_name(scope, relation, node.name, node.table)
 
 
-def _drop_table(scope: Scope, node: exp.Expr) -> exp.Expr:
+def _drop_table(scope: SelectScope, node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Column) and node.table and _qualified_column_name(scope, node) == node.name:
         node.set("table", None)
     return node
 
 
-def _displayed_name(scope: Scope, relation: Relation, name: str, table: str) -> str:
+def _displayed_name(scope: SelectScope, relation: ScopeTable, name: str, table: str) -> str:
     tables = [each for each in scope.relations if not each.is_array]
     others = [each for each in tables if each.name != relation.name]
     first_of_two = len(tables) == 2 and tables[0].name == relation.name and name not in relation.named
@@ -127,11 +127,11 @@ def _displayed_name(scope: Scope, relation: Relation, name: str, table: str) -> 
     return f"{table}.{name}" if named and not relation.name.startswith("__t") else name
 
 
-MatchedColumns = list[tuple[Relation, str, str]]
+MatchedColumns = list[tuple[ScopeTable, str, str]]
 """Relations, the names of their columns, and how each is read."""
 
 
-def _all_columns(block: Block) -> MatchedColumns:
+def _all_columns(block: SelectBlock) -> MatchedColumns:
     """Every column of `*`; what ARRAY JOIN unfolds under a name of its own is not among them. Those of the last
     USING come first."""
     tables = [each for each in block.translator.scope.relations if not each.is_array]
@@ -143,7 +143,7 @@ def _all_columns(block: Block) -> MatchedColumns:
     return found
 
 
-def _table_columns(block: Block, node: exp.Expr, table: str) -> MatchedColumns:
+def _table_columns(block: SelectBlock, node: exp.Expr, table: str) -> MatchedColumns:
     relation = block.translator.scope.relation(table)
     if relation is None:
         known = [each.name for each in block.translator.scope.relations]
@@ -152,7 +152,7 @@ def _table_columns(block: Block, node: exp.Expr, table: str) -> MatchedColumns:
     return [(relation, name, "whole") for name in relation.columns]
 
 
-def _expand_star(block: Block, star: exp.Star, found: MatchedColumns) -> list[Selected]:
+def _expand_star(block: SelectBlock, star: exp.Star, found: MatchedColumns) -> list[SelectedColumn]:
     if star.args.get("ilike") or star.args.get("rename"):
         raise _unsupported(block, star, "this form of `*`")
     left_out = [each.name for each in star.args.get("except_") or []]
@@ -161,24 +161,26 @@ def _expand_star(block: Block, star: exp.Star, found: MatchedColumns) -> list[Se
     return _select_columns(block, [each for each in found if each[1] not in left_out], replaced)
 
 
-def _select_columns(block: Block, found: MatchedColumns, replaced: Mapping[str, exp.Expr]) -> list[Selected]:
+def _select_columns(
+    block: SelectBlock, found: MatchedColumns, replaced: Mapping[str, exp.Expr]
+) -> list[SelectedColumn]:
     scope = block.translator.scope
     joined = {name for each in scope.relations if not each.is_array for name in each.hidden}
     selected = []
     for relation, name, how in found:
         one = how == "bare" and name in joined  # The one column of USING has no table.
         shown = name if one else _displayed_name(scope, relation, name, relation.name)
-        selected.append(Selected(shown, replaced.get(name) or _column_node(relation, name, how)))
+        selected.append(SelectedColumn(shown, replaced.get(name) or _column_node(relation, name, how)))
     return selected
 
 
-def _column_node(relation: Relation, name: str, how: str) -> exp.Expr:
+def _column_node(relation: ScopeTable, name: str, how: str) -> exp.Expr:
     node = exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(relation.name, quoted=True))
-    node.meta[READING] = how
+    node.meta[READING_KEY] = how
     return node
 
 
-def _check_names(block: Block, star: exp.Star, names: Iterable[str], known: set[str]) -> None:
+def _check_names(block: SelectBlock, star: exp.Star, names: Iterable[str], known: set[str]) -> None:
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known)
@@ -186,7 +188,7 @@ def _check_names(block: Block, star: exp.Star, names: Iterable[str], known: set[
             raise refused(block.environment.text, node, "unknown-column", f"unknown column `{name}`", hint)
 
 
-def _match_pattern(block: Block, pattern: exp.Expr, found: MatchedColumns) -> list[Selected]:
+def _match_pattern(block: SelectBlock, pattern: exp.Expr, found: MatchedColumns) -> list[SelectedColumn]:
     """COLUMNS('regular expression')."""
     if not (isinstance(pattern, exp.Literal) and pattern.args.get("is_string")):
         raise _unsupported(block, pattern, "a list in COLUMNS")
@@ -198,16 +200,16 @@ def _match_pattern(block: Block, pattern: exp.Expr, found: MatchedColumns) -> li
     return _select_columns(block, [each for each in found if test.search(each[1])], {})
 
 
-def _apply_function(block: Block, node: exp.Apply, selected: Selected) -> Selected:
+def _apply_function(block: SelectBlock, node: exp.Apply, selected: SelectedColumn) -> SelectedColumn:
     """APPLY(f): the function of each column."""
     function = node.expression
     if not isinstance(function, exp.Var):
         raise _unsupported(block, node, "APPLY of anything but the name of a function")
     call = exp.Anonymous(this=function.name + CALL_MARK, expressions=[selected.node])
     call.meta.update(node.this.meta)
-    return Selected(f"{function.name}({selected.name})", call)
+    return SelectedColumn(f"{function.name}({selected.name})", call)
 
 
-def _unsupported(block: Block, node: exp.Expr, what: str) -> Exception:
+def _unsupported(block: SelectBlock, node: exp.Expr, what: str) -> Exception:
     message, hint = f"{what} is not supported", "name the columns, or COLUMNS('regular expression')"
     return refused(block.environment.text, node, "unsupported-syntax", message, hint)

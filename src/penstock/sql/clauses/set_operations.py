@@ -13,19 +13,19 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.clauses.with_clause import add_with_names
-from penstock.sql.compiler.any_join_filters import Taken, of_both
-from penstock.sql.compiler.environment import Environment, Output, Totals
+from penstock.sql.compiler.any_join_filters import AnyJoinRows, combine_any_joins
+from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import quoted, value_type
+from penstock.sql.expr.spark_types import quote_identifier, value_type
 from penstock.sql.expr.typed import Typed
-from penstock.sql.operators.literals import widen_all
+from penstock.sql.operators.literals import cast_all
 from penstock.sql.syntax.problems import refused
 
 _WORDS: dict[type[exp.SetOperation], str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 _ENDINGS = ("order", "limit", "offset", "distribute")
 
 
-def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> Output:
+def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> SelectOutput:
     """Raises Refused where the parts do not fit together."""
     word = _WORDS[type(tree)]
     refuse_ending(environment, tree)
@@ -48,12 +48,12 @@ def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> O
     shown = word if tree.args.get("distinct") else f"{word} ALL"
     rows = f"{_cast_part(left, columns)} {shown} {_cast_part(right, columns)}"
     totals = _refused_totals(environment, tree) if left.totals or right.totals else None
-    return Output(rows, columns, left.grouped or right.grouped, totals, _join_filters_of_both(left, right))
+    return SelectOutput(rows, columns, left.grouped or right.grouped, totals, _join_filters_of_both(left, right))
 
 
-def _join_filters_of_both(left: Output, right: Output) -> Taken | None:
+def _join_filters_of_both(left: SelectOutput, right: SelectOutput) -> AnyJoinRows | None:
     """Names are the first SELECT's: what is a key in one part may be anything in another."""
-    found = of_both(left.taken, right.taken)
+    found = combine_any_joins(left.taken, right.taken)
     return found and replace(found, keys=frozenset())
 
 
@@ -107,13 +107,17 @@ def _has_own_common_type(left: Type, right: Type) -> bool:
     return any(isinstance(a, kinds) and isinstance(b, t.Int) for a, b in ((left, right), (right, left)))
 
 
-def _cast_part(output: Output, columns: tuple[tuple[str, Typed], ...]) -> str:
+def _cast_part(output: SelectOutput, columns: tuple[tuple[str, Typed], ...]) -> str:
     """A part with the columns of the whole."""
     if all(own.spark == whole.spark for (_, own), (_, whole) in zip(output.columns, columns, strict=True)):
         return f"(SELECT * FROM ({output.sql}))"
     shown = []
     for (name, own), (_, whole) in zip(output.columns, columns, strict=True):
         same = own.spark == whole.spark
-        shown.append(quoted(name) if same else widen_all([Typed(quoted(name), own.type, own.spark)], whole.type)[0])
-    listed = ", ".join(f"{sql} AS {quoted(name)}" for sql, (name, _) in zip(shown, columns, strict=True))
+        shown.append(
+            quote_identifier(name)
+            if same
+            else cast_all([Typed(quote_identifier(name), own.type, own.spark)], whole.type)[0]
+        )
+    listed = ", ".join(f"{sql} AS {quote_identifier(name)}" for sql, (name, _) in zip(shown, columns, strict=True))
     return f"(SELECT {listed} FROM ({output.sql}))"

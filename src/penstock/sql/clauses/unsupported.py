@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.sql.compiler.block import Block
+from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.syntax.problems import refused
 
 _CLAUSES = {
@@ -32,7 +32,7 @@ _CLAUSES = {
 }
 
 
-def refuse_unsupported(block: Block) -> Block:
+def refuse_unsupported(block: SelectBlock) -> SelectBlock:
     for node, clause in _unsupported_clauses(block.tree):
         with block.environment.report.collecting():
             message = f"{clause} is not supported"

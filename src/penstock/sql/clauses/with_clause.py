@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.sql.compiler.block import Block
+from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.environment import Cte, Environment
 from penstock.sql.syntax.problems import refused
 
@@ -41,7 +41,7 @@ def _add_cte(environment: Environment, cte: exp.Expr) -> Environment:
     return replace(environment, ctes={**environment.ctes, cte.alias: Cte(cte.this, environment)})
 
 
-def read_with(block: Block) -> Block:
+def read_with(block: SelectBlock) -> SelectBlock:
     environment = add_with_names(block.environment, block.tree.args.get("with_"))
     scope = replace(block.translator.scope, aliases=environment.constants)
     return replace(block, environment=environment, translator=block.translator.with_scope(scope))

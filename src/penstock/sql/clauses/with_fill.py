@@ -18,16 +18,16 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.clauses.positional_arguments import resolve_position
-from penstock.sql.compiler.block import Block, Key
-from penstock.sql.compiler.fill_column import FillColumn, Step
-from penstock.sql.compiler.translator import Translator, typed_number, whole
+from penstock.sql.compiler.block import OrderKey, SelectBlock
+from penstock.sql.compiler.fill_column import FillColumn, FillStep
+from penstock.sql.compiler.translator import Translator, known_integer, typed_number_literal
 from penstock.sql.conversions.explicit import convert
-from penstock.sql.expr.dates import shift, zone_of
+from penstock.sql.expr.dates import add_interval, zone_of
 from penstock.sql.expr.typed import Typed, as_spark
 from penstock.sql.syntax.problems import Refused, refused
 
 
-def translate_with_fill(block: Block) -> Block:
+def translate_with_fill(block: SelectBlock) -> SelectBlock:
     """The keys with WITH FILL as columns to fill."""
     filled = [place for place, key in enumerate(block.keys) if key.node.args.get("with_fill")]
     if not filled or len(block.items) != len(block.selected):
@@ -45,7 +45,7 @@ def translate_with_fill(block: Block) -> Block:
     return block
 
 
-def _check_items(block: Block) -> None:
+def _check_items(block: SelectBlock) -> None:
     for item, selected in zip(block.items, block.selected, strict=True):
         if isinstance(item.value.bare, (t.AggregateFunction, t.Enum)):
             raise _refused(block, selected.node, f"WITH FILL beside a column of {item.value.type} is not supported")
@@ -55,7 +55,7 @@ def _check_items(block: Block) -> None:
                 raise _refused(block, selected.node, message, "write both in the same way")
 
 
-def _is_same_expression(block: Block, node: exp.Expr, key: Key) -> bool:
+def _is_same_expression(block: SelectBlock, node: exp.Expr, key: OrderKey) -> bool:
     """Whether a column is what is sorted by: ClickHouse fills the one expression, not others of equal value."""
     pair = (_resolve_alias(block, node), _resolve_alias(block, resolve_position(block, key.node.this)))
     written = [part for part in pair if not isinstance(part, exp.Column)]
@@ -63,7 +63,7 @@ def _is_same_expression(block: Block, node: exp.Expr, key: Key) -> bool:
     return not written or pair[0] == pair[1] or in_tuple
 
 
-def _resolve_alias(block: Block, node: exp.Expr) -> exp.Expr:
+def _resolve_alias(block: SelectBlock, node: exp.Expr) -> exp.Expr:
     """A node without its alias; an alias's expression for its name."""
     aliases = block.translator.scope.aliases
     for _ in range(len(aliases) + 1):
@@ -77,7 +77,7 @@ def _resolve_alias(block: Block, node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _check_adjacent(block: Block, filled: list[int]) -> None:
+def _check_adjacent(block: SelectBlock, filled: list[int]) -> None:
     """A key between two that are filled would be sorted by in one half of the rows only."""
     for place in range(filled[0], filled[-1]):
         if place not in filled:
@@ -85,11 +85,11 @@ def _check_adjacent(block: Block, filled: list[int]) -> None:
             raise _refused(block, block.keys[place].node, message, "put it first or last")
 
 
-def _refused(block: Block, node: exp.Expr, message: str, hint: str | None = None) -> Refused:
+def _refused(block: SelectBlock, node: exp.Expr, message: str, hint: str | None = None) -> Refused:
     return refused(block.environment.text, node, "unsupported-fill", message, hint)
 
 
-def _fill_column(block: Block, place: int) -> FillColumn:
+def _fill_column(block: SelectBlock, place: int) -> FillColumn:
     key = block.keys[place]
     clause = key.node.args["with_fill"]
     if key.value.nullable or key.node.args.get("nulls_first"):
@@ -111,7 +111,7 @@ def _fill_column(block: Block, place: int) -> FillColumn:
     return FillColumn(name, scale.to_number, scale.from_number, step, start, stop)
 
 
-def _check_literal_bounds(block: Block, key: Key, clause: exp.Expr) -> None:
+def _check_literal_bounds(block: SelectBlock, key: OrderKey, clause: exp.Expr) -> None:
     """FROM and TO that are literals."""
     pair = [_literal_number(block, clause.args[each]) for each in ("from_", "to") if clause.args.get(each)]
     if len(pair) == 2 and pair[0] is not None and pair[1] is not None:
@@ -120,11 +120,11 @@ def _check_literal_bounds(block: Block, key: Key, clause: exp.Expr) -> None:
             raise _refused(block, key.node, "WITH FILL: TO is before FROM")
 
 
-def _literal_number(block: Block, node: exp.Expr) -> int | None:
-    return whole(block.translator.tracing(), node)
+def _literal_number(block: SelectBlock, node: exp.Expr) -> int | None:
+    return known_integer(block.translator.tracing(), node)
 
 
-def _translate_bound(block: Block, scale: FillScale, node: exp.Expr | None) -> str | None:
+def _translate_bound(block: SelectBlock, scale: FillScale, node: exp.Expr | None) -> str | None:
     if node is None:
         return None
     tr = block.translator.tracing()
@@ -139,7 +139,7 @@ def _translate_bound(block: Block, scale: FillScale, node: exp.Expr | None) -> s
     return found
 
 
-def _interpolations(block: Block, filled: list[int]) -> dict[int, Callable[[str], str]]:
+def _interpolations(block: SelectBlock, filled: list[int]) -> dict[int, Callable[[str], str]]:
     """INTERPOLATE's columns, by their place: how a value is made of the one before it."""
     found: dict[int, Callable[[str], str]] = {}
     given = block.keys[filled[-1]].node.args["with_fill"].args.get("interpolate")
@@ -152,7 +152,7 @@ def _interpolations(block: Block, filled: list[int]) -> dict[int, Callable[[str]
     return found
 
 
-def _interpolated_place(block: Block, node: exp.Expr) -> int:
+def _interpolated_place(block: SelectBlock, node: exp.Expr) -> int:
     name = node.alias if isinstance(node, exp.Alias) else node.name
     places = [place for place, item in enumerate(block.items) if item.name == name]
     keys = {key.value.sql for key in block.keys}
@@ -162,7 +162,7 @@ def _interpolated_place(block: Block, node: exp.Expr) -> int:
     return places[0]
 
 
-def _interpolation_formula(block: Block, node: exp.Expr, place: int) -> Callable[[str], str]:
+def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Callable[[str], str]:
     """The column as it is, or an expression over nothing but the column."""
     if not isinstance(node, exp.Alias):
         return lambda before: before
@@ -263,11 +263,11 @@ class FillScale:
         return self.to_number(value.sql) if fits else None
 
 
-def read_step(tr: Translator, key: exp.Expr, scale: FillScale, node: exp.Expr | None) -> Step:
+def read_step(tr: Translator, key: exp.Expr, scale: FillScale, node: exp.Expr | None) -> FillStep:
     """STEP, or one unit in the direction of the order. Raises Refused."""
     if node is None:
         return _counted_step(tr, key, scale, -1 if scale.descending else 1)
-    number = whole(tr, node)
+    number = known_integer(tr, node)
     if number is not None:
         return _counted_step(tr, node, scale, number)
     value = tr.translate(node)
@@ -289,49 +289,49 @@ def _check_step(tr: Translator, node: exp.Expr, scale: FillScale, number: float)
         raise _refused_step(tr, node, "STEP must go in the direction of the order, and not be 0")
 
 
-def _counted_step(tr: Translator, node: exp.Expr, scale: FillScale, number: int) -> Step:
+def _counted_step(tr: Translator, node: exp.Expr, scale: FillScale, number: int) -> FillStep:
     _check_step(tr, node, scale, number)
     if isinstance(scale.key.bare, t.Float):
         return _repeated_step(f"{abs(number)}D")
-    return Step(f"{abs(number) * (1_000_000 if isinstance(scale.key.bare, t.DateTime64) else 1)}L")
+    return FillStep(f"{abs(number) * (1_000_000 if isinstance(scale.key.bare, t.DateTime64) else 1)}L")
 
 
-def _fractional_step(tr: Translator, node: exp.Expr, scale: FillScale, value: Typed) -> Step:
+def _fractional_step(tr: Translator, node: exp.Expr, scale: FillScale, value: Typed) -> FillStep:
     """Floats are added up one by one, so that they are rounded as in ClickHouse."""
     negative = isinstance(node, exp.Neg)
-    constant = tr.translate(node.this).constant if negative else typed_number(node) or value.constant
+    constant = tr.translate(node.this).constant if negative else typed_number_literal(node) or value.constant
     if not isinstance(constant, float):
         raise _refused_step(tr, node, "STEP takes a literal number")
     _check_step(tr, node, scale, -constant if negative else constant)
     return _repeated_step(f"{abs(constant)!r}D")
 
 
-def _repeated_step(step: str) -> Step:
-    return Step(
+def _repeated_step(step: str) -> FillStep:
+    return FillStep(
         following=lambda before: f"({before} + {step})",
         at_most=lambda distance: f"CAST(ceil({distance} / {step}) AS INT) + 2",
     )
 
 
-def _interval_step(tr: Translator, node: exp.Expr, scale: FillScale, given: tuple[int, str]) -> Step:
+def _interval_step(tr: Translator, node: exp.Expr, scale: FillScale, given: tuple[int, str]) -> FillStep:
     number, unit = given
     of = scale.key.bare
     _check_step(tr, node, scale, number)
     if isinstance(of, t.Date) and unit in _DATE_UNITS:
         days = abs(number) * _UNIT_SECONDS.get(unit, 0) // 86400
-        return Step(f"{days}L") if days else _calendar_step(scale, given)
+        return FillStep(f"{days}L") if days else _calendar_step(scale, given)
     micros = isinstance(of, t.DateTime64)
     if isinstance(of, t.DateTime64) and unit in _SUBSECOND_MICROS:
         if abs(number) * _SUBSECOND_MICROS[unit] % 10 ** (6 - of.precision) == 0:
-            return Step(f"{abs(number) * _SUBSECOND_MICROS[unit]}L")
+            return FillStep(f"{abs(number) * _SUBSECOND_MICROS[unit]}L")
     elif isinstance(of, (t.DateTime, t.DateTime64)) and unit in (*_UNIT_SECONDS, *_DATE_UNITS):
         if unit in _DATE_UNITS and (zone_of(of) or unit not in _UNIT_SECONDS):
             return _calendar_step(scale, given)
-        return Step(f"{abs(number) * _UNIT_SECONDS[unit] * (1_000_000 if micros else 1)}L")
+        return FillStep(f"{abs(number) * _UNIT_SECONDS[unit] * (1_000_000 if micros else 1)}L")
     raise _refused_step(tr, node, f"STEP of {unit.lower()}s is not supported over {scale.key.type}")
 
 
-def _calendar_step(scale: FillScale, given: tuple[int, str]) -> Step:
+def _calendar_step(scale: FillScale, given: tuple[int, str]) -> FillStep:
     """Steps of no fixed length: each value is made of the one before, as a month's end stays lost once cut."""
     number, unit = given
     amount = Typed(f"{number}L", t.Int(64, signed=True), "BIGINT", number)
@@ -340,6 +340,6 @@ def _calendar_step(scale: FillScale, given: tuple[int, str]) -> Step:
 
     def following(before: str) -> str:
         held = Typed(scale.from_number(before), scale.key.bare, scale.key.spark)
-        return scale.to_number(shift(held, amount, unit, 1).sql)
+        return scale.to_number(add_interval(held, amount, unit, 1).sql)
 
-    return Step(following=following, at_most=lambda distance: f"CAST({distance} div {ticks}L AS INT) + 2")
+    return FillStep(following=following, at_most=lambda distance: f"CAST({distance} div {ticks}L AS INT) + 2")

@@ -14,13 +14,13 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare
-from penstock.sql.aggregates.combinators import Called, called
+from penstock.sql.aggregates.combinators import ParsedAggregate, parse_aggregate_name
 from penstock.sql.clauses.grouping_sets import read_grouping_sets
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
 from penstock.sql.clauses.projection import select_item_value
-from penstock.sql.compiler.block import Block, Item, body, stored
-from penstock.sql.compiler.environment import Output, Totals
-from penstock.sql.expr.spark_types import quoted, value_zero
+from penstock.sql.compiler.block import SelectBlock, TranslatedColumn, from_to_having, stored_sql
+from penstock.sql.compiler.environment import SelectOutput, Totals
+from penstock.sql.expr.spark_types import quote_identifier, value_zero
 from penstock.sql.expr.typed import Typed
 from penstock.sql.syntax.problems import Refused, refused
 from penstock.sql.syntax.tree import call_name
@@ -38,7 +38,7 @@ _NONDETERMINISTIC = re.compile(
 _HINT = "UNION ALL a SELECT without GROUP BY"
 
 
-def add_totals(block: Block, output: Output) -> Output:
+def add_totals(block: SelectBlock, output: SelectOutput) -> SelectOutput:
     """The output with its own totals, or with those of the subquery that it reads."""
     if block.environment.report.problems:
         return output
@@ -55,18 +55,18 @@ def add_totals(block: Block, output: Output) -> Output:
         return replace(output, totals=Totals(refusal=problem))
 
 
-def sql_with_totals(output: Output) -> str:
+def sql_with_totals(output: SelectOutput) -> str:
     """One statement for the rows in their order and, after them, the totals; empty where there are none.
 
     It is one because each of two would read what is newest when it runs."""
     if output.totals is None:
         return ""
-    rows = f"SELECT *, monotonically_increasing_id() AS {quoted(POSITION_COLUMN)} FROM ({output.sql})"
-    last = f"SELECT *, CAST(NULL AS BIGINT) AS {quoted(POSITION_COLUMN)} FROM ({output.totals.sql})"
-    return f"{rows} UNION ALL {last} ORDER BY {quoted(POSITION_COLUMN)} ASC NULLS LAST"
+    rows = f"SELECT *, monotonically_increasing_id() AS {quote_identifier(POSITION_COLUMN)} FROM ({output.sql})"
+    last = f"SELECT *, CAST(NULL AS BIGINT) AS {quote_identifier(POSITION_COLUMN)} FROM ({output.totals.sql})"
+    return f"{rows} UNION ALL {last} ORDER BY {quote_identifier(POSITION_COLUMN)} ASC NULLS LAST"
 
 
-def _totals_of_subquery(block: Block) -> str:
+def _totals_of_subquery(block: SelectBlock) -> str:
     """The totals of the subquery in FROM, with this SELECT's expressions. Raises Refused."""
     assert block.below is not None
     if block.below.refusal is not None:
@@ -80,11 +80,11 @@ def _totals_of_subquery(block: Block) -> str:
     return f"SELECT {_select_list(block.items)} FROM {block.below.sql}"
 
 
-def _select_list(items: tuple[Item, ...]) -> str:
-    return ", ".join(f"{stored(item.value)} AS {quoted(item.name)}" for item in items)
+def _select_list(items: tuple[TranslatedColumn, ...]) -> str:
+    return ", ".join(f"{stored_sql(item.value)} AS {quote_identifier(item.name)}" for item in items)
 
 
-def _own_totals(block: Block) -> str:
+def _own_totals(block: SelectBlock) -> str:
     """The totals of this SELECT. Raises Refused."""
     _check_totals_defined(block)
     plain = replace(block, translator=replace(block.translator, keys=frozenset(), absent={}))
@@ -97,34 +97,34 @@ def _own_totals(block: Block) -> str:
         value = select_item_value(inner, selected)
         if inner.trace.free:
             raise _refused(block, selected.node, f"`{selected.name}` beside its key")
-        items.append(Item(selected.name, value))
+        items.append(TranslatedColumn(selected.name, value))
         aggregates += inner.trace.aggregates
     if not aggregates:
         return f"SELECT {_select_list(tuple(items))}"
     where = (*block.where, _kept_group_test(block, keys)) if block.having else block.where
-    return f"SELECT {_select_list(tuple(items))}{body(replace(block, where=where, group=None, having=''))}"
+    return f"SELECT {_select_list(tuple(items))}{from_to_having(replace(block, where=where, group=None, having=''))}"
 
 
-def _kept_group_test(block: Block, keys: list[Typed]) -> str:
+def _kept_group_test(block: SelectBlock, keys: list[Typed]) -> str:
     """The condition that a row is of a group that HAVING keeps."""
     shown = ", ".join(f"{key.sql} AS `__k{place}`" for place, key in enumerate(keys))
     same = " AND ".join(f"`__kept`.`__k{place}` <=> {key.sql}" for place, key in enumerate(keys))
-    found = f"SELECT 1 FROM (SELECT {shown or '1 AS `__k`'}{body(block)}) AS `__kept`"
+    found = f"SELECT 1 FROM (SELECT {shown or '1 AS `__k`'}{from_to_having(block)}) AS `__kept`"
     return f"EXISTS ({found}{' WHERE ' if same else ''}{same})"
 
 
-def _check_limit(block: Block) -> None:
+def _check_limit(block: SelectBlock) -> None:
     """Raises Refused for LIMIT 0: ClickHouse may then read no row at all, also for the totals."""
     if f"{block.limit} ".startswith(" LIMIT 0 ") or (block.ties is not None and block.ties[1] == 0):
         raise _refused(block, block.tree.args["limit"], "LIMIT 0", "leave LIMIT out: the totals are beside the rows")
 
 
-def _check_totals_defined(block: Block) -> None:
+def _check_totals_defined(block: SelectBlock) -> None:
     """Raises Refused for what the totals of this SELECT would not be equal with."""
     _check_limit(block)
     for node in _selected_expressions(block):
         for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
-            found = called(call_name(each) or "")
+            found = parse_aggregate_name(call_name(each) or "")
             if isinstance(each, exp.Window) or call_name(each) == "grouping":
                 raise _refused(block, each, "window functions and `grouping`")
             if found is not None and _depends_on_merge_order(found):
@@ -140,17 +140,17 @@ def _check_totals_defined(block: Block) -> None:
             raise _refused(block, block.tree, what, "let a copy pipe keep those rows")
 
 
-def _selected_expressions(block: Block) -> list[exp.Expr]:
+def _selected_expressions(block: SelectBlock) -> list[exp.Expr]:
     """The select list with what its aliases and those of WITH mean."""
     constants = block.environment.constants.values()
     return [*(each.node for each in block.selected), *block.translator.scope.aliases.values(), *constants]
 
 
-def _depends_on_merge_order(found: Called) -> bool:
+def _depends_on_merge_order(found: ParsedAggregate) -> bool:
     return found.row.ordered or _MERGE_ORDER_FUNCTIONS.match(found.row.name) is not None
 
 
-def _grouping_nodes(block: Block) -> list[exp.Expr]:
+def _grouping_nodes(block: SelectBlock) -> list[exp.Expr]:
     """What is grouped by. Raises Refused."""
     clause = block.tree.args["group"]
     if clause.args.get("all"):
@@ -167,13 +167,13 @@ def _tuple_parts(node: exp.Expr) -> list[exp.Expr]:
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
 
 
-def _count_aggregates(block: Block, node: exp.Expr) -> int:
+def _count_aggregates(block: SelectBlock, node: exp.Expr) -> int:
     tr = block.translator.tracing()
     tr.translate(node)
     return tr.trace.aggregates
 
 
-def _translate_key(block: Block, node: exp.Expr) -> Typed | None:
+def _translate_key(block: SelectBlock, node: exp.Expr) -> Typed | None:
     """A key; None for a literal, which is what it is in the totals, too. Raises Refused."""
     tr = block.translator.at("filter").tracing()
     value = tr.translate(resolve_position(block, node))
@@ -199,5 +199,5 @@ def _has_own_zero(of: Type) -> bool:
             return False
 
 
-def _refused(block: Block, node: exp.Expr, what: str, hint: str = _HINT) -> Refused:
+def _refused(block: SelectBlock, node: exp.Expr, what: str, hint: str = _HINT) -> Refused:
     return refused(block.environment.text, node, "unsupported-clause", f"WITH TOTALS does not support {what}", hint)

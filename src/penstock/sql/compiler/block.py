@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.any_join_filters import Taken
-from penstock.sql.compiler.environment import Environment, Output, Totals
+from penstock.sql.compiler.any_join_filters import AnyJoinRows
+from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.compiler.fill_column import FillColumn
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SelectedColumn:
     """One column of the select list, stars expanded: its name and its node."""
 
     name: str
@@ -29,7 +29,7 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TranslatedColumn:
     """A translated column. `free` are the columns in it that are neither grouped nor aggregated."""
 
     name: str
@@ -47,7 +47,7 @@ class LimitBy:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class OrderKey:
     """One key of ORDER BY, with Spark's keys for it (the last one is the value's own)."""
 
     value: Typed
@@ -57,7 +57,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SelectBlock:
     """`keys` are what `order` was made of; `fills` and `interpolated` (by place) what WITH FILL adds; `ties`
     the offset and number of LIMIT WITH TIES. `group` is None without GROUP BY; `grouped` also where there are
     only aggregates. `unnested` says that
@@ -70,8 +70,8 @@ class Block:
     source: str = ""
     source_grouped: bool = False
     unnested: bool = False
-    selected: tuple[Selected, ...] = ()
-    items: tuple[Item, ...] = ()
+    selected: tuple[SelectedColumn, ...] = ()
+    items: tuple[TranslatedColumn, ...] = ()
     group: tuple[str, ...] | None = None
     grouped: bool = False
     where: tuple[str, ...] = ()
@@ -80,52 +80,52 @@ class Block:
     order: tuple[str, ...] = ()
     limit_by: LimitBy | None = None
     limit: str = ""
-    keys: tuple[Key, ...] = ()
+    keys: tuple[OrderKey, ...] = ()
     fills: tuple[FillColumn, ...] = ()
     interpolated: Mapping[int, Callable[[str], str]] = field(default_factory=dict)
     ties: tuple[int, int] | None = None
     below: Totals | None = None
-    taken: Taken | None = None
+    taken: AnyJoinRows | None = None
 
 
-def output_of(block: Block) -> Output:
+def finished_select(block: SelectBlock) -> SelectOutput:
     """The finished block."""
-    columns = tuple((item.name, _result(item)) for item in block.items)
-    sql = _with_hidden(block) if block.limit_by or block.qualify else _plain(block)
-    return Output(sql, columns, block.grouped or block.source_grouped, taken=_taken(block))
+    columns = tuple((item.name, _result_column(item)) for item in block.items)
+    sql = _filtering_select(block) if block.limit_by or block.qualify else _plain_select(block)
+    return SelectOutput(sql, columns, block.grouped or block.source_grouped, taken=_any_join_rows(block))
 
 
-def _taken(block: Block) -> Taken | None:
+def _any_join_rows(block: SelectBlock) -> AnyJoinRows | None:
     """A LIMIT comes before whatever filters around it."""
     if block.taken is None or block.limit or block.ties is not None:
         return None
     return block.taken.shown([(each.name, each.node) for each in block.selected], block.translator.scope)
 
 
-def stored(value: Typed) -> str:
+def stored_sql(value: Typed) -> str:
     """A value as a column has it: a comparison is a number, unless ClickHouse calls it Bool."""
     if value.spark == "BOOLEAN" and not isinstance(value.bare, t.Bool):
         return f"CAST({value.sql} AS INT)"
     return value.sql
 
 
-def _result(item: Item) -> Typed:
+def _result_column(item: TranslatedColumn) -> Typed:
     number = item.value.spark == "BOOLEAN" and not isinstance(item.value.bare, t.Bool)
-    return Typed(quoted(item.name), item.value.type, "INT" if number else item.value.spark)
+    return Typed(quote_identifier(item.name), item.value.type, "INT" if number else item.value.spark)
 
 
-def _plain(block: Block) -> str:
+def _plain_select(block: SelectBlock) -> str:
     distinct = "DISTINCT " if block.tree.args.get("distinct") else ""
-    shown = ", ".join(f"{stored(item.value)} AS {quoted(item.name)}" for item in block.items)
-    order = f" ORDER BY {', '.join(_by_name(block, key) for key in block.order)}" if block.order else ""
-    return f"SELECT {distinct}{shown}{body(block)}{order}{block.limit}"
+    shown = ", ".join(f"{stored_sql(item.value)} AS {quote_identifier(item.name)}" for item in block.items)
+    order = f" ORDER BY {', '.join(_key_by_name(block, key) for key in block.order)}" if block.order else ""
+    return f"SELECT {distinct}{shown}{from_to_having(block)}{order}{block.limit}"
 
 
-def body(block: Block) -> str:
+def from_to_having(block: SelectBlock) -> str:
     """FROM to HAVING."""
     parts = [f" FROM {block.source}" if block.source else ""]
     spread = block.translator.trace.spread.items()
-    parts += [f" LATERAL VIEW explode({array}) {quoted(name)} AS `value`" for array, name in spread]
+    parts += [f" LATERAL VIEW explode({array}) {quote_identifier(name)} AS `value`" for array, name in spread]
     if block.where:
         parts.append(f" WHERE {' AND '.join(block.where)}")
     if block.group:
@@ -135,19 +135,19 @@ def body(block: Block) -> str:
     return "".join(parts)
 
 
-def _by_name(block: Block, key: str) -> str:
+def _key_by_name(block: SelectBlock, key: str) -> str:
     """A sort key by the name of the column that it is, where it is one."""
-    sql, direction = split_key(key)
+    sql, direction = split_sort_key(key)
     for item in block.items:
         if direction and item.value.sql == sql:
             same = [other for other in block.items if other.name == item.name]
-            return quoted(item.name) + direction if len(same) == 1 else key
+            return quote_identifier(item.name) + direction if len(same) == 1 else key
     return key
 
 
-def _with_hidden(block: Block) -> str:
+def _filtering_select(block: SelectBlock) -> str:
     """LIMIT BY and QUALIFY: computed beside the columns, then filtered on in a SELECT around."""
-    hidden = [f"{stored(item.value)} AS {quoted(item.name)}" for item in block.items]
+    hidden = [f"{stored_sql(item.value)} AS {quote_identifier(item.name)}" for item in block.items]
     tests = []
     if block.qualify:
         hidden.append(f"{block.qualify} AS `__qualify`")
@@ -159,17 +159,17 @@ def _with_hidden(block: Block) -> str:
         tests.append(f"`__place` > {by.skip} AND `__place` <= {by.skip + by.count}")
     keys = []
     for place, key in enumerate(block.order):
-        sql, direction = split_key(key)
+        sql, direction = split_sort_key(key)
         hidden.append(f"{sql} AS `__order{place}`")
         keys.append(f"`__order{place}`{direction}")
-    shown = ", ".join(quoted(item.name) for item in block.items)
+    shown = ", ".join(quote_identifier(item.name) for item in block.items)
     distinct = "DISTINCT " if block.tree.args.get("distinct") else ""
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
-    inner = f"SELECT {', '.join(hidden)}{body(block)}"
+    inner = f"SELECT {', '.join(hidden)}{from_to_having(block)}"
     return f"SELECT {distinct}{shown} FROM ({inner}) WHERE {' AND '.join(tests)}{order}{block.limit}"
 
 
-def split_key(key: str) -> tuple[str, str]:
+def split_sort_key(key: str) -> tuple[str, str]:
     """A sort key's expression and its direction, which is at its end."""
     for direction in (" ASC NULLS LAST", " DESC NULLS LAST", " ASC NULLS FIRST", " DESC NULLS FIRST", " ASC", " DESC"):
         if key.endswith(direction):

@@ -15,8 +15,8 @@ from sqlglot import exp
 from penstock.model.datasource import Text
 from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
-from penstock.sql.compiler.any_join_filters import Taken
-from penstock.sql.compiler.scope import Uses
+from penstock.sql.compiler.any_join_filters import AnyJoinRows
+from penstock.sql.compiler.scope import UsedSources
 from penstock.sql.expr.typed import Typed
 from penstock.sql.syntax.problems import Refused, Report
 from penstock.template.frame import CHECK, Given
@@ -32,7 +32,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class SelectOutput:
     """A compiled SELECT. `columns` have the Spark types they really have; `grouped` says that rows
     of the left-most table are aggregated on the way; `totals` are there WITH TOTALS; `taken` where a filter around
     it may change which rows an ANY JOIN takes."""
@@ -41,10 +41,10 @@ class Output:
     columns: tuple[tuple[str, Typed], ...]
     grouped: bool = False
     totals: Totals | None = None
-    taken: Taken | None = None
+    taken: AnyJoinRows | None = None
 
 
-Compile: TypeAlias = Callable[["Environment", exp.Query], Output]
+CompileSelect: TypeAlias = Callable[["Environment", exp.Query], SelectOutput]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ class Environment:
 
     project: Project
     text: Text
-    uses: Uses
+    uses: UsedSources
     report: Report
-    compile: Compile
-    compile_text: Callable[[Environment], Output]
+    compile: CompileSelect
+    compile_text: Callable[[Environment], SelectOutput]
     dialect: Dialect = "clickhouse"
     pipe: Pipe | None = None
     ctes: Mapping[str, Cte] = field(default_factory=dict)

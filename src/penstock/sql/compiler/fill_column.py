@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["kept", "key", "empty"]
+FillRole = Literal["kept", "key", "empty"]
 """What an added row has in a column: what its neighbour has, the added value, or the type's default."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FillStep:
     """A fixed distance, or (`following`) a value from the one before; `at_most` is then how many values
     there are at most, made from the distance to cover."""
 
@@ -32,23 +32,23 @@ class FillColumn:
     key: str
     number: Callable[[str], str]
     value: Callable[[str], str]
-    step: Step
+    step: FillStep
     start: str | None = None
     stop: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class FillSlot:
     """A column while rows are added. `zero` is its default. `formula` makes an added row's value of the value
     before it (INTERPOLATE)."""
 
     name: str
-    role: Role
+    role: FillRole
     zero: str
     formula: Callable[[str], str] | None = None
 
 
-def with_placeholder(rows: str, slots: tuple[Slot, ...]) -> str:
+def rows_or_placeholder(rows: str, slots: tuple[FillSlot, ...]) -> str:
     """The rows, or one row that only holds the place where there is none."""
     shown = [f"if(`__real` IS NULL, {each.zero}, {each.name}) AS {each.name}" for each in slots]
     real = f"SELECT *, true AS `__real` FROM ({rows})"
@@ -56,22 +56,22 @@ def with_placeholder(rows: str, slots: tuple[Slot, ...]) -> str:
     return f"SELECT {', '.join(shown)}, coalesce(`__real`, false) AS `__real`, true AS `__live` FROM {joined}"
 
 
-def all_real(rows: str) -> str:
+def mark_all_real(rows: str) -> str:
     return f"SELECT *, true AS `__real`, true AS `__live` FROM ({rows})"
 
 
-def filled(rows: str, fill: FillColumn, partition: tuple[str, ...], slots: tuple[Slot, ...]) -> str:
+def fill_rows(rows: str, fill: FillColumn, partition: tuple[str, ...], slots: tuple[FillSlot, ...]) -> str:
     """The rows (with `__real`, whether a row is one, and `__live`, whether rows are to be added beside it) and
     those that are missing between them."""
-    explode = f"LATERAL VIEW explode({_places(fill)}) `__places` AS `__added`"
-    shown = ", ".join(_shown(fill, slot) for slot in slots)
-    flags = f"`__added`.`own` AS `__real`, {_live(fill)} AS `__live`"
+    explode = f"LATERAL VIEW explode({_added_places(fill)}) `__places` AS `__added`"
+    shown = ", ".join(_slot_column(fill, slot) for slot in slots)
+    flags = f"`__added`.`own` AS `__real`, {_on_grid(fill)} AS `__live`"
     source = f"({_with_grid(fill, partition, _with_bounds(rows, fill, partition))})"
     kept = "`__real` OR NOT `__added`.`own`"
     return f"SELECT {shown}, {flags} FROM {source} {explode} WHERE {kept}"
 
 
-def _over(partition: tuple[str, ...], order: str = "") -> str:
+def _window(partition: tuple[str, ...], order: str = "") -> str:
     by = f"PARTITION BY {', '.join(partition)}" if partition else ""
     return f"OVER ({' '.join(part for part in (by, order) if part)})"
 
@@ -81,7 +81,7 @@ def _with_bounds(rows: str, fill: FillColumn, partition: tuple[str, ...]) -> str
     number = fill.number(fill.key)
     if fill.start is not None and fill.stop is not None:
         number = f"if(`__real`, {number}, {fill.stop})"
-    whole, ordered = _over(partition), _over(partition, "ORDER BY `__x` ASC NULLS LAST")
+    whole, ordered = _window(partition), _window(partition, "ORDER BY `__x` ASC NULLS LAST")
     start = fill.start or f"min(`__x`) {whole}"
     places = f"row_number() {ordered} AS `__at`, lead(`__x`) {ordered} AS `__next`"
     last = f"max(`__x`) {whole} AS `__last`"
@@ -98,29 +98,29 @@ def _with_grid(fill: FillColumn, partition: tuple[str, ...], rows: str) -> str:
     grown = f"if({last} >= {end}, ` g`, concat(` g`, array({fill.step.following(last)})))"
     grid = f"aggregate(sequence(1, {count}), array(`__start`), (` g`, ` i`) -> {grown})"
     once = f"SELECT *, if(`__at` = 1 AND {end} >= `__start`, {grid}, NULL) AS `__first` FROM ({rows})"
-    ordered = _over(partition, "ORDER BY `__x` ASC NULLS LAST")
+    ordered = _window(partition, "ORDER BY `__x` ASC NULLS LAST")
     return f"SELECT *, coalesce(first_value(`__first`) {ordered}, array()) AS `__grid` FROM ({once})"
 
 
-def _places(fill: FillColumn) -> str:
+def _added_places(fill: FillColumn) -> str:
     """What is added before the first row, the row itself, and what is added after it."""
     own = "array(named_struct('x', `__x`, 'n', 0L, 'own', true, 'after', true))"
     before_end = f"least(`__x`, {fill.stop})" if fill.stop else "`__x`"
     after_end = f"least(coalesce(`__next`, {fill.stop}), {fill.stop})" if fill.stop else "coalesce(`__next`, `__x`)"
-    before = _between(fill, "", before_end)
-    after = _between(fill, "`__x`", after_end)
+    before = _grid_values(fill, "", before_end)
+    after = _grid_values(fill, "`__x`", after_end)
     return (
-        f"concat(if(`__live` AND `__at` = 1, {_structs(before, 'false')}, array()), {own}, "
-        f"if(`__live` AND `__real`, {_structs(after, 'true')}, array()))"
+        f"concat(if(`__live` AND `__at` = 1, {_place_structs(before, 'false')}, array()), {own}, "
+        f"if(`__live` AND `__real`, {_place_structs(after, 'true')}, array()))"
     )
 
 
-def _structs(values: str, after: str) -> str:
+def _place_structs(values: str, after: str) -> str:
     made = f"named_struct('x', ` x`, 'n', CAST(` i` AS BIGINT) + 1, 'own', false, 'after', {after})"
     return f"transform({values}, (` x`, ` i`) -> {made})"
 
 
-def _between(fill: FillColumn, above: str, below: str) -> str:
+def _grid_values(fill: FillColumn, above: str, below: str) -> str:
     """The values of the grid that are above one number (if given) and below another."""
     if fill.step.following is not None:
         test = f"` x` > {above} AND ` x` < {below}" if above else f"` x` < {below}"
@@ -132,7 +132,7 @@ def _between(fill: FillColumn, above: str, below: str) -> str:
     return f"transform({places}, ` k` -> `__start` + ` k` * {step})"
 
 
-def _live(fill: FillColumn) -> str:
+def _on_grid(fill: FillColumn) -> str:
     """Whether a row's value is one of the grid: only there the next column is filled."""
     if fill.step.following is not None:
         on_grid = "array_contains(`__grid`, `__x`)"
@@ -142,7 +142,7 @@ def _live(fill: FillColumn) -> str:
     return f"(NOT `__added`.`own` OR ({on_grid}{below}))"
 
 
-def _shown(fill: FillColumn, slot: Slot) -> str:
+def _slot_column(fill: FillColumn, slot: FillSlot) -> str:
     if slot.role == "kept":
         return slot.name
     if slot.role == "key":

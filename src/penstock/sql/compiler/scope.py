@@ -15,7 +15,7 @@ from penstock.sql.expr.typed import Typed
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class ScopeTable:
     """One table of a FROM. `columns` are by ClickHouse's name; `hidden` are not part of `*` (the
     right side's columns of a USING). `placeholder` is set for a data source. `own` is what `table.column` reads
     where that is not what the bare name reads (USING), `whole` what `table.*` gives (an array that ARRAY JOIN
@@ -32,10 +32,10 @@ class Relation:
     also: str = ""
     named: frozenset[str] = frozenset()
 
-    def with_columns(self, columns: Mapping[str, Typed]) -> Relation:
+    def with_columns(self, columns: Mapping[str, Typed]) -> ScopeTable:
         return replace(self, columns=columns)
 
-    def mapped(self, change: Callable[[Typed], Typed]) -> Relation:
+    def mapped(self, change: Callable[[Typed], Typed]) -> ScopeTable:
         """Every column as it reads after a join."""
         columns, own, whole = (
             {name: change(value) for name, value in every.items()} for every in (self.columns, self.own, self.whole)
@@ -55,19 +55,19 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SelectScope:
     """What one SELECT can name. `aliases` are its select list's and its WITH's expressions."""
 
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[ScopeTable, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     windows: Mapping[str, exp.Window] = field(default_factory=dict)
 
-    def relation(self, name: str) -> Relation | None:
+    def relation(self, name: str) -> ScopeTable | None:
         named = next((each for each in self.relations if each.name == name), None)
         behind = [each for each in self.relations if each.also == name]
         return named or (behind[0] if len(behind) == 1 else None)
 
-    def find(self, column: str) -> Relation | None:
+    def find(self, column: str) -> ScopeTable | None:
         """The left-most relation that has the column."""
         return next((each for each in self.relations if column in each.columns), None)
 
@@ -77,7 +77,7 @@ class Scope:
 
 
 @dataclass(slots=True)
-class Uses:
+class UsedSources:
     """The columns of each placeholder that were named so far, and its data source. `named` are the data
     sources and pipes that the text itself names, not what these read."""
 
@@ -94,7 +94,7 @@ class Uses:
 
 
 @dataclass(slots=True)
-class Trace:
+class ExpressionTrace:
     """What the translation of an expression met: columns outside of aggregates that are no grouping
     key, aggregates, windows, and the arrays that `arrayJoin` spreads (SQL → name)."""
 

@@ -30,34 +30,34 @@ from sqlglot import exp
 
 from penstock.integer_parsing import whole_number
 from penstock.model.datasource import Text
-from penstock.sql.compiler.scope import Scope, Trace, Uses
+from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
 from penstock.sql.expr.typed import Typed
 from penstock.sql.syntax.problems import Refused, refused
 from penstock.sql.syntax.tree import call_name, call_parts
 
-Place: TypeAlias = Literal["select", "filter", "row", "aggregate", "window"]
+ExpressionPlace: TypeAlias = Literal["select", "filter", "row", "aggregate", "window"]
 """Where an expression stands: aggregates and windows are allowed in `select` only; `filter` is WHERE,
 `row` an expression over one row,
 `aggregate` and `window` the arguments of one."""
 
-Columns: TypeAlias = tuple[tuple[str, Typed], ...]
-CompileSubquery: TypeAlias = Callable[[exp.Query], tuple[str, Columns]]
-Handler: TypeAlias = Callable[["Translator", exp.Expr], Typed]
+OutputColumns: TypeAlias = tuple[tuple[str, Typed], ...]
+CompileSubquery: TypeAlias = Callable[[exp.Query], tuple[str, OutputColumns]]
+NodeHandler: TypeAlias = Callable[["Translator", exp.Expr], Typed]
 
 
-def too_deep(text: Text) -> Refused:
+def too_deep_error(text: Text) -> Refused:
     """For a text that nests deeper than Python's stack."""
     return refused(text, None, "too-deep", "the SQL nests too deeply", "write parts of it as nodes of their own")
 
 
-LONGEST = 1_000_000
+LONGEST_SQL = 1_000_000
 """Longer SQL is refused: where a formula repeats its operand, each level of nesting multiplies the text."""
 
 
 def check_length(text: Text, node: exp.Expr, sql: str) -> None:
     """Raises Refused for a node whose Spark SQL is too long to go on with."""
-    if len(sql) > LONGEST:
-        message = f"this becomes more than {LONGEST:,} characters of Spark SQL"
+    if len(sql) > LONGEST_SQL:
+        message = f"this becomes more than {LONGEST_SQL:,} characters of Spark SQL"
         raise refused(text, node, "too-deep", message, "nest less, or repeat less")
 
 
@@ -67,12 +67,12 @@ class Translator:
     `locals` the parameters of lambdas around; `resolving` the aliases whose expression is being translated."""
 
     text: Text
-    scope: Scope
-    uses: Uses
-    handlers: Mapping[type[exp.Expr], Handler]
+    scope: SelectScope
+    uses: UsedSources
+    handlers: Mapping[type[exp.Expr], NodeHandler]
     subquery: CompileSubquery
-    trace: Trace = field(default_factory=Trace)
-    place: Place = "select"
+    trace: ExpressionTrace = field(default_factory=ExpressionTrace)
+    place: ExpressionPlace = "select"
     keys: frozenset[str] = frozenset()
     locals: Mapping[str, Typed] = field(default_factory=dict)
     resolving: frozenset[str] = frozenset()
@@ -88,14 +88,14 @@ class Translator:
             shown = node.sql(dialect="clickhouse").replace("@", "")
             raise self.refused(node, "unsupported-syntax", f"`{shown}` is not supported")
         if self.absent and self.place != "aggregate":
-            key = self.absent.get(replace(self, absent={}, trace=Trace()).translate(node).sql)
+            key = self.absent.get(replace(self, absent={}, trace=ExpressionTrace()).translate(node).sql)
             if key is not None:
                 return key
         mark = len(self.trace.free)
         try:
             value = handler(self, node)
         except RecursionError:
-            raise too_deep(self.text) from None
+            raise too_deep_error(self.text) from None
         check_length(self.text, node, value.sql)
         if value.sql in self.keys:
             del self.trace.free[mark:]
@@ -104,18 +104,18 @@ class Translator:
     def all(self, nodes: list[exp.Expr]) -> list[Typed]:
         return [self.translate(node) for node in nodes]
 
-    def at(self, place: Place) -> Translator:
+    def at(self, place: ExpressionPlace) -> Translator:
         return self._like(self.trace, place, self.resolving)
 
     def tracing(self) -> Translator:
         """The same with an empty trace (what arrays are spread is kept for the whole SELECT)."""
-        return self._like(Trace(spread=self.trace.spread), self.place, self.resolving)
+        return self._like(ExpressionTrace(spread=self.trace.spread), self.place, self.resolving)
 
     def inside(self, alias: str) -> Translator:
         """The same in the expression of an alias."""
         return self._like(self.trace, self.place, self.resolving | {alias})
 
-    def _like(self, trace: Trace, place: Place, resolving: frozenset[str]) -> Translator:
+    def _like(self, trace: ExpressionTrace, place: ExpressionPlace, resolving: frozenset[str]) -> Translator:
         """What `replace` does, in a third of its time: every column of every query needs it."""
         return Translator(
             self.text,
@@ -131,7 +131,7 @@ class Translator:
             self.absent,
         )
 
-    def with_scope(self, scope: Scope) -> Translator:
+    def with_scope(self, scope: SelectScope) -> Translator:
         return replace(self, scope=scope)
 
     def with_locals(self, names: Mapping[str, Typed]) -> Translator:
@@ -141,10 +141,10 @@ class Translator:
         return refused(self.text, node, code, message, hint)
 
 
-Form: TypeAlias = Callable[[Translator, exp.Anonymous], Typed]
+SpecialForm: TypeAlias = Callable[[Translator, exp.Anonymous], Typed]
 
 
-def arguments_of(tr: Translator, node: exp.Anonymous, low: int, high: int) -> list[exp.Expr]:
+def call_arguments(tr: Translator, node: exp.Anonymous, low: int, high: int) -> list[exp.Expr]:
     """The arguments of a call, so many at least and at most. Raises Refused."""
     parameters, arguments = call_parts(node)
     if parameters or not low <= len(arguments) <= high:
@@ -154,7 +154,7 @@ def arguments_of(tr: Translator, node: exp.Anonymous, low: int, high: int) -> li
     return arguments
 
 
-def text_of(tr: Translator, node: exp.Expr) -> str:
+def literal_text(tr: Translator, node: exp.Expr) -> str:
     """The text of a literal. Raises Refused."""
     value = tr.translate(node).constant
     if not isinstance(value, str):
@@ -162,7 +162,7 @@ def text_of(tr: Translator, node: exp.Expr) -> str:
     return value
 
 
-def no_interval(tr: Translator, node: exp.Expr, values: Iterable[Typed]) -> None:
+def refuse_intervals(tr: Translator, node: exp.Expr, values: Iterable[Typed]) -> None:
     """Raises Refused where one of the values is an interval."""
     found = next((value.unit for value in values if value.unit is not None), None)
     if found is not None:
@@ -170,30 +170,30 @@ def no_interval(tr: Translator, node: exp.Expr, values: Iterable[Typed]) -> None
         raise tr.refused(node, "wrong-argument-type", message, "add it to a time, or write the number alone")
 
 
-def whole(tr: Translator, node: exp.Expr) -> int | None:
+def known_integer(tr: Translator, node: exp.Expr) -> int | None:
     """The value of `2`, `-1`, `2 * 3 + 1`, or of an alias of such."""
     match node:
         case exp.Paren() | exp.Alias():
-            return whole(tr, node.this)
+            return known_integer(tr, node.this)
         case exp.Neg():
-            value = whole(tr, node.this)
+            value = known_integer(tr, node.this)
             return None if value is None else -value
         case exp.Add() | exp.Sub() | exp.Mul():
-            left, right = whole(tr, node.this), whole(tr, node.expression)
-            return None if left is None or right is None else _of(node, left, right)
+            left, right = known_integer(tr, node.this), known_integer(tr, node.expression)
+            return None if left is None or right is None else _calculate(node, left, right)
         case exp.Column() if node.name in tr.scope.aliases and not node.table and node.name not in tr.resolving:
-            return whole(tr.inside(node.name), tr.scope.aliases[node.name])
+            return known_integer(tr.inside(node.name), tr.scope.aliases[node.name])
         case exp.Literal() if not node.args.get("is_string"):
             constant = tr.translate(node).constant
             return constant if isinstance(constant, int) and not isinstance(constant, bool) else None
         case exp.Anonymous():
-            number = typed_number(node)
+            number = typed_number_literal(node)
             return number if isinstance(number, int) else None
         case _:
             return None
 
 
-def typed_number(node: exp.Expr) -> int | float | None:
+def typed_number_literal(node: exp.Expr) -> int | float | None:
     """The value of `toInt32('5')` or `toFloat64('0.5')`: so a template writes a number with its type."""
     found = _TYPED.fullmatch(call_name(node) or "")
     _, arguments = call_parts(node) if found else ([], [])
@@ -213,7 +213,7 @@ _TYPED = re.compile(r"to(?:(?P<sign>U?)Int(?P<bits>8|16|32|64)|Float64)")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
-def _of(node: exp.Expr, left: int, right: int) -> int:
+def _calculate(node: exp.Expr, left: int, right: int) -> int:
     if isinstance(node, exp.Add):
         return left + right
     return left - right if isinstance(node, exp.Sub) else left * right

@@ -15,16 +15,16 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
-from penstock.sql.conversions.parse_best_effort import best_effort
+from penstock.sql.conversions.parse_best_effort import parse_best_effort
 from penstock.sql.expr.dates import (
     FIRST_DAY,
     FIRST_SECOND,
-    at_least,
-    from_clock_text,
+    clamp,
+    clamp_below,
     from_wall_clock,
-    narrowed,
+    from_written_clock,
     wall_clock,
-    within,
+    wrap_to_range,
     zone_of,
 )
 from penstock.sql.expr.typed import Typed, as_spark, number_sql, unless_null
@@ -50,22 +50,22 @@ def _to_date(value: Typed, want: t.Date, seconds: t.Int | None) -> Conversion | 
     """`seconds`: the numbers that are taken, if not all."""
     match value.bare:
         case t.Date(wide):
-            return Conversion(narrowed(value.sql, want) if wide else value.sql)
+            return Conversion(wrap_to_range(value.sql, want) if wide else value.sql)
         case t.DateTime() as have:
             day = f"CAST({wall_clock(value)} AS DATE)"
             clamps = zone_of(have) is not None and not want.wide
-            return Conversion(at_least(day, FIRST_DAY, nullable=value.nullable) if clamps else day)
+            return Conversion(clamp_below(day, FIRST_DAY, nullable=value.nullable) if clamps else day)
         case t.DateTime64():
-            return Conversion(narrowed(f"CAST({wall_clock(value)} AS DATE)", want))
+            return Conversion(wrap_to_range(f"CAST({wall_clock(value)} AS DATE)", want))
         case t.Int() | t.Bool():
             return Conversion(_day_of_number(value, want), _in_range(value, seconds))
         case of if isinstance(of, _TEXTS):
-            return _of_text(value, date_of(value.sql, want))
+            return _null_unless_given(value, parse_date(value.sql, want))
         case _:
             return None
 
 
-def _of_text(value: Typed, found: Conversion) -> Conversion:
+def _null_unless_given(value: Typed, found: Conversion) -> Conversion:
     """A NULL stays one, whatever the formula makes of it."""
     return Conversion(unless_null(found.sql, value), found.valid)
 
@@ -75,7 +75,7 @@ def _day_of_number(value: Typed, want: t.Date) -> str:
     number = number_sql(value)
     of = value.bare
     signed = isinstance(of, t.Int) and of.signed
-    from_zero = at_least(number, "0", nullable=value.nullable) if signed and not want.wide else number
+    from_zero = clamp_below(number, "0", nullable=value.nullable) if signed and not want.wide else number
     if isinstance(of, t.Int) and of.bits <= 16:
         return f"date_from_unix_date(CAST({from_zero} AS INT))"
     low = f"least({number}, 65535)" if want.wide else f"greatest(least({number}, 65535), 0)"
@@ -91,29 +91,33 @@ def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conve
         case t.DateTime():
             return Conversion(value.sql)
         case t.DateTime64():
-            return Conversion(narrowed(value.sql, want))
+            return Conversion(wrap_to_range(value.sql, want))
         case t.Date():
-            return Conversion(narrowed(from_wall_clock(f"CAST({value.sql} AS TIMESTAMP)", zone_of(want)), want))
+            return Conversion(wrap_to_range(from_wall_clock(f"CAST({value.sql} AS TIMESTAMP)", zone_of(want)), want))
         case t.Int() | t.Bool() | t.Float() | t.Decimal():
             return Conversion(_second_of_number(value), _in_range(value, seconds))
         case of if isinstance(of, _TEXTS):
-            return _of_text(value, datetime_of(value.sql, want)) if seconds is None else _guessed(value, want)
+            return (
+                _null_unless_given(value, parse_datetime(value.sql, want))
+                if seconds is None
+                else _convert_best_effort(value, want)
+            )
         case _:
             return None
 
 
-def _guessed(value: Typed, want: t.DateTime | t.DateTime64) -> Conversion:
+def _convert_best_effort(value: Typed, want: t.DateTime | t.DateTime64) -> Conversion:
     """An accurate conversion of a text, as parseDateTimeBestEffort reads it."""
-    found = best_time(value.sql, want, "")
+    found = parse_time_best_effort(value.sql, want, "")
     return Conversion(found, f"{found} IS NOT NULL")
 
 
-def best_time(text: str, want: t.DateTime | t.DateTime64, american: str) -> str:
+def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, american: str) -> str:
     """A text of many shapes as a time of a type; NULL where it is none."""
     if isinstance(want, t.DateTime64):
-        return cut(best_effort(text, american, "fractions", zone_of(want)), want.precision)
-    second = f"date_trunc('SECOND', {best_effort(text, american, '', zone_of(want))})"
-    return within(second, FIRST_SECOND, LAST_SECOND, nullable=True)
+        return truncate_fraction(parse_best_effort(text, american, "fractions", zone_of(want)), want.precision)
+    second = f"date_trunc('SECOND', {parse_best_effort(text, american, '', zone_of(want))})"
+    return clamp(second, FIRST_SECOND, LAST_SECOND, nullable=True)
 
 
 def _second_of_number(value: Typed) -> str:
@@ -123,7 +127,7 @@ def _second_of_number(value: Typed) -> str:
         return f"timestamp_seconds({as_spark(value, 'BIGINT')})"
     if isinstance(value.constant, int) and 0 <= value.constant < 2**32:
         return f"timestamp_seconds({as_spark(value, 'BIGINT')})"
-    return f"timestamp_seconds(CAST({within(value.sql, '0', '4294967295', nullable=value.nullable)} AS BIGINT))"
+    return f"timestamp_seconds(CAST({clamp(value.sql, '0', '4294967295', nullable=value.nullable)} AS BIGINT))"
 
 
 def _in_range(value: Typed, seconds: t.Int | None) -> str | None:
@@ -138,7 +142,9 @@ def _in_range(value: Typed, seconds: t.Int | None) -> str | None:
 def _to_datetime64(value: Typed, want: t.DateTime64, overflow: Overflow) -> Conversion | None:
     match value.bare:
         case t.DateTime64(precision, _):
-            return Conversion(value.sql if precision <= want.precision else cut(value.sql, want.precision))
+            return Conversion(
+                value.sql if precision <= want.precision else truncate_fraction(value.sql, want.precision)
+            )
         case t.DateTime():
             return Conversion(value.sql)
         case t.Date():
@@ -147,17 +153,17 @@ def _to_datetime64(value: Typed, want: t.DateTime64, overflow: Overflow) -> Conv
             return Conversion(f"timestamp_seconds({as_spark(value, 'BIGINT')})")
         case t.Float() | t.Decimal():
             micros = f"timestamp_micros(CAST({value.sql} * 1000000 AS BIGINT))"
-            return Conversion(cut(micros, want.precision))
+            return Conversion(truncate_fraction(micros, want.precision))
         case of if isinstance(of, _TEXTS) and overflow == "refused":
-            return _guessed(value, want)
+            return _convert_best_effort(value, want)
         case of if isinstance(of, _TEXTS):
-            found = _of_text(value, datetime64_of(value.sql, want))
-            return Conversion(cut(found.sql, want.precision), found.valid)
+            found = _null_unless_given(value, parse_datetime64(value.sql, want))
+            return Conversion(truncate_fraction(found.sql, want.precision), found.valid)
         case _:
             return None
 
 
-def cut(sql: str, precision: int) -> str:
+def truncate_fraction(sql: str, precision: int) -> str:
     """A time without the digits of its fraction after `precision`."""
     if precision >= 6:
         return sql
@@ -168,59 +174,61 @@ def cut(sql: str, precision: int) -> str:
     return f"timestamp_micros(floor(unix_micros({sql}) / {step}) * {step})"
 
 
-_OTHER = "[ -/:-~]"
+_SEPARATOR = "[ -/:-~]"
 """What stands between numbers: any character but a digit."""
-_DAY = f"[0-9]{{4}}{_OTHER}[0-9]{{2}}{_OTHER}[0-9]{{2}}"
-_CLOCK = f"[ T][0-9]{{2}}{_OTHER}[0-9]{{2}}{_OTHER}[0-9]{{2}}"
-_LOOSE_DAY = f"[0-9]{{4}}{_OTHER}[0-9]{{1,2}}{_OTHER}[0-9]{{1,2}}"
-_DATE_TEXT = f"^({_LOOSE_DAY}|[0-9]{{8}}|{_DAY}{_CLOCK}([.][0-9]+)?)$"
-_TIME_TEXT = f"^{_DAY}({_CLOCK})?$"
-_TIME64_TEXT = f"^{_DAY}({_CLOCK}([.][0-9]{{0,9}})?)?$"
-_PARTS = f"^([0-9]{{4}}){_OTHER}?([0-9]{{1,2}}){_OTHER}?([0-9]{{1,2}}).*$"
+_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{2}}"
+_CLOCK_PATTERN = f"[ T][0-9]{{2}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{2}}"
+_LOOSE_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{1,2}}{_SEPARATOR}[0-9]{{1,2}}"
+_DATE_TEXT = f"^({_LOOSE_DAY_PATTERN}|[0-9]{{8}}|{_DAY_PATTERN}{_CLOCK_PATTERN}([.][0-9]+)?)$"
+_TIME_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN})?$"
+_TIME64_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN}([.][0-9]{{0,9}})?)?$"
+_PARTS = f"^([0-9]{{4}}){_SEPARATOR}?([0-9]{{1,2}}){_SEPARATOR}?([0-9]{{1,2}}).*$"
 _SECONDS_TEXT = "^[0-9]{5,}$"
 _SECONDS64_TEXT = "^(-[0-9]{1,16}|[0-9]{5,16})([.][0-9]{0,9})?$"
 LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 
 
-def date_of(text: str, want: t.Date) -> Conversion:
+def parse_date(text: str, want: t.Date) -> Conversion:
     """YYYY-MM-DD, with one digit for a month or day too, and YYYYMMDD; a time after the day is passed over."""
-    found = _day(text)
+    found = _parse_day(text)
     day = found if want.wide else f"least(greatest({found}, {FIRST_DAY}), {LAST_DAY})"
     return Conversion(day, f"{text} RLIKE '{_DATE_TEXT}'")
 
 
-def _day(text: str) -> str:
+def _parse_day(text: str) -> str:
     first = f"try_cast(regexp_replace({text}, '{_PARTS}', '$1-$2-1') AS DATE)"
     place = f"try_cast(regexp_replace({text}, '{_PARTS}', '$3') AS INT)"
     overflowing = f"if({place} BETWEEN 1 AND 31, date_add({first}, {place} - 1), NULL)"
     return f"coalesce(try_cast(left({text}, 10) AS DATE), {overflowing}, DATE'1900-01-01')"
 
 
-def _wall(text: str) -> str:
+def _parse_wall_clock(text: str) -> str:
     """The clock's time; hours, minutes and seconds that no clock shows go on into the next."""
     hours, minutes, seconds = (f"try_cast(substring({text}, {place}, 2) AS BIGINT)" for place in (12, 15, 18))
     passed = f"coalesce({hours} * 3600000000 + {minutes} * 60000000 + {seconds} * 1000000, 0)"
     fraction = f"coalesce(CAST(try_cast(concat('0', substring({text}, 20)) AS DECIMAL(10,9)) * 1000000 AS BIGINT), 0)"
-    overflowing = f"timestampadd(MICROSECOND, {passed} + {fraction}, CAST({_day(text)} AS TIMESTAMP))"
+    overflowing = f"timestampadd(MICROSECOND, {passed} + {fraction}, CAST({_parse_day(text)} AS TIMESTAMP))"
     never = f"if({text} LIKE '0000-00-00%', {FIRST_SECOND}, NULL)"
     return f"coalesce(try_cast({text} AS TIMESTAMP), {never}, {overflowing})"
 
 
-def datetime_of(text: str, want: t.DateTime) -> Conversion:
+def parse_datetime(text: str, want: t.DateTime) -> Conversion:
     """On the wall clock of the zone; five digits and more are seconds since 1970."""
-    moment = f"least(greatest({from_clock_text(_wall(text), zone_of(want))}, {FIRST_SECOND}), {LAST_SECOND})"
+    moment = (
+        f"least(greatest({from_written_clock(_parse_wall_clock(text), zone_of(want))}, {FIRST_SECOND}), {LAST_SECOND})"
+    )
     seconds = f"timestamp_seconds(coalesce(least(try_cast({text} AS DECIMAL(20,0)), 4294967295), 4294967295))"
     sql = f"if({text} RLIKE '{_SECONDS_TEXT}', {seconds}, {moment})"
     return Conversion(sql, f"{text} RLIKE '{_SECONDS_TEXT}' OR {text} RLIKE '{_TIME_TEXT}'")
 
 
-def datetime64_of(text: str, want: t.DateTime64) -> Conversion:
+def parse_datetime64(text: str, want: t.DateTime64) -> Conversion:
     """As a DateTime, with a fraction; a number too large for seconds counts the precision's units. The
     fraction is not cut to the precision yet."""
     number = f"try_cast({text} AS DECIMAL(26,9))"
     units = f"{number} * {10 ** (6 - want.precision)}"
     scaled = f"if({number} >= {10 ** (9 + want.precision)}, {units}, {number} * 1000000)"
     seconds = f"timestamp_micros(CAST({scaled} AS BIGINT))"
-    moment = from_clock_text(_wall(text), zone_of(want))
+    moment = from_written_clock(_parse_wall_clock(text), zone_of(want))
     sql = f"if({text} RLIKE '{_SECONDS64_TEXT}', {seconds}, {moment})"
     return Conversion(sql, f"{text} RLIKE '{_SECONDS64_TEXT}' OR {text} RLIKE '{_TIME64_TEXT}'")

@@ -18,17 +18,17 @@ from penstock.sql.analysis.may_raise import may_raise, tolerant
 from penstock.sql.column_types import spark_type
 from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow
-from penstock.sql.conversions.implicit import cast_sql, same_state
-from penstock.sql.conversions.literals import literal_as
-from penstock.sql.expr.bind_once import let
-from penstock.sql.expr.spark_types import quoted, text_literal, value_type, value_zero
+from penstock.sql.conversions.implicit import cast_column, is_same_state
+from penstock.sql.conversions.literals import parse_literal
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.spark_types import quote_identifier, text_literal, value_type, value_zero
 from penstock.sql.expr.typed import NOTHING, Typed, is_null, typed
 
 OnFailure: TypeAlias = Literal["error", "zero", "null"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class ConversionMode:
     """What a value that cannot be converted becomes, and a number out of range. `default` is what
     `zero` gives, where it is not the type's zero value."""
 
@@ -37,23 +37,25 @@ class Mode:
     default: str | None = None
 
 
-CAST = Mode()
+CAST_MODE = ConversionMode()
 
 
-def convert(value: Typed, want: Type, mode: Mode = CAST) -> Typed | None:
+def convert(value: Typed, want: Type, mode: ConversionMode = CAST_MODE) -> Typed | None:
     """`value` as `want`. A NULL stays NULL. The value is written once, a default outside of what binds it."""
     if isinstance(bare(want), t.AggregateFunction):
-        return Typed(value.sql, want, spark_type(want)) if same_state(value.type, bare(want)) else None
+        return Typed(value.sql, want, spark_type(want)) if is_same_state(value.type, bare(want)) else None
     if is_null(value):
         return typed(f"CAST(NULL AS {value_type(want)})", t.Nullable(bare(want)))
-    known = literal_as(value.constant, bare(want)) if isinstance(value.constant, str) else None
+    known = parse_literal(value.constant, bare(want)) if isinstance(value.constant, str) else None
     if known is not None and isinstance(bare(want), (t.Date, t.DateTime, t.DateTime64)):
         return replace(known, type=t.Nullable(bare(want)) if mode.failure == "null" else want, constant=None)
     default = mode.default if mode.failure == "zero" and not nullable(want) else None
-    formula = _formula(value, bare(want), Mode("null", mode.overflow) if default is not None else mode)
+    formula = _guarded_formula(
+        value, bare(want), ConversionMode("null", mode.overflow) if default is not None else mode
+    )
     if formula is None:
         return None
-    sql = let(value.sql, partial(formula.replace, _OPERAND))
+    sql = bind_if_long(value.sql, partial(formula.replace, _OPERAND))
     if default is not None:
         sql = f"coalesce({sql}, {default})"
     stays_null = value.nullable and not isinstance(bare(want), _CONTAINERS) and default is None
@@ -64,10 +66,10 @@ _OPERAND = "` operand`"
 """Stands for the value in a formula, which is made without it: what raises in the value must go on to."""
 
 
-def _formula(value: Typed, want: Type, mode: Mode) -> str | None:
+def _guarded_formula(value: Typed, want: Type, mode: ConversionMode) -> str | None:
     """The conversion under its mode's rule for values that it is not valid for."""
     value = replace(value, sql=_OPERAND)
-    conversion = _conversion(value, want, mode)
+    conversion = _find_conversion(value, want, mode)
     if conversion is None:
         return None
     match mode.failure:
@@ -110,65 +112,67 @@ _FAMILIES: tuple[tuple[tuple[type[Type], ...], Callable[[Typed, Type, Overflow],
 )
 
 
-def _conversion(value: Typed, want: Type, mode: Mode) -> Conversion | None:
-    if mode.failure != "error" and not _can_default(value, want):
+def _find_conversion(value: Typed, want: Type, mode: ConversionMode) -> Conversion | None:
+    if mode.failure != "error" and not _supports_fallback(value, want):
         return None
     if value.bare == want and value.spark == value_type(want):
         return Conversion(value.sql)
     for kinds, family in _FAMILIES:
         if isinstance(want, kinds):
             return family(value, want, mode.overflow)
-    return _nested(value, want, mode.overflow)
+    return _convert_container(value, want, mode.overflow)
 
 
-def _can_default(value: Typed, want: Type) -> bool:
+def _supports_fallback(value: Typed, want: Type) -> bool:
     """Arrays, maps and tuples fail with one of their elements; microseconds of so many digits overflow in a
     product, which nothing makes NULL."""
     overflows = isinstance(value.bare, t.Decimal) and value.bare.precision > 30 and isinstance(want, t.DateTime64)
     return not overflows and not isinstance(want, _CONTAINERS)
 
 
-def _nested(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+def _convert_container(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
     """Arrays, maps and tuples, element by element."""
     have = value.bare
     if have == NOTHING:
         return None
-    lossless = cast_sql(value.sql, have, want)
+    lossless = cast_column(value.sql, have, want)
     if lossless is not None:
         return Conversion(lossless if value.spark == value_type(have) else f"CAST({value.sql} AS {value_type(want)})")
     match (have, want):
         case (t.Array(old), t.Array(new)):
-            element = _element(old, new, overflow)
+            element = _convert_element(old, new, overflow)
             return Conversion(f"transform({value.sql}, ` e` -> {element})") if element is not None else None
         case (t.Tuple(), t.Tuple()) if len(have.fields) == len(want.fields) and not value.nullable:
-            return _by_field(value.sql, have, want, overflow)
+            return _convert_tuple(value.sql, have, want, overflow)
         case _:
             return None
 
 
-def _by_field(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -> Conversion | None:
+def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -> Conversion | None:
     parts = []
     for place, ((name, old), (named, new)) in enumerate(zip(have.fields, want.fields, strict=True), 1):
-        field = convert(typed(f"{sql}.{quoted(name or f'_{place}')}", old), new, Mode("error", overflow))
+        field = convert(
+            typed(f"{sql}.{quote_identifier(name or f'_{place}')}", old), new, ConversionMode("error", overflow)
+        )
         if field is None:
             return None
-        parts.append(f"{text_literal(named or f'_{place}')}, {_held(field, new).sql}")
+        parts.append(f"{text_literal(named or f'_{place}')}, {_as_field(field, new).sql}")
     return Conversion(f"named_struct({', '.join(parts)})")
 
 
-def _element(old: Type, new: Type, overflow: Overflow) -> str | None:
+def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
     """An element of an array: a NULL is an error where the new type has none."""
-    element = convert(typed("` e`", old), new, Mode("error", overflow))
+    element = convert(typed("` e`", old), new, ConversionMode("error", overflow))
     if element is None or not element.nullable or nullable(new):
         return element.sql if element is not None else None
     return f"if(` e` IS NULL, raise_error({text_literal(f'cannot convert NULL to {new}')}), {element.sql})"
 
 
-def _held(value: Typed, want: Type) -> Typed:
-    return value if nullable(want) else without_null(value, want)
+def _as_field(value: Typed, want: Type) -> Typed:
+    return value if nullable(want) else require_not_null(value, want)
 
 
-def without_null(value: Typed, want: Type) -> Typed:
+def require_not_null(value: Typed, want: Type) -> Typed:
     """A converted value as one of a type that has no NULL: there a NULL is an error."""
     if not value.nullable:
         return value

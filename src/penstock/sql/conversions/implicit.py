@@ -10,15 +10,15 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
 from penstock.sql.column_types import spark_type
-from penstock.sql.expr.common_type import DIGITS, supertype
+from penstock.sql.expr.common_type import INTEGER_DIGITS, supertype
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import NOTHING, Typed, as_spark
 
 
-def cast_sql(sql: str, have: Type, want: Type) -> str | None:
+def cast_column(sql: str, have: Type, want: Type) -> str | None:
     """`sql` of a stored column of type `have` as one of type `want`; None where it may lose a value."""
     if isinstance(have, t.AggregateFunction) or isinstance(want, t.AggregateFunction):
-        return sql if same_state(have, want) else None
+        return sql if is_same_state(have, want) else None
     if nullable(have) and not nullable(want):
         return None
     if not _holds(bare(want), bare(have)):
@@ -27,7 +27,7 @@ def cast_sql(sql: str, have: Type, want: Type) -> str | None:
     return sql if before == after else f"CAST({sql} AS {after})"
 
 
-def widened(value: Typed, want: Type) -> str | None:
+def implicit_cast(value: Typed, want: Type) -> str | None:
     """The SQL of a value converted to a type that holds all its values, as stored; else None."""
     if bare(value.type) == NOTHING:
         return f"CAST(NULL AS {value_type(want)})" if nullable(want) else None
@@ -36,20 +36,20 @@ def widened(value: Typed, want: Type) -> str | None:
     return as_spark(value, value_type(want))
 
 
-def same_state(have: Type, want: Type) -> bool:
+def is_same_state(have: Type, want: Type) -> bool:
     """Whether a state of one type is a state of the other: the same function and stored form."""
     if not isinstance(have, t.AggregateFunction) or not isinstance(want, t.AggregateFunction):
         return False
-    if _function(have) != _function(want) or have.parameters != want.parameters:
+    if _state_function(have) != _state_function(want) or have.parameters != want.parameters:
         return False
     if spark_type(have) != spark_type(want):
         return False
-    return _function(have) == "count" or all(
+    return _state_function(have) == "count" or all(
         nullable(new) or not nullable(old) for old, new in zip(have.arguments, want.arguments, strict=False)
     )
 
 
-def _function(of: t.AggregateFunction) -> str:
+def _state_function(of: t.AggregateFunction) -> str:
     from_alias = {"countDistinct": "uniqExact", "groupArrayDistinct": "groupUniqArray", "median": "quantile"}
     name = of.function.removesuffix("If")
     return from_alias.get(name, name)
@@ -69,12 +69,12 @@ def _holds(want: Type, have: Type) -> bool:
         case (t.FixedString(n), t.FixedString(m)):
             return n == m
         case (t.Array() | t.Map() | t.Tuple(), t.Array() | t.Map() | t.Tuple()) if have != NOTHING:
-            return _parts_hold(want, have)
+            return _elements_hold(want, have)
         case _:
             return have == NOTHING or want == have or supertype((want, have)) == want or _number_fits(want, have)
 
 
-def _parts_hold(want: Type, have: Type) -> bool:
+def _elements_hold(want: Type, have: Type) -> bool:
     match (want, have):
         case (t.Array(a), t.Array(b)):
             pairs = [(a, b)]
@@ -93,7 +93,7 @@ def _number_fits(want: Type, have: Type) -> bool:
         case (t.Decimal(p, s), t.Decimal(q, r)):
             return s >= r and p - s >= q - r
         case (t.Decimal(p, s), t.Int(bits)):
-            return p - s >= DIGITS[bits]
+            return p - s >= INTEGER_DIGITS[bits]
         case (t.Float(64), t.Int(bits)):
             return bits <= 32
         case _:

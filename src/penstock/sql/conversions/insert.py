@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.column_types import UnknownState, spark_type, zero
+from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.conversions.explicit import convert
-from penstock.sql.conversions.implicit import same_state, widened
+from penstock.sql.conversions.implicit import implicit_cast, is_same_state
 from penstock.sql.expr.typed import Typed, is_null
 
 
-def as_column(value: Typed, want: Type, default: str | None = None) -> str | None:
+def convert_for_insert(value: Typed, want: Type, default: str | None = None) -> str | None:
     """The SQL; None where there is no conversion. `default` is the column's own default expression."""
     if isinstance(want, t.AggregateFunction) or isinstance(bare(value.type), t.AggregateFunction):
-        return _as_state(value, want)
-    otherwise = default or zero(want)
+        return _insert_state(value, want)
+    otherwise = default or column_default(want)
     if is_null(value):
-        return zero(want) if nullable(want) else otherwise
-    lossless = widened(value, want)
+        return column_default(want) if nullable(want) else otherwise
+    lossless = implicit_cast(value, want)
     if lossless is None:
         result = convert(value, want)
         if result is None:
@@ -31,9 +31,9 @@ def as_column(value: Typed, want: Type, default: str | None = None) -> str | Non
     return f"coalesce({lossless}, {otherwise})" if value.nullable and not nullable(want) else lossless
 
 
-def _as_state(value: Typed, want: Type) -> str | None:
+def _insert_state(value: Typed, want: Type) -> str | None:
     try:
-        same = same_state(bare(value.type), want)
+        same = is_same_state(bare(value.type), want)
         spark = spark_type(want) if same else ""
     except UnknownState:
         return None
@@ -42,7 +42,7 @@ def _as_state(value: Typed, want: Type) -> str | None:
     return value.sql if value.spark == spark else f"CAST({value.sql} AS {spark})"
 
 
-def why_not(have: Type, want: Type) -> tuple[str, str | None]:
+def insert_refusal(have: Type, want: Type) -> tuple[str, str | None]:
     """The sentence and the hint for a value that cannot be stored."""
     if isinstance(want, t.AggregateFunction):
         arguments = ", ".join("…" for _ in want.arguments)

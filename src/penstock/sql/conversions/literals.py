@@ -17,43 +17,43 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.dates import from_clock_text, from_wall_clock, zone_of
-from penstock.sql.expr.ip_addresses import ipv6_text, literal_digits, written_ipv4
+from penstock.sql.expr.dates import from_wall_clock, from_written_clock, zone_of
+from penstock.sql.expr.ip_addresses import ip_literal_digits, ipv6_text, normalize_ipv4
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, integer, typed
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
 
 
-def adapt(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]:
+def adapt_literals(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]:
     """The pair with a text literal read as the other side's type. Raises Refused."""
     if isinstance(left.constant, str) and not isinstance(right.constant, str):
-        return constant_as(tr, node, left, right.type), right
+        return adapt_literal(tr, node, left, right.type), right
     if isinstance(right.constant, str) and not isinstance(left.constant, str):
-        return left, constant_as(tr, node, right, left.type)
+        return left, adapt_literal(tr, node, right, left.type)
     return left, right
 
 
-def constant_as(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typed:
+def adapt_literal(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typed:
     """A text literal as a literal of another type, where ClickHouse reads it so."""
-    if type(t.bare(of)) not in _READERS or not isinstance(value.constant, str):
+    if type(t.bare(of)) not in _PARSERS or not isinstance(value.constant, str):
         return value
-    found = literal_as(value.constant, t.bare(of))
+    found = parse_literal(value.constant, t.bare(of))
     if found is None:
         raise tr.refused(node, "invalid-literal", f"{value.sql} is not a value of {t.bare(of)}")
     return found
 
 
-def literal_as(text: str, of: Type) -> Typed | None:
+def parse_literal(text: str, of: Type) -> Typed | None:
     """A text as a literal of a bare type; None where it is no value of it, or the type has none."""
-    from_text = _READERS.get(type(of))
+    from_text = _PARSERS.get(type(of))
     try:
         return from_text(text, of) if from_text is not None else None
     except ValueError:
         return None
 
 
-def _date(text: str, of: Type) -> Typed:
+def _parse_date(text: str, of: Type) -> Typed:
     if not _MOMENT.fullmatch(text.strip()):
         raise ValueError(text)
     day = date.fromisoformat(text.strip()[:10])
@@ -62,7 +62,7 @@ def _date(text: str, of: Type) -> Typed:
     return typed(f"DATE'{day.isoformat()}'", t.Date())
 
 
-def _moment(text: str, of: Type) -> Typed:
+def _parse_time(text: str, of: Type) -> Typed:
     if not _MOMENT.fullmatch(text.strip()):
         raise ValueError(text)
     moment = datetime.fromisoformat(text.strip())
@@ -75,7 +75,7 @@ def _moment(text: str, of: Type) -> Typed:
     elif isinstance(of, t.DateTime) and not date(1970, 1, 2) < moment.date() < date(2106, 2, 7):
         raise ValueError(text)
     sql = f"TIMESTAMP'{moment.isoformat(sep=' ')}'"
-    return typed((from_clock_text if _is_skipped(moment, zone_of(of)) else from_wall_clock)(sql, zone_of(of)), of)
+    return typed((from_written_clock if _is_skipped(moment, zone_of(of)) else from_wall_clock)(sql, zone_of(of)), of)
 
 
 def _is_skipped(moment: datetime, zone: str | None) -> bool:
@@ -86,29 +86,35 @@ def _is_skipped(moment: datetime, zone: str | None) -> bool:
     return known.astimezone(timezone.utc).astimezone(known.tzinfo).replace(tzinfo=None) != moment
 
 
-def _uuid(text: str, of: Type) -> Typed:
+def _parse_uuid(text: str, of: Type) -> Typed:
     return typed(f"'{uuid.UUID(text)}'", t.UUID())
 
 
-def _ipv4(text: str, of: Type) -> Typed:
-    return typed(f"'{written_ipv4(text)}'", t.IPv4())
+def _parse_ipv4(text: str, of: Type) -> Typed:
+    return typed(f"'{normalize_ipv4(text)}'", t.IPv4())
 
 
-def _ipv6(text: str, of: Type) -> Typed:
-    return typed(ipv6_text(f"'{literal_digits(text)}'"), t.IPv6())
+def _parse_ipv6(text: str, of: Type) -> Typed:
+    return typed(ipv6_text(f"'{ip_literal_digits(text)}'"), t.IPv6())
 
 
-def _enum(text: str, of: Type) -> Typed:
+def _parse_enum(text: str, of: Type) -> Typed:
     if not isinstance(of, t.Enum) or text not in dict(of.values):
         raise ValueError(text)
     return typed(text_literal(text), of)
 
 
-def _integer(text: str, of: Type) -> Typed:
+def _parse_integer(text: str, of: Type) -> Typed:
     return integer(int(text))
 
 
-_READERS: Mapping[type[Type], Callable[[str, Type], Typed]] = {
-    t.Date: _date, t.DateTime: _moment, t.DateTime64: _moment, t.UUID: _uuid, t.Enum: _enum, t.Int: _integer,
-    t.IPv4: _ipv4, t.IPv6: _ipv6,
-}  # fmt: skip
+_PARSERS: Mapping[type[Type], Callable[[str, Type], Typed]] = {
+    t.Date: _parse_date,
+    t.DateTime: _parse_time,
+    t.DateTime64: _parse_time,
+    t.UUID: _parse_uuid,
+    t.Enum: _parse_enum,
+    t.Int: _parse_integer,
+    t.IPv4: _parse_ipv4,
+    t.IPv6: _parse_ipv6,
+}

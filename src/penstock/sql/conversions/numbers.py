@@ -9,7 +9,7 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import text_literal, value_type
 from penstock.sql.expr.typed import Typed, as_spark, number_sql
@@ -36,28 +36,28 @@ def to_number(value: Typed, want: Type, overflow: Overflow) -> Conversion | None
 def _to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion | None:
     match value.bare:
         case t.Int() as have:
-            return _between_integers(value, have, want, overflow)
+            return _integer_to_integer(value, have, want, overflow)
         case t.Bool():
             return Conversion(f"CAST({value.sql} AS {value_type(want)})")
         case t.Float():
-            return _from_float(value, want, overflow)
+            return _float_to_integer(value, want, overflow)
         case t.Decimal():
-            whole = _whole(value.sql) if want.bits == 64 and not want.signed else value.sql
+            whole = _cut_fraction(value.sql) if want.bits == 64 and not want.signed else value.sql
             return Conversion(f"CAST({whole} AS {value_type(want)})", _in_range(value.sql, want))
         case t.Date() | t.DateTime() | t.DateTime64():
-            return _from_time(value, want, overflow)
+            return _time_to_integer(value, want, overflow)
         case _:
             return _text_to_integer(value, want)
 
 
-def _from_time(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
+def _time_to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
     """Days since 1970 of a date, seconds of a time; only of a DateTime64 does an accurate conversion look whether
     they fit."""
     if isinstance(value.bare, t.Date):
         days = Typed(f"unix_date({value.sql})", t.Int(32), "INT")
-        return _between_integers(days, t.Int(32), want, "wraps")
+        return _integer_to_integer(days, t.Int(32), want, "wraps")
     seconds = Typed(f"unix_seconds({value.sql})", t.Int(64), "BIGINT")
-    return _between_integers(seconds, t.Int(64), want, overflow if isinstance(value.bare, t.DateTime64) else "wraps")
+    return _integer_to_integer(seconds, t.Int(64), want, overflow if isinstance(value.bare, t.DateTime64) else "wraps")
 
 
 def _text_to_integer(value: Typed, want: t.Int) -> Conversion | None:
@@ -76,7 +76,7 @@ def _in_range(sql: str, want: t.Int) -> str:
     return f"{sql} BETWEEN {want.low} AND {want.high}"
 
 
-def _between_integers(value: Typed, have: t.Int, want: t.Int, overflow: Overflow) -> Conversion:
+def _integer_to_integer(value: Typed, have: t.Int, want: t.Int, overflow: Overflow) -> Conversion:
     spark = value_type(want)
     if want.low <= have.low and have.high <= want.high:
         return Conversion(as_spark(value, spark))
@@ -85,10 +85,10 @@ def _between_integers(value: Typed, have: t.Int, want: t.Int, overflow: Overflow
     number = number_sql(value)
     if overflow == "refused":
         return Conversion(f"CAST({number} AS {spark})", _in_range(number, want))
-    return Conversion(wrapped(number, value.spark, want))
+    return Conversion(wrap_integer(number, value.spark, want))
 
 
-def wrapped(sql: str, have: str, want: t.Int) -> str:
+def wrap_integer(sql: str, have: str, want: t.Int) -> str:
     """The lowest bits of a number, as ClickHouse's conversions between integers have it."""
     spark = value_type(want)
     if want.bits == 64:
@@ -101,21 +101,23 @@ def wrapped(sql: str, have: str, want: t.Int) -> str:
     return f"CAST(shiftright(shiftleft({low}, {64 - want.bits}), {64 - want.bits}) AS {spark})"
 
 
-def _whole(sql: str) -> str:
+def _cut_fraction(sql: str) -> str:
     """A decimal without its fraction: a cast to a decimal type would round."""
     return f"({sql} - {sql} % 1)"
 
 
-def _from_float(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
+def _float_to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
     if overflow == "refused":
         valid = f"{_in_range(value.sql, want)} AND {value.sql} = floor({value.sql})"
         return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
     if want.bits == 64 and want.signed:
         return Conversion(f"CAST({value.sql} AS {value_type(want)})")
     if want.bits == 64:
-        return Conversion(f"CAST(pmod({_whole(f'CAST({value.sql} AS DECIMAL(38,18))')}, {TWO_64}) AS DECIMAL(20,0))")
+        return Conversion(
+            f"CAST(pmod({_cut_fraction(f'CAST({value.sql} AS DECIMAL(38,18))')}, {TWO_64}) AS DECIMAL(20,0))"
+        )
     whole = Typed(f"CAST({value.sql} AS BIGINT)", t.Int(64), "BIGINT")
-    return _between_integers(whole, t.Int(64), want, "wraps")
+    return _integer_to_integer(whole, t.Int(64), want, "wraps")
 
 
 def _to_float(value: Typed, want: t.Float, overflow: Overflow) -> Conversion | None:
@@ -150,11 +152,11 @@ def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
             sql = number_sql(value)
             return Conversion(f"CAST({sql} AS {spark})")
         case t.Float():
-            return _from_float_to_decimal(value, want)
+            return _float_to_decimal(value, want)
         case t.Decimal(_, scale):
             if scale <= want.scale:
                 return Conversion(f"CAST({value.sql} AS {spark})")
-            return _cut(value.sql, want)
+            return _cut_to_scale(value.sql, want)
         case of if isinstance(of, _TEXTS):
             cut = f"regexp_replace({value.sql}, '([.][0-9]{{{want.scale}}})[0-9]+$', '$1')"
             valid = f"{value.sql} RLIKE '{_DECIMAL}' AND try_cast({cut} AS {spark}) IS NOT NULL"
@@ -163,19 +165,19 @@ def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
             return None
 
 
-def _from_float_to_decimal(value: Typed, want: t.Decimal) -> Conversion:
+def _float_to_decimal(value: Typed, want: t.Decimal) -> Conversion:
     """As ClickHouse has it: times 10**scale in doubles, the fraction cut off."""
     spark = value_type(want)
     scaled = f"({as_spark(value, 'DOUBLE')} * {float(10**want.scale)!r}D)"
     if want.precision > _LONG_DIGITS:
-        return Conversion(let(scaled, lambda number: _wide(number, want)))
+        return Conversion(bind_if_long(scaled, lambda number: _wide_decimal(number, want)))
     whole = f"if({scaled} < 0, ceil({scaled}), floor({scaled}))"
     one = "0." + "0" * (want.scale - 1) + "1" if want.scale else "1"
     unit = f"CAST('{one}' AS DECIMAL({want.scale + 1},{want.scale}))"
     return Conversion(f"CAST(CAST({whole} AS DECIMAL(19,0)) * {unit} AS {spark})")
 
 
-def _wide(scaled: str, want: t.Decimal) -> str:
+def _wide_decimal(scaled: str, want: t.Decimal) -> str:
     """Beyond 63 bits `floor` gives the nearest BIGINT: a double as large as that is whole, and taken apart into
     two parts that a BIGINT holds."""
     high = f"CAST({scaled} / {float(TWO_64)!r}D AS BIGINT)"
@@ -185,7 +187,7 @@ def _wide(scaled: str, want: t.Decimal) -> str:
     return f"CAST(concat(CAST({whole} AS STRING), 'e-{want.scale}') AS {value_type(want)})"
 
 
-def _cut(sql: str, want: t.Decimal) -> Conversion:
+def _cut_to_scale(sql: str, want: t.Decimal) -> Conversion:
     down = f"if({sql} < 0, ceil({sql}, {want.scale}), floor({sql}, {want.scale}))"
     return Conversion(f"CAST({down} AS {value_type(want)})")
 

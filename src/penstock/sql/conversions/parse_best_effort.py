@@ -8,16 +8,16 @@ are then read once.
 
 from __future__ import annotations
 
-from penstock.sql.expr.bind_once import let
-from penstock.sql.expr.dates import from_clock_text
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.dates import from_written_clock
 
 _ISO = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?)?"
 _ZONE = "(Z|[+-][0-9]{2}:[0-9]{2})"
 _REST = "((?:[^0-9].*)?)$"
 _MONTHS = (
-    "jan(uary)?", "feb(ruary)?", "mar(ch)?", "apr(il)?", "may", "june?", "july?", "aug(ust)?", "sep(tember)?",
-    "oct(ober)?", "nov(ember)?", "dec(ember)?",
-)  # fmt: skip
+    *("jan(uary)?", "feb(ruary)?", "mar(ch)?", "apr(il)?", "may", "june?"),
+    *("july?", "aug(ust)?", "sep(tember)?", "oct(ober)?", "nov(ember)?", "dec(ember)?"),
+)
 _CLOCK = "[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2})?"
 _WHOLE = (
     "^([0-9]{4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,2})"
@@ -63,7 +63,7 @@ _ZONES = ((" *msk$", "+03:00"), (" *msd$", "+04:00"))
 """Patterns over the text in small letters, and what stands for them; `@08` is the name of a month."""
 
 
-def _one_shape(text: str, american: str) -> str:
+def _normalize_shape(text: str, american: str) -> str:
     months = ((f"(?<![a-z]){name}(?![a-z])", f"@{number:02}") for number, name in enumerate(_MONTHS, 1))
     order = _AMERICAN if american else _EUROPEAN
     for pattern, shape in (_TIME_FIRST, _WEEKDAY, *months, *_NAMED, *_DIGITS, *_SHORT_YEAR, *order, _SIX, *_ZONES):
@@ -71,7 +71,7 @@ def _one_shape(text: str, american: str) -> str:
     return text
 
 
-def _time(parts: str, zone: str | None) -> str:
+def _time_of_parts(parts: str, zone: str | None) -> str:
     """The time of the parts, NULL where there are not all of them: the text is of no known shape."""
     part = [f"try_element_at({parts}, {place})" for place in range(13)]
     year, month, first = part[1], *(f"greatest(try_cast({each} AS INT), 1)" for each in part[2:4])
@@ -83,16 +83,18 @@ def _time(parts: str, zone: str | None) -> str:
     wall = f"timestampadd(MICROSECOND, {micros}, CAST({day} AS TIMESTAMP))"
     ahead = f"(try_cast({part[11]} AS BIGINT) * 3600 + coalesce(try_cast({part[12]} AS BIGINT), 0) * 60)"
     there = f"timestampadd(SECOND, if({part[10]} = '-', {ahead}, - {ahead}), {wall})"
-    here = f"if({part[9]} <> '', {wall}, {from_clock_text(wall, zone)})" if zone else wall
+    here = f"if({part[9]} <> '', {wall}, {from_written_clock(wall, zone)})" if zone else wall
     return f"if({part[12]} IS NOT NULL AND {year} <> '0000', if({part[10]} <> '', {there}, {here}), NULL)"
 
 
-def _loose(text: str, american: str, zone: str | None) -> str:
-    shaped = let(f"trim(lower({text}))", lambda given: _one_shape(given, american))
-    return let(f"split(regexp_replace({shaped}, '{_WHOLE}', '{_PARTS}'), ';', -1)", lambda parts: _time(parts, zone))
+def _parse_loose(text: str, american: str, zone: str | None) -> str:
+    shaped = bind_if_long(f"trim(lower({text}))", lambda given: _normalize_shape(given, american))
+    return bind_if_long(
+        f"split(regexp_replace({shaped}, '{_WHOLE}', '{_PARTS}'), ';', -1)", lambda parts: _time_of_parts(parts, zone)
+    )
 
 
-def _numbers(text: str, fractions: str) -> str:
+def _parse_unix_time(text: str, fractions: str) -> str:
     """Seconds of nine or ten digits since 1970, of thirteen and sixteen with smaller units."""
     number = f"try_cast({text} AS DECIMAL(27,9))"
     powers = f"CASE WHEN length({text}) = 16 THEN 1 WHEN length({text}) = 13 THEN 1000 ELSE 1000000 END"
@@ -100,16 +102,17 @@ def _numbers(text: str, fractions: str) -> str:
     return f"timestamp_micros(try_cast({number} * {exact} AS BIGINT))"
 
 
-def best_effort(text: str, american: str, fractions: str, zone: str | None) -> str:
+def parse_best_effort(text: str, american: str, fractions: str, zone: str | None) -> str:
     """`american` and `fractions` are empty or not: the month before the day, seconds since 1970 with a fraction."""
     digits = "^([0-9]{9,10}|[0-9]{13}|[0-9]{16}" + ("|[0-9]{9,10}[.][0-9]{1,9})$" if fractions else ")$")
 
     def whole(given: str) -> str:
         iso = f"try_cast({given} AS TIMESTAMP)"
         return (
-            f"coalesce(CASE WHEN {given} RLIKE '{_ISO}$' THEN {from_clock_text(iso, zone)} "
+            f"coalesce(CASE WHEN {given} RLIKE '{_ISO}$' THEN {from_written_clock(iso, zone)} "
             f"WHEN {given} RLIKE '{_ISO}{_ZONE}$' THEN {iso} "
-            f"WHEN {given} RLIKE '{digits}' THEN {_numbers(given, fractions)} END, {_loose(given, american, zone)})"
+            f"WHEN {given} RLIKE '{digits}' THEN {_parse_unix_time(given, fractions)} END, "
+            f"{_parse_loose(given, american, zone)})"
         )
 
-    return let(text, whole)
+    return bind_if_long(text, whole)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import wall_clock
-from penstock.sql.expr.ip_addresses import IS_IPV4, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
+from penstock.sql.expr.ip_addresses import IPV4_PATTERN, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark
 
@@ -41,7 +41,7 @@ def _to_kept_text(shown: str, want: Type) -> Conversion | None:
         case t.UUID():
             return Conversion(f"regexp_replace(lower({shown}), {_WITHOUT_SIGNS})", f"{shown} RLIKE {_UUID}")
         case t.IPv4():
-            return Conversion(ipv4_text(ipv4_number(shown)), f"{shown} RLIKE {IS_IPV4}")
+            return Conversion(ipv4_text(ipv4_number(shown)), f"{shown} RLIKE {IPV4_PATTERN}")
         case t.IPv6():
             return Conversion(ipv6_text(ipv6_digits(shown)), f"{ipv6_digits(shown)} IS NOT NULL")
         case t.Json():
@@ -80,7 +80,7 @@ def as_text(value: Typed) -> str | None:
             shown = f"CAST({value.sql} AS STRING)"
             return f"regexp_replace({shown}, '[.]?0+$', '')" if scale else shown
         case t.Float():
-            return let(value.sql, lambda v: let(f"CAST({v} AS STRING)", lambda s: _float_text(v, s)))
+            return bind_if_long(value.sql, lambda v: bind_if_long(f"CAST({v} AS STRING)", lambda s: _float_text(v, s)))
         case _:
             return None
 

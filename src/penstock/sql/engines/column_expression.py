@@ -13,9 +13,9 @@ from sqlglot import exp
 from penstock.model.datasource import Column, Text
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.column_types import spark_type
-from penstock.sql.compiler.scope import Relation, Scope, Uses
-from penstock.sql.compiler.translator import Columns, Translator
-from penstock.sql.expr.spark_types import quoted
+from penstock.sql.compiler.scope import ScopeTable, SelectScope, UsedSources
+from penstock.sql.compiler.translator import OutputColumns, Translator
+from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
 from penstock.sql.query import Expression
 from penstock.sql.syntax.problems import Report, refused
@@ -38,7 +38,7 @@ def compile_expression(text: Text, columns: Sequence[Column]) -> Expression:
 
 def column_value(column: Column) -> Typed:
     """A column of the table itself."""
-    return Typed(quoted(column.name), column.type, spark_type(column.type))
+    return Typed(quote_identifier(column.name), column.type, spark_type(column.type))
 
 
 def _single_expression(text: Text, tree: exp.Select) -> exp.Expr:
@@ -51,11 +51,11 @@ def _single_expression(text: Text, tree: exp.Select) -> exp.Expr:
 
 def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:
     """A translator for expressions over one row."""
-    uses = Uses()
+    uses = UsedSources()
     uses.table(OWN_TABLE, OWN_TABLE)
-    scope = Scope((Relation(OWN_TABLE, columns, OWN_TABLE),))
+    scope = SelectScope((ScopeTable(OWN_TABLE, columns, OWN_TABLE),))
 
-    def no_subquery(tree: exp.Query) -> tuple[str, Columns]:
+    def no_subquery(tree: exp.Query) -> tuple[str, OutputColumns]:
         raise refused(text, tree, "unsupported-syntax", "a SELECT is not allowed in this expression")
 
     return Translator(text, scope, uses, HANDLERS, no_subquery, place="row")

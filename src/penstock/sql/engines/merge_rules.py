@@ -20,8 +20,8 @@ from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.aggregates.aggregate import State
-from penstock.sql.column_types import UnknownState, spark_type, state_arguments, state_parameters, state_row
+from penstock.sql.aggregates.aggregate import AggregateState
+from penstock.sql.column_types import UnknownState, spark_type, state_aggregate, state_arguments, state_parameters
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.sort_order import enum_number
 from penstock.sql.expr.spark_types import value_type
@@ -207,8 +207,8 @@ def merged_column(of: Type, sql: str, over: str) -> str:
     """The column over all rows of the window."""
     match of:
         case t.AggregateFunction():
-            state = State(sql, state_arguments(of), state_parameters(of), over)
-            return f"CAST({state_row(of).merge(state)} AS {spark_type(of)})"
+            state = AggregateState(sql, state_arguments(of), state_parameters(of), over)
+            return f"CAST({state_aggregate(of).merge(state)} AS {spark_type(of)})"
         case t.SimpleAggregateFunction(function, inner):
             return _SIMPLE[function](inner, sql, over)
         case _:

@@ -15,43 +15,43 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-REPEATED = 160
+LONGEST_REPEATED = 160
 """Longer texts are bound: nested formulas would otherwise double the text at every level."""
-_NAME = "` v`"
+_TRIAL_NAME = "` v`"
 _SUBQUERY = "(SELECT "
 """Spark takes none in what a lambda belongs to."""
 
 
-def let(sql: str, formula: Callable[[str], str]) -> str:
+def bind_if_long(sql: str, formula: Callable[[str], str]) -> str:
     """`formula` applied to a text that stands for `sql`."""
-    if len(sql) <= REPEATED or _SUBQUERY in sql:
+    if len(sql) <= LONGEST_REPEATED or _SUBQUERY in sql:
         return formula(sql)
-    tried = formula(_NAME)
-    if tried.count(_NAME) <= 1 or _SUBQUERY in tried:
+    tried = formula(_TRIAL_NAME)
+    if tried.count(_TRIAL_NAME) <= 1 or _SUBQUERY in tried:
         return formula(sql)
-    name = fresh("v", tried)
-    return bind(sql, name, formula(name))
+    name = fresh_name("v", tried)
+    return try_bind_once(sql, name, formula(name))
 
 
-def bound(sql: str, name: str, body: str) -> str:
+def bind_once(sql: str, name: str, body: str) -> str:
     """`body`, in which `name` stands for `sql`, which is written once."""
     return f"transform(array({sql}), {name} -> {body})[0]"
 
 
-def bind(sql: str, name: str, body: str) -> str:
+def try_bind_once(sql: str, name: str, body: str) -> str:
     """`body`, in which `name` stands for `sql`, evaluated once."""
     return f"try_element_at(transform(array({sql}), {name} -> {body}), 1)"
 
 
-_MADE_UP = " "
+_GENERATED_PREFIX = " "
 
 
-def fresh(letter: str, text: str) -> str:
+def fresh_name(letter: str, text: str) -> str:
     """The first of ` x0`, ` x1` … that does not stand in a text."""
-    taken = {int(each) for each in re.findall(rf"`{_MADE_UP}{letter}([0-9]+)`", text)}
-    return f"`{_MADE_UP}{letter}{next(place for place in range(len(taken) + 1) if place not in taken)}`"
+    taken = {int(each) for each in re.findall(rf"`{_GENERATED_PREFIX}{letter}([0-9]+)`", text)}
+    return f"`{_GENERATED_PREFIX}{letter}{next(place for place in range(len(taken) + 1) if place not in taken)}`"
 
 
-def is_made_up(name: str) -> bool:
+def is_generated_name(name: str) -> bool:
     """Whether a name could be that of a parameter."""
-    return name.startswith(_MADE_UP)
+    return name.startswith(_GENERATED_PREFIX)

@@ -14,7 +14,7 @@ from penstock.model.types import Type, bare, nullable
 from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.typed import NOTHING
 
-DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
+INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 """The decimal digits of an integer of so many bits."""
 
 _TEXTS = (t.String, t.FixedString)
@@ -37,37 +37,42 @@ def _start(types: list[Type]) -> Type | None:
 
 
 def _pair_or_none(left: Type | None, right: Type) -> Type | None:
-    return None if left is None else _pair(left, right)
+    return None if left is None else _pair_supertype(left, right)
 
 
-def _pair(left: Type, right: Type) -> Type | None:
+def _pair_supertype(left: Type, right: Type) -> Type | None:
     if left == right or right == NOTHING:
         return left
     if left == NOTHING:
         return right
-    return _numbers(left, right) or _times(left, right) or _texts(left, right) or _nested(left, right)
+    return (
+        _number_supertype(left, right)
+        or _time_supertype(left, right)
+        or _text_supertype(left, right)
+        or _nested_supertype(left, right)
+    )
 
 
-def _numbers(left: Type, right: Type) -> Type | None:
+def _number_supertype(left: Type, right: Type) -> Type | None:
     a, b = (t.Int(8, signed=False) if isinstance(of, t.Bool) else of for of in (left, right))
     match (a, b):
         case (t.Int(), t.Int()):
-            return _integers(a, b)
+            return _integer_supertype(a, b)
         case (t.Float(), t.Float()):
             return t.Float(max(a.bits, b.bits))
         case (t.Float(), t.Int(bits)):
             return t.Float(32) if a.bits == 32 and bits <= 16 else t.Float(64) if bits <= 32 else None
         case (t.Decimal(p1, s1), t.Decimal(p2, s2)):
-            return _decimal(max(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
+            return _clickhouse_decimal(max(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
         case (t.Decimal(p, s), t.Int(bits)):
-            return _decimal(max(p - s, DIGITS[bits]) + s, s)
+            return _clickhouse_decimal(max(p - s, INTEGER_DIGITS[bits]) + s, s)
         case (t.Int(), t.Float() | t.Decimal()):
-            return _numbers(b, a)
+            return _number_supertype(b, a)
         case _:
             return None
 
 
-def _integers(left: t.Int, right: t.Int) -> Type | None:
+def _integer_supertype(left: t.Int, right: t.Int) -> Type | None:
     if left.signed == right.signed:
         return t.Int(max(left.bits, right.bits), left.signed)
     signed, unsigned = (left, right) if left.signed else (right, left)
@@ -75,12 +80,12 @@ def _integers(left: t.Int, right: t.Int) -> Type | None:
     return t.Int(bits) if bits <= 64 else None
 
 
-def _decimal(precision: int, scale: int) -> t.Decimal | None:
+def _clickhouse_decimal(precision: int, scale: int) -> t.Decimal | None:
     fits = next((size for size in (9, 18, 38) if precision <= size), None)
     return t.Decimal(fits, scale) if fits else None
 
 
-def _times(left: Type, right: Type) -> Type | None:
+def _time_supertype(left: Type, right: Type) -> Type | None:
     """Of equal kinds the first one's zone counts, of DateTime64s that of the finer one. A day beside a time in
     a zone is midnight there, which no cast of Spark gives: there is none."""
     ranks = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
@@ -102,13 +107,13 @@ def _times(left: Type, right: Type) -> Type | None:
             return high
 
 
-def _texts(left: Type, right: Type) -> Type | None:
+def _text_supertype(left: Type, right: Type) -> Type | None:
     texts = isinstance(left, _TEXTS) or isinstance(right, _TEXTS)
     others = (*_TEXTS, t.Enum)
     return t.String() if texts and isinstance(left, others) and isinstance(right, others) else None
 
 
-def _nested(left: Type, right: Type) -> Type | None:
+def _nested_supertype(left: Type, right: Type) -> Type | None:
     match (left, right):
         case (t.Array(a), t.Array(b)):
             inner = supertype((a, b))
@@ -125,7 +130,7 @@ def _nested(left: Type, right: Type) -> Type | None:
             return None
 
 
-def same_digits(one: Type, other: Type) -> bool:
+def is_same_clickhouse_type(one: Type, other: Type) -> bool:
     """Whether ClickHouse takes one type for the other: Decimals of one scale and width each keep their precision."""
     if not isinstance(one, t.Decimal) or not isinstance(other, t.Decimal):
         return one == other
@@ -133,21 +138,21 @@ def same_digits(one: Type, other: Type) -> bool:
     return one.scale == other.scale and not any(narrow <= size < wide for size in (9, 18, 38))
 
 
-def arithmetic(operator: str, left: Type, right: Type) -> Type | None:
+def arithmetic_type(operator: str, left: Type, right: Type) -> Type | None:
     """The type of `left operator right` for two bare numbers; None where there is none."""
     a, b = (t.Int(8, signed=False) if isinstance(of, t.Bool) else of for of in (left, right))
     if isinstance(a, t.Decimal) or isinstance(b, t.Decimal):
-        return _decimal_arithmetic(operator, a, b)
+        return _decimal_result(operator, a, b)
     if not isinstance(a, (t.Int, t.Float)) or not isinstance(b, (t.Int, t.Float)):
         return None
     if operator == "/":
         return t.Float(64)
     if isinstance(a, t.Int) and isinstance(b, t.Int):
-        return _integer_arithmetic(operator, a, b)
+        return _integer_result(operator, a, b)
     return t.Float(64) if operator != "intDiv" else None
 
 
-def _integer_arithmetic(operator: str, a: t.Int, b: t.Int) -> Type:
+def _integer_result(operator: str, a: t.Int, b: t.Int) -> Type:
     match operator:
         case "-":
             return t.Int(min(64, 2 * max(a.bits, b.bits)))
@@ -159,7 +164,7 @@ def _integer_arithmetic(operator: str, a: t.Int, b: t.Int) -> Type:
             return t.Int(min(64, 2 * max(a.bits, b.bits)), a.signed or b.signed)
 
 
-def _decimal_arithmetic(operator: str, a: Type, b: Type) -> Type | None:
+def _decimal_result(operator: str, a: Type, b: Type) -> Type | None:
     if isinstance(a, t.Float) or isinstance(b, t.Float):
         return t.Float(64)
     if operator not in ("+", "-", "*", "/"):
@@ -168,9 +173,9 @@ def _decimal_arithmetic(operator: str, a: Type, b: Type) -> Type | None:
         return None
     match (a, b):
         case (t.Decimal(p, s), t.Decimal(q, _)) if operator == "/":
-            return _decimal(max(p, q), s)
+            return _clickhouse_decimal(max(p, q), s)
         case (t.Decimal(p, s), t.Decimal(q, r)):
-            return _decimal(max(p, q), s + r if operator == "*" else max(s, r))
+            return _clickhouse_decimal(max(p, q), s + r if operator == "*" else max(s, r))
         case (t.Decimal(), t.Int()):
             return a
         case (t.Int(), t.Decimal()):

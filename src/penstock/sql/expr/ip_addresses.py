@@ -9,22 +9,22 @@ from __future__ import annotations
 import re
 from ipaddress import IPv6Address
 
-from penstock.sql.expr.bind_once import bound
+from penstock.sql.expr.bind_once import bind_once
 from penstock.sql.expr.spark_types import text_literal
 
 _BYTE = "(?![0-9]{5})0{0,3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IPV4 = rf"{_BYTE}(?:[.]{_BYTE}){{3}}"
 _GROUP = "[0-9a-f]{1,4}"
 _GROUPS = f"{_GROUP}(?::{_GROUP})*"
-IS_IPV4 = text_literal(rf"^{_IPV4}\z")
+IPV4_PATTERN = text_literal(rf"^{_IPV4}\z")
 """A pattern of Spark's; leading zeros are passed over."""
 _MAPPED = text_literal(rf"^(?!0[0-9]){_IPV4}\z")
 _ENDS_IN_IPV4 = text_literal(rf"^[0-9a-f:]*:{_IPV4}\z")
-_WHOLE = text_literal(rf"^{_GROUP}(?::{_GROUP}){{7}}\z")
-_SHORT = text_literal(rf"^(?:{_GROUPS})?::(?:{_GROUPS})?\z")
-_THREE = text_literal(r"(?<=[0-9a-f]):::(?=[0-9a-f])")
-_EDGES = text_literal(r"^:(?!:)|(?<!:):$")
-DIGITS = 32
+_FULL_IPV6 = text_literal(rf"^{_GROUP}(?::{_GROUP}){{7}}\z")
+_SHORTENED_IPV6 = text_literal(rf"^(?:{_GROUPS})?::(?:{_GROUPS})?\z")
+_TRIPLE_COLON = text_literal(r"(?<=[0-9a-f]):::(?=[0-9a-f])")
+_OUTER_COLON = text_literal(r"^:(?!:)|(?<!:):$")
+IPV6_DIGITS = 32
 
 
 def ipv4_number(text: str) -> str:
@@ -37,7 +37,7 @@ def ipv4_text(number: str) -> str:
     """The text of a BIGINT from 0 to 2^32 - 1."""
     parts = (f"CAST(shiftright(` n`, {shift}) & 255L AS STRING)" for shift in (24, 16, 8, 0))
     shown = f"concat_ws('.', {', '.join(parts)})"
-    return bound(number, "` n`", f"if(` n` IS NULL, NULL, {shown})")
+    return bind_once(number, "` n`", f"if(` n` IS NULL, NULL, {shown})")
 
 
 def ipv6_digits(text: str) -> str:
@@ -45,22 +45,21 @@ def ipv6_digits(text: str) -> str:
     known = f"CASE WHEN ` i` RLIKE {_MAPPED} THEN concat('::ffff:', ` i`) ELSE ` i` END"
     last = "substring_index(` j`, ':', -1)"
     low, start = f"lpad(lower(hex({ipv4_number(last)})), 8, '0')", f"substring(` j`, 1, length(` j`) - length({last}))"
-    tail = bound(low, "` t`", f"concat({start}, substring(` t`, 1, 4), ':', substring(` t`, 5, 4))")
-    groups = f"regexp_replace(if(` j` RLIKE {_ENDS_IN_IPV4}, {tail}, ` j`), {_THREE}, '::')"
-    return bound(bound(bound(f"lower({text})", "` i`", known), "` j`", groups), "` k`", _digits_of_groups())
+    tail = bind_once(low, "` t`", f"concat({start}, substring(` t`, 1, 4), ':', substring(` t`, 5, 4))")
+    groups = f"regexp_replace(if(` j` RLIKE {_ENDS_IN_IPV4}, {tail}, ` j`), {_TRIPLE_COLON}, '::')"
+    return bind_once(bind_once(bind_once(f"lower({text})", "` i`", known), "` j`", groups), "` k`", _digits_of_groups())
 
 
 def _digits_of_groups() -> str:
-    start, every = _wide("substring_index(` k`, '::', 1)"), _wide("` k`")
-    missing = f"repeat('0', {DIGITS} - length(` w`))"
-    fits = f"length(` w`) < {DIGITS} OR (length(` w`) = {DIGITS} AND ` k` NOT LIKE '%::')"
+    start, every = _pad_groups("substring_index(` k`, '::', 1)"), _pad_groups("` k`")
+    missing = f"repeat('0', {IPV6_DIGITS} - length(` w`))"
+    fits = f"length(` w`) < {IPV6_DIGITS} OR (length(` w`) = {IPV6_DIGITS} AND ` k` NOT LIKE '%::')"
     filled = f"if({fits}, concat({start}, {missing}, substring(` w`, length({start}) + 1)), NULL)"
-    return (
-        f"CASE WHEN ` k` RLIKE {_WHOLE} THEN {every} WHEN ` k` RLIKE {_SHORT} THEN {bound(every, '` w`', filled)} END"
-    )
+    shortened = bind_once(every, "` w`", filled)
+    return f"CASE WHEN ` k` RLIKE {_FULL_IPV6} THEN {every} WHEN ` k` RLIKE {_SHORTENED_IPV6} THEN {shortened} END"
 
 
-def _wide(groups: str) -> str:
+def _pad_groups(groups: str) -> str:
     return f"array_join(transform(split({groups}, ':'), ` g` -> if(` g` = '', '', lpad(` g`, 4, '0'))), '')"
 
 
@@ -76,22 +75,22 @@ def ipv6_text(digits: str) -> str:
     shown = (
         f"CASE WHEN ` d` IS NULL THEN NULL WHEN ` d` LIKE '{'0' * 20}ffff%' THEN concat('::ffff:', {dotted}) "
         f"WHEN ` d` LIKE '{'0' * 24}%' AND ` d` NOT LIKE '{'0' * 28}%' THEN concat('::', {dotted}) "
-        f"ELSE regexp_replace({short}, {_EDGES}, '') END"
+        f"ELSE regexp_replace({short}, {_OUTER_COLON}, '') END"
     )
-    return bound(digits, "` d`", shown)
+    return bind_once(digits, "` d`", shown)
 
 
-def written_ipv4(text: str) -> str:
+def normalize_ipv4(text: str) -> str:
     """The one text of a literal. Raises ValueError."""
     if not re.fullmatch(_IPV4, text):
         raise ValueError(text)
     return ".".join(str(int(part)) for part in text.split("."))
 
 
-def literal_digits(text: str) -> str:
+def ip_literal_digits(text: str) -> str:
     """The 32 digits of a literal of an IPv6 or IPv4 address. Raises ValueError."""
     if ":" not in text:
-        text = f"::ffff:{written_ipv4(text)}"
+        text = f"::ffff:{normalize_ipv4(text)}"
     if "%" in text:
         raise ValueError(text)
     return IPv6Address(text).packed.hex()

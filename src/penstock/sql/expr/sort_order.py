@@ -11,16 +11,16 @@ from penstock.model.types import Type, bare
 from penstock.sql.expr.ip_addresses import ipv4_number, ipv6_digits
 from penstock.sql.expr.spark_types import text_literal
 
-_KEPT_AS_TEXT = (t.Enum, t.UUID, t.IPv4, t.IPv6)
-HINT = "toString(…) of them, if the order of texts will do"
+_STORED_AS_TEXT = (t.Enum, t.UUID, t.IPv4, t.IPv6)
+ORDER_HINT = "toString(…) of them, if the order of texts will do"
 
 
-def is_kept_text(of: Type) -> bool:
+def is_stored_as_text(of: Type) -> bool:
     """Whether the values of a type are ordered by `order_key`."""
-    return isinstance(bare(of), _KEPT_AS_TEXT)
+    return isinstance(bare(of), _STORED_AS_TEXT)
 
 
-def holds_kept_text(of: Type) -> bool:
+def contains_stored_as_text(of: Type) -> bool:
     """Whether there are such values inside of an array, a tuple or a map."""
     match bare(of):
         case t.Array(inner):
@@ -31,7 +31,7 @@ def holds_kept_text(of: Type) -> bool:
             inside = [key, value]
         case _:
             return False
-    return any(is_kept_text(each) or holds_kept_text(each) for each in inside)
+    return any(is_stored_as_text(each) or contains_stored_as_text(each) for each in inside)
 
 
 def order_key(of: Type, sql: str) -> str:

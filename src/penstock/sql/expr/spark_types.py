@@ -101,6 +101,6 @@ def text_literal(text: str) -> str:
     return "'" + escaped.replace("\0", "\\0").replace("\t", "\\t") + "'"
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """An identifier in back-ticks."""
     return "`" + name.replace("`", "``") + "`"

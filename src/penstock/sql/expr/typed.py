@@ -20,7 +20,7 @@ NOTHING = t.Tuple(())
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class BigintForms:
     """What arithmetic knows of a BIGINT: `of` is its SQL, `tried` the same but NULL where a step passes 64 bits,
     `exact` the same in decimals, where none does, and `reach` the greatest absolute value of that."""
 
@@ -40,7 +40,7 @@ class Typed:
     spark: str
     constant: Constant | None = None
     unit: str | None = None
-    whole: Whole | None = None
+    whole: BigintForms | None = None
 
     @property
     def bare(self) -> Type:
@@ -98,7 +98,7 @@ def as_spark(value: Typed, spark: str) -> str:
     return f"CAST({value.sql} AS {spark})"
 
 
-def condition(value: Typed) -> str:
+def as_condition(value: Typed) -> str:
     """A value as a Spark boolean: a number is true where it is not 0."""
     if is_null(value):
         return "CAST(NULL AS BOOLEAN)"
@@ -107,7 +107,7 @@ def condition(value: Typed) -> str:
     return f"({value.sql} <> 0)"
 
 
-def tests_null(value: Typed) -> Typed:
+def null_test(value: Typed) -> Typed:
     """Whether a value is NULL, as ClickHouse's UInt8; known to be false where there is none."""
     return Typed(f"({value.sql} IS NULL)" if value.nullable else NEVER, t.Int(8, signed=False), "BOOLEAN")
 
@@ -125,10 +125,10 @@ def number_sql(value: Typed) -> str:
 
 def boolean(sql: str, *operands: Typed) -> Typed:
     """A Spark boolean that ClickHouse calls UInt8."""
-    return Typed(sql, null_if_any(t.Int(8, signed=False), operands), "BOOLEAN")
+    return Typed(sql, nullable_if_any(t.Int(8, signed=False), operands), "BOOLEAN")
 
 
-def null_if_any(of: Type, operands: tuple[Typed, ...] | list[Typed]) -> Type:
+def nullable_if_any(of: Type, operands: tuple[Typed, ...] | list[Typed]) -> Type:
     """`of`, Nullable where any operand may be NULL. Arrays, maps and tuples are never Nullable."""
     if any(operand.nullable for operand in operands) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable)):
         return t.Nullable(of)

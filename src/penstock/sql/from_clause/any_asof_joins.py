@@ -21,10 +21,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.sql.compiler.any_join_filters import Taken
-from penstock.sql.compiler.block import Block
-from penstock.sql.compiler.scope import Relation
-from penstock.sql.expr.spark_types import quoted, text_literal
+from penstock.sql.compiler.any_join_filters import AnyJoinRows
+from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.scope import ScopeTable
+from penstock.sql.expr.spark_types import quote_identifier, text_literal
 from penstock.sql.expr.typed import Typed
 from penstock.sql.from_clause.from_subquery import FromSubquery, columns_read, replace_from, subquery_of_from
 from penstock.sql.from_clause.join_condition import (
@@ -43,7 +43,7 @@ from penstock.sql.from_clause.join_kinds import JoinKind, relations_after_join
 from penstock.sql.from_clause.tables import TableReference
 
 
-def any_join(block: Block, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
+def any_join(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
     """One row for each key of the sides that `kind` picks from. Raises Refused."""
     _check_filters(block, node, kind, right)
     if LEFT not in kind.picks:
@@ -58,14 +58,16 @@ def any_join(block: Block, node: exp.Join, kind: JoinKind, right: TableReference
     block = replace_from(block, rows)
     parts = split_condition(JoinCondition(translator_of_both_sides(block, right.relation), right.relation), node, kind)
     columns = {
-        name: replace(value, sql=f"{quoted(rows.alias)}.{quoted(name)}", constant=None)
+        name: replace(value, sql=f"{quote_identifier(rows.alias)}.{quote_identifier(name)}", constant=None)
         for name, value in rows.shown.items()
     }
     one = select_one_row_per_key(block.source, columns, [key.left for key in parts.keys], parts.of(LEFT))
-    return _join_on_parts(replace(block, source=f"({one}) AS {quoted(rows.alias)}"), (node, kind), right, parts)
+    return _join_on_parts(
+        replace(block, source=f"({one}) AS {quote_identifier(rows.alias)}"), (node, kind), right, parts
+    )
 
 
-def _check_filters(block: Block, node: exp.Join, kind: JoinKind, right: TableReference) -> None:
+def _check_filters(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableReference) -> None:
     """ClickHouse filters before it takes a row, where it can move the filter below the join. Raises Refused."""
     tree = block.tree
     if LEFT in kind.picks and tree.args.get("prewhere") is not None:
@@ -84,17 +86,17 @@ def _joins_after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
     return list(joins[place + 1 :])
 
 
-def _filters_of_keys(kind: JoinKind, relations: tuple[Relation, ...], parts: ConditionParts) -> Taken | None:
+def _filters_of_keys(kind: JoinKind, relations: tuple[ScopeTable, ...], parts: ConditionParts) -> AnyJoinRows | None:
     """Where one row is taken of those that both sides have for a key."""
     if kind.picks != {LEFT, RIGHT}:
         return None
     nodes = (each for key in parts.keys for each in key.nodes if isinstance(each, exp.Column))
     keys = frozenset((each.text("table"), each.name) for each in nodes)
-    return Taken(kind.words, keys, frozenset(each.name for each in relations))
+    return AnyJoinRows(kind.words, keys, frozenset(each.name for each in relations))
 
 
 def _join_on_parts(
-    block: Block, form: tuple[exp.Join, JoinKind], right: TableReference, parts: ConditionParts
+    block: SelectBlock, form: tuple[exp.Join, JoinKind], right: TableReference, parts: ConditionParts
 ) -> JoinResult:
     node, kind = form
     table = _one_row_per_key(block, right, parts) if RIGHT in kind.picks else right.sql
@@ -105,11 +107,11 @@ def _join_on_parts(
     )
 
 
-def _one_row_per_key(block: Block, right: TableReference, parts: ConditionParts) -> str:
+def _one_row_per_key(block: SelectBlock, right: TableReference, parts: ConditionParts) -> str:
     read = columns_read(block, right.relation)
     columns = {name: value for name, value in right.relation.columns.items() if name in read}
     one = select_one_row_per_key(right.sql, columns, [key.right for key in parts.keys], parts.of(RIGHT))
-    return f"({one}) AS {quoted(right.relation.name)}"
+    return f"({one}) AS {quote_identifier(right.relation.name)}"
 
 
 _NEAR, _SIDE = "`__near`", "`__side`"
@@ -132,20 +134,20 @@ class _AsofSides:
     @property
     def keys(self) -> Mapping[str, EqualityKey]:
         """The keys of the condition, by the names that they get."""
-        return {quoted(f"__key{place}"): key for place, key in enumerate(self.parts.keys)}
+        return {quote_identifier(f"__key{place}"): key for place, key in enumerate(self.parts.keys)}
 
-    def right_relation(self, alias: str) -> Relation:
+    def right_relation(self, alias: str) -> ScopeTable:
         """The right relation as it is read from the result."""
         names = {value.sql: name for name, value in self.columns.items()}
 
         def of(value: Typed) -> Typed:
             name = names.get(value.sql, "__unread")
-            return Typed(f"{quoted(alias)}.{quoted(name)}", value.type, value.spark)
+            return Typed(f"{quote_identifier(alias)}.{quote_identifier(name)}", value.type, value.spark)
 
         return self.right.relation.mapped(of)
 
 
-def asof_join(block: Block, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
+def asof_join(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
     """Raises Refused."""
     tr = translator_of_both_sides(block, right.relation)
     parts = split_condition(JoinCondition(tr, right.relation), node, kind)
@@ -161,14 +163,16 @@ def asof_join(block: Block, node: exp.Join, kind: JoinKind, right: TableReferenc
     rows = subquery_of_from(block)
     lefts = rows.relations_inside(block.translator.scope.relations)
     inner = kind.spark == "INNER JOIN"
-    shown = ", ".join([*(f"{quoted(name)}" for name in rows.shown), *row_fields(sides.columns)]) or "1 AS `one`"
+    shown = (
+        ", ".join([*(f"{quote_identifier(name)}" for name in rows.shown), *row_fields(sides.columns)]) or "1 AS `one`"
+    )
     matched = f" AND {ROW} IS NOT NULL" if inner else ""
     sql = f"SELECT {shown} FROM ({_nearest_rows(block, rows, sides)}) WHERE {_SIDE} = {_LEFT_SIDE}{matched}"
     relations = relations_after_join(kind, lefts, sides.right_relation(rows.alias), using_columns(node))
-    return JoinResult(f"({sql}) AS {quoted(rows.alias)}", relations)
+    return JoinResult(f"({sql}) AS {quote_identifier(rows.alias)}", relations)
 
 
-def _asof_join_of_view(block: Block, form: tuple[exp.Join, JoinKind], sides: _AsofSides) -> JoinResult:
+def _asof_join_of_view(block: SelectBlock, form: tuple[exp.Join, JoinKind], sides: _AsofSides) -> JoinResult:
     """For a view: its rows stay what they are, and are joined to what is nearest to each key and value among them.
     They are read twice, which no other left side may be: it could be another one each time. Raises Refused."""
     (node, kind), relations = form, block.translator.scope.relations
@@ -179,28 +183,30 @@ def _asof_join_of_view(block: Block, form: tuple[exp.Join, JoinKind], sides: _As
     rows = FromSubquery(alias, {}, {})
     shown = ", ".join([*sides.keys, _NEAR, *row_fields(sides.columns)])
     where = f"{_SIDE} = {_LEFT_SIDE} AND {ROW} IS NOT NULL"
-    table = f"(SELECT {shown} FROM ({_nearest_rows(block, rows, sides, 'DISTINCT ')}) WHERE {where}) AS {quoted(alias)}"
-    tests = [f"({key.left} {key.equal} {quoted(alias)}.{name})" for name, key in sides.keys.items()]
-    on = " AND ".join([*tests, f"({_left_value(sides)} = {quoted(alias)}.{_NEAR})"])
+    nearest = _nearest_rows(block, rows, sides, "DISTINCT ")
+    table = f"(SELECT {shown} FROM ({nearest}) WHERE {where}) AS {quote_identifier(alias)}"
+    tests = [f"({key.left} {key.equal} {quote_identifier(alias)}.{name})" for name, key in sides.keys.items()]
+    on = " AND ".join([*tests, f"({_left_value(sides)} = {quote_identifier(alias)}.{_NEAR})"])
     after = relations_after_join(kind, relations, sides.right_relation(alias), using_columns(node))
     return JoinResult(f"{block.source} {kind.spark} {table} ON {on}", after)
 
 
-def _nearest_rows(block: Block, rows: FromSubquery, sides: _AsofSides, distinct: str = "") -> str:
+def _nearest_rows(block: SelectBlock, rows: FromSubquery, sides: _AsofSides, distinct: str = "") -> str:
     """The rows of both sides, each with the last of the right side up to its place."""
     earlier = sides.nearest.operator in (">", ">=")
-    ties = row_order({name: Typed(f"{ROW}.{quoted(name)}", v.type, v.spark) for name, v in sides.columns.items()})
+    fields = {name: Typed(f"{ROW}.{quote_identifier(name)}", v.type, v.spark) for name, v in sides.columns.items()}
+    ties = row_order(fields)
     order = f"{_NEAR} {'ASC' if earlier else 'DESC'} NULLS FIRST, {_SIDE} ASC NULLS LAST, {ties or ROW} DESC NULLS LAST"
     partition = ", ".join(sides.keys)
     frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     last = f"last_value({ROW}) IGNORE NULLS OVER (PARTITION BY {partition} ORDER BY {order} {frame})"
-    shown = ", ".join([*map(quoted, rows.shown), *sides.keys, _NEAR, _SIDE, f"{last} AS {ROW}"])
+    shown = ", ".join([*map(quote_identifier, rows.shown), *sides.keys, _NEAR, _SIDE, f"{last} AS {ROW}"])
     both = f"{_left_rows(block, rows, sides, distinct)} UNION ALL {_right_rows(rows, sides)}"
     return f"SELECT {shown} FROM ({both})"
 
 
-def _left_rows(block: Block, rows: FromSubquery, sides: _AsofSides, distinct: str) -> str:
-    own = [f"{value.sql} AS {quoted(name)}" for name, value in rows.shown.items()]
+def _left_rows(block: SelectBlock, rows: FromSubquery, sides: _AsofSides, distinct: str) -> str:
+    own = [f"{value.sql} AS {quote_identifier(name)}" for name, value in rows.shown.items()]
     keys = [f"{key.left} AS {name}" for name, key in sides.keys.items()]
     near = [f"{_left_value(sides)} AS {_NEAR}", f"{_LEFT_SIDE} AS {_SIDE}", f"NULL AS {ROW}"]
     return f"SELECT {distinct}{', '.join([*own, *keys, *near])} FROM {block.source}"
@@ -215,7 +221,7 @@ def _left_value(sides: _AsofSides) -> str:
 def _right_rows(rows: FromSubquery, sides: _AsofSides) -> str:
     """Those that may match a row: the others have no place among them."""
     near = sides.nearest
-    own = [f"NULL AS {quoted(name)}" for name in rows.shown]
+    own = [f"NULL AS {quote_identifier(name)}" for name in rows.shown]
     keys = [f"{key.right} AS {name}" for name, key in sides.keys.items()]
     side = f"{_RIGHT_SIDE[near.operator]} AS {_SIDE}"
     shown = ", ".join([*own, *keys, f"{near.right} AS {_NEAR}", side, f"{row_struct(sides.columns)} AS {ROW}"])
@@ -255,7 +261,7 @@ def _orderable_value(value: Typed) -> Typed:
 
 def row_fields(columns: Mapping[str, Typed]) -> list[str]:
     """The columns again, out of the row."""
-    return [f"{ROW}.{quoted(name)} AS {quoted(name)}" for name in columns]
+    return [f"{ROW}.{quote_identifier(name)} AS {quote_identifier(name)}" for name in columns]
 
 
 def select_one_row_per_key(source: str, columns: Mapping[str, Typed], keys: list[str], where: tuple[str, ...]) -> str:

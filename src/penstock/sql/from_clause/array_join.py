@@ -12,15 +12,15 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.column_types import zero
-from penstock.sql.compiler.block import Block
-from penstock.sql.compiler.scope import Relation, Scope
+from penstock.sql.column_types import column_default
+from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed, typed
 
 
-def array_join(block: Block, node: exp.Join) -> Block:
+def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     tr = block.translator.at("filter").tracing()
     parts = [each for each in (node.this, *node.expressions) if each is not None]
     names = [_array_name(tr, part) for part in parts]
@@ -28,15 +28,15 @@ def array_join(block: Block, node: exp.Join) -> Block:
     arrays = [_array_value(tr, part) for part in parts]
     outer = str(node.args.get("side") or "").upper() == "LEFT"
     alias = f"__array{len(block.translator.scope.relations)}"
-    shown = ", ".join(quoted(f"e{place}") for place in range(len(names)))
-    view = f"LATERAL VIEW {'OUTER ' if outer else ''}inline({_zip_arrays(arrays)}) {quoted(alias)} AS {shown}"
+    shown = ", ".join(quote_identifier(f"e{place}") for place in range(len(names)))
+    view = f"LATERAL VIEW {'OUTER ' if outer else ''}inline({_zip_arrays(arrays)}) {quote_identifier(alias)} AS {shown}"
     columns = {}
     for place, (name, array) in enumerate(zip(names, arrays, strict=True)):
-        element = typed(f"{quoted(alias)}.{quoted(f'e{place}')}", _element_type(array))
+        element = typed(f"{quote_identifier(alias)}.{quote_identifier(f'e{place}')}", _element_type(array))
         columns[name] = _zero_if_missing(element) if outer else element
     given = frozenset(part.alias for part in parts if isinstance(part, exp.Alias))
     scope = block.translator.scope
-    relations = (Relation(alias, columns, hidden=given), *_relations_with_elements(scope, parts, columns))
+    relations = (ScopeTable(alias, columns, hidden=given), *_relations_with_elements(scope, parts, columns))
     # The element hides the array of its name, so it is looked up first; `*` gives it in the array's place.
     return replace(
         block,
@@ -46,7 +46,7 @@ def array_join(block: Block, node: exp.Join) -> Block:
     )
 
 
-def _scope_of_arrays(tr: Translator, parts: list[exp.Expr], names: list[str]) -> Scope:
+def _scope_of_arrays(tr: Translator, parts: list[exp.Expr], names: list[str]) -> SelectScope:
     """The scope for the arrays: an alias that is made of an element is not one of them. Raises Refused where a
     column and another expression have the name of an array."""
     aliases = dict(tr.scope.aliases)
@@ -73,10 +73,12 @@ def _element_type(array: Typed) -> Type:
 
 
 def _zero_if_missing(value: Typed) -> Typed:
-    return value if value.nullable else replace(value, sql=f"coalesce({value.sql}, {zero(value.type)})")
+    return value if value.nullable else replace(value, sql=f"coalesce({value.sql}, {column_default(value.type)})")
 
 
-def _relations_with_elements(scope: Scope, parts: list[exp.Expr], columns: dict[str, Typed]) -> tuple[Relation, ...]:
+def _relations_with_elements(
+    scope: SelectScope, parts: list[exp.Expr], columns: dict[str, Typed]
+) -> tuple[ScopeTable, ...]:
     """The relations with the columns that are unfolded under their own names; `table.*` still gives the arrays."""
     relations = scope.relations
     for part in parts:
@@ -90,7 +92,7 @@ def _relations_with_elements(scope: Scope, parts: list[exp.Expr], columns: dict[
     return relations
 
 
-def _with_element(relation: Relation, name: str, element: Typed) -> Relation:
+def _with_element(relation: ScopeTable, name: str, element: Typed) -> ScopeTable:
     whole = {**relation.whole, name: relation.reading(name, "whole")}
     return replace(relation, columns={**relation.columns, name: element}, whole=whole)
 

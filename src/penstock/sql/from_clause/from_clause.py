@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.sql.compiler.any_join_filters import of_both
-from penstock.sql.compiler.block import Block
+from penstock.sql.compiler.any_join_filters import combine_any_joins
+from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.from_clause.array_join import array_join
 from penstock.sql.from_clause.from_subquery import wrap_in_subquery
 from penstock.sql.from_clause.joins import join_table
@@ -21,7 +21,7 @@ from penstock.sql.syntax.problems import refused
 _FILTERS = ("prewhere", "where", "having", "qualify")
 
 
-def read_from(block: Block) -> Block:
+def read_from(block: SelectBlock) -> SelectBlock:
     clause = block.tree.args.get("from_")
     if clause is None:
         return _with_table(block, system_one("system.one")) if _reads_system_one(block) else block
@@ -40,7 +40,7 @@ def read_from(block: Block) -> Block:
     return block
 
 
-def _reads_system_one(block: Block) -> bool:
+def _reads_system_one(block: SelectBlock) -> bool:
     """Whether a SELECT without FROM names the column of system.one."""
     return any(
         isinstance(each, exp.Star) or (isinstance(each, exp.Column) and each.name == "dummy")
@@ -48,7 +48,7 @@ def _reads_system_one(block: Block) -> bool:
     )
 
 
-def _check_aliases(block: Block, nodes: list[exp.Expr]) -> None:
+def _check_aliases(block: SelectBlock, nodes: list[exp.Expr]) -> None:
     """As ClickHouse: whatever is no table by its name needs an alias where something is joined."""
     for node in nodes if len(nodes) > 1 else []:
         called = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
@@ -57,20 +57,20 @@ def _check_aliases(block: Block, nodes: list[exp.Expr]) -> None:
             raise refused(block.environment.text, node, "missing-alias", message, "(SELECT …) AS name")
 
 
-def _add_join(block: Block, node: exp.Join) -> Block:
+def _add_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     environment = block.environment.not_triggering()
     right = read_table(environment, node.this, len(block.translator.scope.relations))
     done = join_table(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
-    below, taken = block.below or right.totals, of_both(block.taken, right.taken)
+    below, taken = block.below or right.totals, combine_any_joins(block.taken, right.taken)
     translator = block.translator.with_scope(scope)
     block = replace(block, source=done.source, translator=translator, below=below, taken=taken)
     for each in [node.args.get("on"), *(exp.Column(this=name.copy()) for name in node.args.get("using") or [])]:
         _check_any_join_filter(block, "a JOIN", each)
-    return replace(block, taken=of_both(done.taken, taken))
+    return replace(block, taken=combine_any_joins(done.taken, taken))
 
 
-def _check_any_join_filter(block: Block, what: str, node: exp.Expr | None) -> None:
+def _check_any_join_filter(block: SelectBlock, what: str, node: exp.Expr | None) -> None:
     """Where an ANY JOIN has taken rows. Raises Refused for what may change which rows those are."""
     taken = block.taken
     if taken is None or node is None or taken.keeps(node, block.translator.scope):
@@ -80,7 +80,7 @@ def _check_any_join_filter(block: Block, what: str, node: exp.Expr | None) -> No
     raise refused(block.environment.text, node, "unsupported-clause", message, hint)
 
 
-def _with_table(block: Block, found: TableReference) -> Block:
+def _with_table(block: SelectBlock, found: TableReference) -> SelectBlock:
     scope = replace(block.translator.scope, relations=(found.relation,))
     source = block.source or found.sql
     return replace(block, source=source, translator=block.translator.with_scope(scope))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.sql.compiler.block import Block
-from penstock.sql.compiler.scope import Relation
-from penstock.sql.expr.spark_types import quoted
+from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.scope import ScopeTable
+from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
 
 
@@ -27,30 +27,32 @@ class FromSubquery:
 
     @property
     def select_list(self) -> str:
-        return ", ".join(f"{value.sql} AS {quoted(name)}" for name, value in self.shown.items()) or "1 AS `one`"
+        return (
+            ", ".join(f"{value.sql} AS {quote_identifier(name)}" for name, value in self.shown.items()) or "1 AS `one`"
+        )
 
-    def relations_inside(self, relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
+    def relations_inside(self, relations: tuple[ScopeTable, ...]) -> tuple[ScopeTable, ...]:
         """The relations with their columns read from the SELECT."""
         return tuple(_relation_in_subquery(relation, self.alias, self.names) for relation in relations)
 
 
-def wrap_in_subquery(block: Block) -> Block:
+def wrap_in_subquery(block: SelectBlock) -> SelectBlock:
     """The rows so far as a subquery, with a column for each that may be named."""
     return replace_from(block, subquery_of_from(block))
 
 
-def replace_from(block: Block, rows: FromSubquery) -> Block:
+def replace_from(block: SelectBlock, rows: FromSubquery) -> SelectBlock:
     """The rows so far as a subquery with these columns."""
     scope = block.translator.scope
     return replace(
         block,
-        source=f"(SELECT {rows.select_list} FROM {block.source}) AS {quoted(rows.alias)}",
+        source=f"(SELECT {rows.select_list} FROM {block.source}) AS {quote_identifier(rows.alias)}",
         unnested=False,
         translator=block.translator.with_scope(replace(scope, relations=rows.relations_inside(scope.relations))),
     )
 
 
-def subquery_of_from(block: Block) -> FromSubquery:
+def subquery_of_from(block: SelectBlock) -> FromSubquery:
     """The columns so far that the SELECT names."""
     relations = block.translator.scope.relations
     names: dict[str, str] = {}
@@ -64,7 +66,7 @@ def subquery_of_from(block: Block) -> FromSubquery:
     return FromSubquery(f"__joined{len(relations)}", names, shown)
 
 
-def columns_read(block: Block, relation: Relation) -> frozenset[str]:
+def columns_read(block: SelectBlock, relation: ScopeTable) -> frozenset[str]:
     """The columns of a relation that the SELECT names; noted as read."""
     named = _names_in_select(block)
     columns = frozenset(name for name, _ in _readable_columns(relation) if name not in relation.barred)
@@ -74,7 +76,7 @@ def columns_read(block: Block, relation: Relation) -> frozenset[str]:
     return read
 
 
-def _readable_columns(relation: Relation) -> list[tuple[str, Typed]]:
+def _readable_columns(relation: ScopeTable) -> list[tuple[str, Typed]]:
     """Each way in which a column of the relation may be read."""
     return [*relation.columns.items(), *relation.own.items(), *relation.whole.items()]
 
@@ -83,7 +85,7 @@ _STAR = ("*",)
 """Stands among the names where a star may name all of them."""
 
 
-def _names_in_select(block: Block) -> frozenset[str]:
+def _names_in_select(block: SelectBlock) -> frozenset[str]:
     """Every name in the SELECT and in the expressions that WITH gives around it."""
     nodes = (each for tree in (block.tree, *block.environment.constants.values()) for each in tree.walk())
     return frozenset(
@@ -93,15 +95,15 @@ def _names_in_select(block: Block) -> frozenset[str]:
     )
 
 
-def _note_read(block: Block, relation: Relation, column: str) -> None:
+def _note_read(block: SelectBlock, relation: ScopeTable, column: str) -> None:
     if relation.placeholder is not None:
         block.translator.uses.column(relation.placeholder, column)
 
 
-def _relation_in_subquery(relation: Relation, alias: str, names: Mapping[str, str]) -> Relation:
+def _relation_in_subquery(relation: ScopeTable, alias: str, names: Mapping[str, str]) -> ScopeTable:
     """The relation with its columns read from the subquery."""
 
     def inside(value: Typed) -> Typed:
-        return Typed(f"{quoted(alias)}.{quoted(names[value.sql])}", value.type, value.spark)
+        return Typed(f"{quote_identifier(alias)}.{quote_identifier(names[value.sql])}", value.type, value.spark)
 
     return relation.mapped(inside)

@@ -24,16 +24,16 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.sql.compiler.any_join_filters import Taken
-from penstock.sql.compiler.block import Block
-from penstock.sql.compiler.scope import Relation
+from penstock.sql.compiler.any_join_filters import AnyJoinRows
+from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.conversions.literals import adapt
+from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.typed import Typed, condition
+from penstock.sql.expr.typed import Typed, as_condition
 from penstock.sql.from_clause.join_kinds import JoinKind
-from penstock.sql.operators.comparisons import OPERATORS, comparable
-from penstock.sql.operators.logic import connect
+from penstock.sql.operators.comparisons import COMPARISON_OPERATORS, as_comparable_pair
+from penstock.sql.operators.logic import join_conditions
 from penstock.sql.syntax.tree import call_name
 
 
@@ -43,11 +43,11 @@ class JoinResult:
     that both sides have for a key."""
 
     source: str
-    relations: tuple[Relation, ...]
-    taken: Taken | None = None
+    relations: tuple[ScopeTable, ...]
+    taken: AnyJoinRows | None = None
 
 
-def translator_of_both_sides(block: Block, right: Relation) -> Translator:
+def translator_of_both_sides(block: SelectBlock, right: ScopeTable) -> Translator:
     """For conditions: a translator that sees what is joined so far and the right table."""
     tr = block.translator
     scope = replace(tr.scope, relations=(*tr.scope.relations, right))
@@ -68,7 +68,7 @@ def check_condition_form(tr: Translator, node: exp.Join, kind: JoinKind) -> None
         raise tr.refused(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
 
 
-def using_column_pair(tr: Translator, node: exp.Join, name: str, right: Relation) -> tuple[Typed, Typed]:
+def using_column_pair(tr: Translator, node: exp.Join, name: str, right: ScopeTable) -> tuple[Typed, Typed]:
     """The two columns that one name of USING means. Raises Refused."""
     left = next((each for each in tr.scope.relations[:-1] if name in each.columns), None)
     if left is None or name not in right.columns:
@@ -125,7 +125,7 @@ class JoinCondition:
     """The condition of ON, for a translator that sees both sides; `right` is the right one."""
 
     tr: Translator
-    right: Relation
+    right: ScopeTable
 
     def conjuncts(self, node: exp.Expr) -> Iterator[exp.Expr]:
         """The parts that AND connects."""
@@ -267,11 +267,11 @@ def _classify_part(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> Equalit
         return EqualityKey(*_key_texts(of, node, values), equal, (pair.left, pair.right))
     if not kind.asof:
         raise _refused_part(of, node, kind)
-    return _read_inequality(of, node, values, OPERATORS[pair.kind])
+    return _read_inequality(of, node, values, COMPARISON_OPERATORS[pair.kind])
 
 
 def _translate_operands(of: JoinCondition, node: exp.Expr, pair: SideComparison) -> tuple[Typed, Typed]:
-    return adapt(of.tr, node, of.tr.translate(pair.left), of.tr.translate(pair.right))
+    return adapt_literals(of.tr, node, of.tr.translate(pair.left), of.tr.translate(pair.right))
 
 
 def _key_texts(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed]) -> tuple[str, str]:
@@ -281,7 +281,7 @@ def _key_texts(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed]) -> 
     if kinds & {t.Array, t.Tuple, t.Map} or (t.Enum in kinds and pair[0].bare != pair[1].bare):
         message = f"a key of {pair[0].type} and {pair[1].type} is not supported for ANY and ASOF"
         raise of.tr.refused(node, "unsupported-clause", message, "an equality of each of its parts, or of texts")
-    return comparable(of.tr, node, *pair)
+    return as_comparable_pair(of.tr, node, *pair)
 
 
 _ORDERED = (t.Int, t.Decimal, t.Bool, t.Date, t.DateTime, t.DateTime64)
@@ -296,7 +296,7 @@ def _read_inequality(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed
         message = f"ASOF needs numbers, dates or times in its inequality, this is {wrong.type}"
         raise of.tr.refused(node, "wrong-argument-type", message)
     check_common_type(of, node, pair)
-    left, right = comparable(of.tr, node, *pair)
+    left, right = as_comparable_pair(of.tr, node, *pair)
     return AsofInequality(left, right, operator)
 
 
@@ -316,8 +316,8 @@ def _read_filter(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> SideFilte
         message = f"a SELECT in a condition on the left side of {kind.words} is not supported"
         raise of.tr.refused(node, "unsupported-clause", message, "filter it in a SELECT of its own")
     value = of.tr.translate(node)
-    connect(of.tr, node, "ON", [value])
-    return SideFilter(side, condition(value))
+    join_conditions(of.tr, node, "ON", [value])
+    return SideFilter(side, as_condition(value))
 
 
 def _refused_part(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> Exception:

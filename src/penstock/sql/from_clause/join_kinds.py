@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.model.types import Type
-from penstock.sql.column_types import spark_type, zero
-from penstock.sql.compiler.scope import Relation
+from penstock.sql.column_types import column_default, spark_type
+from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.common_type import same_digits, supertype
+from penstock.sql.expr.common_type import is_same_clickhouse_type, supertype
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, as_spark, typed
 
@@ -93,8 +93,8 @@ _ONE_ROW = "INNER JOIN with a SELECT that gives one row for each key"
 
 
 def relations_after_join(
-    kind: JoinKind, before: tuple[Relation, ...], right: Relation, using: list[str]
-) -> tuple[Relation, ...]:
+    kind: JoinKind, before: tuple[ScopeTable, ...], right: ScopeTable, using: list[str]
+) -> tuple[ScopeTable, ...]:
     """The relations in scope after a join; `using` are the columns that USING names."""
     lefts = tuple(_merge_using_columns(each, right, using, kind) for each in before)
     last = _cast_using_columns(right, before, using)
@@ -112,12 +112,12 @@ def relations_after_join(
     return (*lefts, replace(last, hidden=last.hidden | frozenset(using)))
 
 
-def _bar_columns(relation: Relation, using: frozenset[str]) -> Relation:
+def _bar_columns(relation: ScopeTable, using: frozenset[str]) -> ScopeTable:
     """The side of a SEMI JOIN whose rows are only looked for."""
     return replace(relation, barred={name: _ONE_ROW for name in relation.columns if name not in using})
 
 
-def _merge_using_columns(relation: Relation, right: Relation, using: list[str], kind: JoinKind) -> Relation:
+def _merge_using_columns(relation: ScopeTable, right: ScopeTable, using: list[str], kind: JoinKind) -> ScopeTable:
     """The USING columns of the left side: of both sides' type, from the side that never misses."""
     columns, own = dict(relation.columns), dict(relation.own)
     for name in using:
@@ -130,7 +130,7 @@ def _merge_using_columns(relation: Relation, right: Relation, using: list[str], 
     return replace(relation, columns=columns, own=own)
 
 
-def _cast_using_columns(right: Relation, lefts: tuple[Relation, ...], using: list[str]) -> Relation:
+def _cast_using_columns(right: ScopeTable, lefts: tuple[ScopeTable, ...], using: list[str]) -> ScopeTable:
     """The right side's own USING columns: of both sides' type."""
     columns = dict(right.columns)
     for name in using:
@@ -140,20 +140,25 @@ def _cast_using_columns(right: Relation, lefts: tuple[Relation, ...], using: lis
 
 
 def _cast_value(value: Typed, of: Type) -> Typed:
-    return value if same_digits(value.type, of) else typed(as_spark(value, value_type(of)), of)
+    return value if is_same_clickhouse_type(value.type, of) else typed(as_spark(value, value_type(of)), of)
 
 
 def _merge_column(left: Typed, right: Typed, kind: JoinKind) -> Typed:
     of = supertype((left.type, right.type)) or left.type
     a, b = ((value.sql if value.type == of else as_spark(value, value_type(of))) for value in (left, right))
-    if left.type != of and same_digits(left.type, of) and "left" not in kind.misses and kind.matches != "right":
+    if (
+        left.type != of
+        and is_same_clickhouse_type(left.type, of)
+        and "left" not in kind.misses
+        and kind.matches != "right"
+    ):
         return left
     first = b if "left" in kind.misses or kind.matches == "right" else a
     sql = f"coalesce({a}, {b})" if kind.spark == "FULL JOIN" else first
     return typed(sql, of) if left.type != right.type else replace(left, sql=sql)
 
 
-def _with_missing_rows(relation: Relation, kind: JoinKind) -> Relation:
+def _with_missing_rows(relation: ScopeTable, kind: JoinKind) -> ScopeTable:
     """The side that may have no row; after ANTI it has none."""
     kept = {name: value for name, value in relation.columns.items() if name in relation.own}
     filled = relation.mapped(_default_value if kind.matches else _zero_if_missing)
@@ -161,13 +166,13 @@ def _with_missing_rows(relation: Relation, kind: JoinKind) -> Relation:
 
 
 def _default_value(value: Typed) -> Typed:
-    default = "NULL" if value.nullable else zero(value.type)
+    default = "NULL" if value.nullable else column_default(value.type)
     return replace(value, sql=f"CAST({default} AS {value.spark})", constant=None)
 
 
 def _zero_if_missing(value: Typed) -> Typed:
     if value.nullable or value.spark == "VOID":
         return value
-    default = zero(value.type)
+    default = column_default(value.type)
     shown = default if value.spark == spark_type(value.type) else f"CAST({default} AS {value.spark})"
     return replace(value, sql=f"coalesce({value.sql}, {shown})")

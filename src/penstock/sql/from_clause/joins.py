@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.block import Block
-from penstock.sql.compiler.scope import Relation
+from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.typed import Typed, boolean, condition, is_null
+from penstock.sql.expr.typed import Typed, as_condition, boolean, is_null
 from penstock.sql.from_clause.any_asof_joins import any_join, asof_join
 from penstock.sql.from_clause.join_condition import (
     EQUALITIES,
@@ -30,11 +30,11 @@ from penstock.sql.from_clause.join_condition import (
 )
 from penstock.sql.from_clause.join_kinds import JoinKind, read_join_kind, relations_after_join
 from penstock.sql.from_clause.tables import TableReference
-from penstock.sql.operators.comparisons import comparable
-from penstock.sql.operators.logic import connect
+from penstock.sql.operators.comparisons import as_comparable_pair
+from penstock.sql.operators.logic import join_conditions
 
 
-def join_table(block: Block, node: exp.Join, right: TableReference) -> JoinResult:
+def join_table(block: SelectBlock, node: exp.Join, right: TableReference) -> JoinResult:
     """Raises Refused."""
     tr = block.translator
     kind = read_join_kind(tr, node)
@@ -86,13 +86,13 @@ def _on_test(of: JoinCondition, on: exp.Expr, kind: JoinKind) -> str:
     value = _on_value(of, on)
     if isinstance(on.unnest(), (exp.Column, exp.Identifier)):
         raise tr.refused(on, "invalid-join", "ON needs a comparison, this is a column", "compare it, as in a.x = b.y")
-    connect(tr, on, "ON", [value])
+    join_conditions(tr, on, "ON", [value])
     if kind.keyed and of.sides(on) and not of.has_keys(on):
         filtered = kind.filters is not None and of.reads_only(on, kind.filters)
         if not filtered:
             message = f"{kind.words} needs an equality of both sides in ON"
             raise tr.refused(on, "invalid-join", message, "a.x = b.y AND …, or filter with WHERE")
-    return "CAST(NULL AS BOOLEAN)" if is_null(value) else condition(value)
+    return "CAST(NULL AS BOOLEAN)" if is_null(value) else as_condition(value)
 
 
 def _on_value(of: JoinCondition, on: exp.Expr) -> Typed:
@@ -108,27 +108,27 @@ def _on_value(of: JoinCondition, on: exp.Expr) -> Typed:
         _float_key_test(of, part, keys[id(part)], values[id(part)]) if id(part) in floats else of.tr.translate(part)
         for part in of.conjuncts(on)
     ]
-    return connect(of.tr, on, "AND", tests)
+    return join_conditions(of.tr, on, "AND", tests)
 
 
 def _float_key_test(of: JoinCondition, node: exp.Expr, pair: SideComparison, values: tuple[Typed, Typed]) -> Typed:
     left, right = values
     check_common_type(of, node, values)
-    a, b = comparable(of.tr, node, left, right)
+    a, b = as_comparable_pair(of.tr, node, left, right)
     return boolean(f"({a} {'=' if pair.kind is exp.EQ else '<=>'} {b})", left, right)
 
 
-def _join_sql(block: Block, kind: JoinKind, right: TableReference, tests: list[str]) -> str:
+def _join_sql(block: SelectBlock, kind: JoinKind, right: TableReference, tests: list[str]) -> str:
     on = f" ON {' AND '.join(tests)}" if tests else ""
     return f"{block.source} {kind.spark} {right.sql}{on}"
 
 
-def _swapped_join_sql(block: Block, kind: JoinKind, right: TableReference, tests: list[str]) -> str:
+def _swapped_join_sql(block: SelectBlock, kind: JoinKind, right: TableReference, tests: list[str]) -> str:
     """Spark has SEMI and ANTI for the left side only."""
     left = f"({block.source})" if len(block.translator.scope.relations) > 1 else block.source
     return f"{right.sql} {kind.spark} {left} ON {' AND '.join(tests)}"
 
 
-def _using_test(tr: Translator, node: exp.Join, name: str, right: Relation) -> str:
-    a, b = comparable(tr, node, *using_column_pair(tr, node, name, right))
+def _using_test(tr: Translator, node: exp.Join, name: str, right: ScopeTable) -> str:
+    a, b = as_comparable_pair(tr, node, *using_column_pair(tr, node, name, right))
     return f"({a} = {b})"

@@ -14,7 +14,7 @@ from penstock.errors import did_you_mean
 from penstock.integer_parsing import whole_number
 from penstock.model import types as t
 from penstock.sql.compiler.environment import Environment
-from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -96,10 +96,10 @@ class _Bounds:
     def rows(self, column: str) -> str:
         if self.literal:
             step = "" if self.step == "1" else f", {self.step}"
-            return f"SELECT id AS {quoted(column)} FROM range({self.start}, {self.end}{step})"
+            return f"SELECT id AS {quote_identifier(column)} FROM range({self.start}, {self.end}{step})"
         every = f"sequence({self.start}, {self.end} - 1, {self.step})"
         rows = f"if({self.end} > {self.start}, {every}, CAST(array() AS ARRAY<BIGINT>))"
-        return f"SELECT explode({rows}) AS {quoted(column)}"
+        return f"SELECT explode({rows}) AS {quote_identifier(column)}"
 
 
 def _read_bounds(name: str, given: list[str]) -> _Bounds:

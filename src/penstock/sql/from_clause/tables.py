@@ -20,13 +20,13 @@ from penstock.integer_parsing import whole_number
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
 from penstock.sql.column_types import spark_type
-from penstock.sql.compiler.any_join_filters import Taken
-from penstock.sql.compiler.environment import Environment, Output, Totals
-from penstock.sql.compiler.scope import Relation
+from penstock.sql.compiler.any_join_filters import AnyJoinRows
+from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
+from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import check_length
 from penstock.sql.engines.merge_rules import MergeRuleResult, merge_rule
-from penstock.sql.expr.bind_once import is_made_up
-from penstock.sql.expr.spark_types import quoted, value_type
+from penstock.sql.expr.bind_once import is_generated_name
+from penstock.sql.expr.spark_types import quote_identifier, value_type
 from penstock.sql.expr.typed import Typed
 from penstock.sql.from_clause.sample import refuse_sample, sampled_rows
 from penstock.sql.from_clause.table_functions import GeneratedRows, rows_of_function
@@ -42,16 +42,16 @@ class TableReference:
     some are known; `totals` those of a SELECT WITH TOTALS, as a table; `taken` as in its Output."""
 
     sql: str
-    relation: Relation
+    relation: ScopeTable
     grouped: bool = False
     unique: frozenset[str] | None = None
     totals: Totals | None = None
-    taken: Taken | None = None
+    taken: AnyJoinRows | None = None
 
 
 def read_table(environment: Environment, node: exp.Expr, place: int) -> TableReference:
     """The table. Raises Refused."""
-    if is_made_up(node.alias_or_name):
+    if is_generated_name(node.alias_or_name):
         message = f"a table cannot be called `{node.alias_or_name}`"
         raise refused(environment.text, node, "invalid-name", message, "give it an alias that begins with a letter")
     found = _table_of_node(environment, node, place)
@@ -107,14 +107,15 @@ def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int)
     return replace(found, unique=unique_columns(node.this))
 
 
-def _table_of_output(output: Output, alias: str) -> TableReference:
+def _table_of_output(output: SelectOutput, alias: str) -> TableReference:
     columns = {
-        name: Typed(f"{quoted(alias)}.{quoted(name)}", value.type, value.spark) for name, value in output.columns
+        name: Typed(f"{quote_identifier(alias)}.{quote_identifier(name)}", value.type, value.spark)
+        for name, value in output.columns
     }
-    totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quoted(alias)}")
+    totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quote_identifier(alias)}")
     taken = output.taken and output.taken.as_table(alias)
-    sql = f"({output.sql}) AS {quoted(alias)}"
-    return TableReference(sql, Relation(alias, columns), output.grouped, totals=totals, taken=taken)
+    sql = f"({output.sql}) AS {quote_identifier(alias)}"
+    return TableReference(sql, ScopeTable(alias, columns), output.grouped, totals=totals, taken=taken)
 
 
 def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> TableReference:
@@ -139,7 +140,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
     if not node.args.get("sample"):
         return stored
     sample = sampled_rows(environment, node, source, register_placeholder(environment, source))
-    return replace(stored, sql=f"{sample} AS {quoted(alias)}")
+    return replace(stored, sql=f"{sample} AS {quote_identifier(alias)}")
 
 
 def find_node(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
@@ -152,7 +153,7 @@ def find_node(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
     return (pipe, pipe.result) if pipe is not None else None
 
 
-def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> Output:
+def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> SelectOutput:
     """A node compiled where it is read. Raises Refused where it reads itself."""
     pipe, node = found
     if f"{pipe.name}.{node.name}" in environment.inside:
@@ -168,10 +169,14 @@ def _table_of_datasource(environment: Environment, source: DataSource, alias: st
 
 def _stored_table(source: DataSource, alias: str, placeholder: str) -> TableReference:
     columns = {
-        column.name: Typed(f"{quoted(alias)}.{quoted(column.name)}", column.type, spark_type(column.type))
+        column.name: Typed(
+            f"{quote_identifier(alias)}.{quote_identifier(column.name)}", column.type, spark_type(column.type)
+        )
         for column in source.columns
     }
-    return TableReference(f"{placeholder} AS {quoted(alias)}", Relation(alias, columns, placeholder, also=source.name))
+    return TableReference(
+        f"{placeholder} AS {quote_identifier(alias)}", ScopeTable(alias, columns, placeholder, also=source.name)
+    )
 
 
 def _table_with_final(environment: Environment, node: exp.Final) -> TableReference:
@@ -227,9 +232,9 @@ def _table_of_function(environment: Environment, node: exp.Table) -> TableRefere
 
 
 def _table_of_rows(rows: GeneratedRows, alias: str) -> TableReference:
-    value = Typed(f"{quoted(alias)}.{quoted(rows.column)}", rows.type, value_type(rows.type))
+    value = Typed(f"{quote_identifier(alias)}.{quote_identifier(rows.column)}", rows.type, value_type(rows.type))
     column = replace(value, spark="BIGINT") if rows.type == UINT64 else value
-    return TableReference(f"({rows.sql}) AS {quoted(alias)}", Relation(alias, {rows.column: column}))
+    return TableReference(f"({rows.sql}) AS {quote_identifier(alias)}", ScopeTable(alias, {rows.column: column}))
 
 
 def system_one(alias: str) -> TableReference:

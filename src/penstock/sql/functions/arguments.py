@@ -19,9 +19,9 @@ from sqlglot.tokens import TokenType
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.expr.bind_once import bound, let
+from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import quoted, text_literal, value_type
+from penstock.sql.expr.spark_types import quote_identifier, text_literal, value_type
 from penstock.sql.expr.typed import Typed, as_spark, text
 from penstock.sql.functions.function import BadArguments
 
@@ -64,7 +64,7 @@ def as_int(value: Typed) -> str:
         return f"CAST({value.sql} AS INT)"
     if value.spark == "BIGINT":
         return f"CAST(greatest(least({value.sql}, {_LARGEST}), -{_LARGEST}) AS INT)"
-    return let(f"CAST({value.sql} AS DECIMAL(20,0))", _of_unsigned)
+    return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _of_unsigned)
 
 
 def _of_unsigned(v: str) -> str:
@@ -150,10 +150,10 @@ def common_array(values: Sequence[Typed]) -> tuple[list[str], Type]:
 
 def side_by_side(arrays: Sequence[str]) -> str:
     """Arrays of one size as one array of structs `0`, `1` …; arrays of several sizes are an error."""
-    parts = ", ".join(f"{sql} AS {quoted(str(place))}" for place, sql in enumerate(arrays))
-    names = [quoted(str(place)) for place in range(len(arrays))]
+    parts = ", ".join(f"{sql} AS {quote_identifier(str(place))}" for place, sql in enumerate(arrays))
+    names = [quote_identifier(str(place)) for place in range(len(arrays))]
     fields = ", ".join(f"element_at(` s`.{name}, ` i` + 1) AS {name}" for name in names)
     same = " OR ".join(f"size(` s`.`0`) <> size(` s`.{name})" for name in names[1:])
     walk = f"transform(` s`.`0`, (` e`, ` i`) -> struct({fields}))"
     wrong = "raise_error('the arrays of a lambda have different sizes')"
-    return bound(f"struct({parts})", "` s`", f"if({same}, {wrong}, {walk})")
+    return bind_once(f"struct({parts})", "` s`", f"if({same}, {wrong}, {walk})")

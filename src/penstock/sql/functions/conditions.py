@@ -16,11 +16,20 @@ from functools import partial, reduce
 
 from penstock.model import types as t
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.sort_order import HINT, holds_kept_text, is_kept_text
+from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
 from penstock.sql.expr.spark_types import text_literal, value_type, value_zero
-from penstock.sql.expr.typed import Typed, as_spark, condition, is_null, null_if_any, tests_null, typed, unless_null
+from penstock.sql.expr.typed import (
+    Typed,
+    as_condition,
+    as_spark,
+    is_null,
+    null_test,
+    nullable_if_any,
+    typed,
+    unless_null,
+)
 from penstock.sql.functions.arguments import constant_text
 from penstock.sql.functions.function import FLOAT64, MANY, UINT8, UINT64, BadArguments, Function, simple
 
@@ -54,7 +63,7 @@ def coalesce(values: Sequence[Typed]) -> Typed:
 
 def _is_nan(values: Sequence[Typed]) -> Typed:
     value = values[0]
-    return Typed(unless_null(f"isnan({value.sql})", value), null_if_any(UINT8, [value]), "BOOLEAN")
+    return Typed(unless_null(f"isnan({value.sql})", value), nullable_if_any(UINT8, [value]), "BOOLEAN")
 
 
 def _null_if(values: Sequence[Typed]) -> Typed:
@@ -82,8 +91,8 @@ def _extreme(name: str) -> Function:
         of = common_type(values)
         if len(values) == 1:
             return values[0]
-        if is_kept_text(of) or holds_kept_text(of):
-            raise BadArguments(f"`{name}` of {of} is not supported", HINT)
+        if is_stored_as_text(of) or contains_stored_as_text(of):
+            raise BadArguments(f"`{name}` of {of} is not supported", ORDER_HINT)
         if isinstance(t.bare(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.bare(of), t.Float):
@@ -100,7 +109,7 @@ def _float_extreme(name: str, left: str, right: str) -> str:
     def chosen(a: str, b: str) -> str:
         return f"coalesce(if({a} {sign} {b} AND NOT isnan({odd.format(a, b)}), {a}, {b}), {a})"
 
-    return let(left, lambda a: let(right, lambda b: chosen(a, b)))
+    return bind_if_long(left, lambda a: bind_if_long(right, lambda b: chosen(a, b)))
 
 
 def _transform(values: Sequence[Typed]) -> Typed:
@@ -132,7 +141,7 @@ def _throw_if(values: Sequence[Typed]) -> Typed:
     message = constant_text(values[1], "the message") if len(values) > 1 else "Value passed to 'throwIf' is non-zero"
     if values[0].nullable:
         raise BadArguments("`throwIf` of a Nullable is not supported", "ifNull")
-    return typed(f"if({condition(values[0])}, raise_error({text_literal(message)}), 0)", UINT8)
+    return typed(f"if({as_condition(values[0])}, raise_error({text_literal(message)}), 0)", UINT8)
 
 
 def _is_nullable(values: Sequence[Typed]) -> Typed:
@@ -158,7 +167,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("ifNull", (2, 2), ("any",), coalesce, strict=False),
     Function("nullIf", (2, 2), ("any",), _null_if, strict=False),
     Function("assumeNotNull", (1, 1), ("any",), _assume_not_null),
-    Function("isNull", (1, 1), ("any",), lambda v: tests_null(v[0]), strict=False),
+    Function("isNull", (1, 1), ("any",), lambda v: null_test(v[0]), strict=False),
     Function(
         "isNotNull", (1, 1), ("any",), lambda v: Typed(f"({v[0].sql} IS NOT NULL)", UINT8, "BOOLEAN"), strict=False
     ),

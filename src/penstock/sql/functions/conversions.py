@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversions.explicit import CAST, Mode, convert
+from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
 from penstock.sql.expr.dates import FIRST_SECOND
 from penstock.sql.expr.spark_types import value_zero
-from penstock.sql.expr.typed import Typed, is_null, null_if_any
+from penstock.sql.expr.typed import Typed, is_null, nullable_if_any
 from penstock.sql.functions.function import BadArguments, Function, simple
 
 _PLAIN: Mapping[str, Type] = {
@@ -29,10 +29,10 @@ _PLAIN: Mapping[str, Type] = {
     "IPv4": t.IPv4(),
     "IPv6": t.IPv6(),
 }
-_OR_ZERO, _OR_NULL = Mode("zero"), Mode("null")
+_OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
 
 
-def _converted(value: Typed, of: Type, mode: Mode) -> Typed:
+def _converted(value: Typed, of: Type, mode: ConversionMode) -> Typed:
     result = convert(value, of, mode)
     if result is None:
         raise BadArguments(f"{value.type} cannot be converted to {of}")
@@ -46,9 +46,9 @@ def _of_text(value: Typed) -> None:
 
 def _to(name: str, of: Type) -> tuple[Function, ...]:
     def plain(values: Sequence[Typed]) -> Typed:
-        return _converted(values[0], of, CAST)
+        return _converted(values[0], of, CAST_MODE)
 
-    def forgiving(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
+    def forgiving(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
         def build(values: Sequence[Typed]) -> Typed:
             _of_text(values[0])
             return _converted(values[0], of, mode)
@@ -69,8 +69,8 @@ def _or_default(of: Type) -> Callable[[Sequence[Typed]], Typed]:
             raise BadArguments("a literal NULL has no default", "the default alone")
         default = value_zero(of) if values[0].nullable else None
         if len(values) > 1:
-            default = _converted(values[1], of, CAST).sql
-        return _converted(values[0], of, Mode("zero", "refused", default=default))
+            default = _converted(values[1], of, CAST_MODE).sql
+        return _converted(values[0], of, ConversionMode("zero", "refused", default=default))
 
     return build
 
@@ -88,21 +88,23 @@ def _to_date(values: Sequence[Typed]) -> Typed:
     value, zone = values[0], _zone(values, 1) if len(values) > 1 else None
     match value.bare:
         case t.DateTime() if zone:
-            value = replace(value, type=null_if_any(t.DateTime(zone), [value]))
+            value = replace(value, type=nullable_if_any(t.DateTime(zone), [value]))
         case t.DateTime64(precision, _) if zone:
-            value = replace(value, type=null_if_any(t.DateTime64(precision, zone), [value]))
-    return _converted(value, t.Date(), CAST)
+            value = replace(value, type=nullable_if_any(t.DateTime64(precision, zone), [value]))
+    return _converted(value, t.Date(), CAST_MODE)
 
 
-def _to_datetime(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
+def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
         accurate = mode.failure == "null" and isinstance(values[0].bare, t.Int)
-        return _converted(values[0], t.DateTime(_zone(values, 1)), Mode("null", "refused") if accurate else mode)
+        return _converted(
+            values[0], t.DateTime(_zone(values, 1)), ConversionMode("null", "refused") if accurate else mode
+        )
 
     return build
 
 
-def _to_datetime64(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
+def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
         precision = values[1].constant if len(values) > 1 else 3
         if not isinstance(precision, int) or not 0 <= precision <= 6:
@@ -115,7 +117,7 @@ def _to_datetime64(mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
     return build
 
 
-def _to_decimal(precision: int, mode: Mode) -> Callable[[Sequence[Typed]], Typed]:
+def _to_decimal(precision: int, mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
         scale = values[1].constant
         if not isinstance(scale, int) or not 0 <= scale <= precision:
@@ -131,7 +133,7 @@ def _to_fixed(values: Sequence[Typed]) -> Typed:
     length = values[1].constant
     if not isinstance(length, int) or length < 1:
         raise BadArguments("the length must be a literal from 1")
-    return _converted(values[0], t.FixedString(length), CAST)
+    return _converted(values[0], t.FixedString(length), CAST_MODE)
 
 
 def _default(values: Sequence[Typed], place: int, of: Type) -> str:
@@ -166,7 +168,7 @@ def _fits(value: Typed, of: t.Decimal) -> bool:
 def _datetime_or_default(values: Sequence[Typed]) -> Typed:
     of = t.DateTime(_zone(values, 1))
     _no_day_in_zone(values[0], of)
-    return _converted(values[0], of, Mode("zero", "refused", default=_default(values, 2, of)))
+    return _converted(values[0], of, ConversionMode("zero", "refused", default=_default(values, 2, of)))
 
 
 def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
@@ -177,7 +179,7 @@ def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
         raise BadArguments("the precision must be a literal from 0 to 6")
     of = t.DateTime64(precision, _zone(values, 2))
     _no_day_in_zone(values[0], of)
-    return _converted(values[0], of, Mode("zero", "refused", default=_default(values, 3, of)))
+    return _converted(values[0], of, ConversionMode("zero", "refused", default=_default(values, 3, of)))
 
 
 def _decimal_or_default(precision: int) -> Callable[[Sequence[Typed]], Typed]:
@@ -189,12 +191,12 @@ def _decimal_or_default(precision: int) -> Callable[[Sequence[Typed]], Typed]:
         default = _default(values, 2, of)
         if not _fits(values[0], of):
             raise BadArguments(f"{values[0].type} may not fit in {of}", f"toDecimal128OrDefault(toString(…), {scale})")
-        return _converted(values[0], of, Mode("zero", "refused", default=default))
+        return _converted(values[0], of, ConversionMode("zero", "refused", default=default))
 
     return build
 
 
-_MODES = {"": CAST, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
+_MODES = {"": CAST_MODE, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
 
 FUNCTIONS: tuple[Function, ...] = (
     *(row for name, of in _PLAIN.items() for row in _to(name, of)),

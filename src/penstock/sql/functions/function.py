@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.expr.typed import NOTHING, Typed, null_if_any, typed
+from penstock.sql.expr.typed import NOTHING, Typed, nullable_if_any, typed
 
 Kind = Literal[
     "any", "number", "integer", "float", "string", "time", "date", "array", "map", "constant", "text", "bytes"
@@ -58,7 +58,7 @@ def simple(name: str, takes: str, template: str, result: Result, spark: str | No
     least = sum(not kind.startswith("[") for kind in takes.split())
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = result(values) if callable(result) else null_if_any(result, list(values))
+        of = result(values) if callable(result) else nullable_if_any(result, list(values))
         sql = template.format(*(value.sql for value in values))
         if spark is None:
             return typed(sql, of)

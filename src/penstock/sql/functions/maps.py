@@ -18,7 +18,7 @@ from penstock.model.types import Type, nullable
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_type, value_zero
-from penstock.sql.expr.typed import NOTHING, Typed, as_spark, is_null, null_if_any, typed
+from penstock.sql.expr.typed import NOTHING, Typed, as_spark, is_null, nullable_if_any, typed
 from penstock.sql.functions.arguments import check_equality, check_order, element_type
 from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function
 
@@ -191,7 +191,7 @@ def map_element(value: Typed, key: Typed) -> Typed:
         return typed(sql, of.value)
     if isinstance(t.bare(of.value), (t.Array, t.Map, t.Tuple)):
         raise BadArguments(f"a key that may be NULL in {value.type} is not supported", "assumeNotNull")
-    return typed(f"if({key.sql} IS NULL, NULL, {sql})", null_if_any(of.value, [key]))
+    return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of.value, [key]))
 
 
 def map_contains(values: Sequence[Typed]) -> Typed:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.conversions.numbers import wrapped
-from penstock.sql.expr.bind_once import bound, let
-from penstock.sql.expr.ip_addresses import DIGITS, ipv6_digits, ipv6_text
+from penstock.sql.conversions.numbers import wrap_integer
+from penstock.sql.expr.bind_once import bind_if_long, bind_once
+from penstock.sql.expr.ip_addresses import IPV6_DIGITS, ipv6_digits, ipv6_text
 from penstock.sql.expr.overflow import TWO_64
-from penstock.sql.expr.typed import Typed, null_if_any, number_sql, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed, unless_null
 from penstock.sql.functions.arguments import byte_text, constant_number, constant_text
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.functions.strings.basics import single
@@ -35,7 +35,7 @@ def _unsigned(value: Typed, name: str) -> tuple[str, int]:
         case _:
             raise BadArguments(f"`{name}` of {value.type} is not supported", "of an integer, a Date or a String")
     wide = f"CAST({number} AS DECIMAL(21,0))"
-    return let(wide, lambda n: f"CAST(if({n} < 0, {n} + {2**size}, {n}) AS DECIMAL(20,0))"), size
+    return bind_if_long(wide, lambda n: f"CAST(if({n} < 0, {n} + {2**size}, {n}) AS DECIMAL(20,0))"), size
 
 
 def _of_bytes(value: Typed, size: int) -> str:
@@ -55,8 +55,8 @@ def _to_integer(of: t.Int) -> Function:
             bits = _of_bytes(value, of.bits // 8)
         else:
             bits, _ = _unsigned(value, name)
-        sql = let(bits, lambda n: wrapped(n, "DECIMAL(20,0)", of))
-        return typed(sql, null_if_any(of, [value]))
+        sql = bind_if_long(bits, lambda n: wrap_integer(n, "DECIMAL(20,0)", of))
+        return typed(sql, nullable_if_any(of, [value]))
 
     return Function(name, (1, 1), ("any",), build)
 
@@ -64,7 +64,7 @@ def _to_integer(of: t.Int) -> Function:
 def _hex(value: Typed, name: str) -> tuple[str, int]:
     """The bytes as hexadecimal digits, the greatest first."""
     bits, size = _unsigned(value, name)
-    signed = let(bits, lambda n: f"CAST(if({n} > {2**63 - 1}, {n} - {TWO_64}, {n}) AS BIGINT)")
+    signed = bind_if_long(bits, lambda n: f"CAST(if({n} > {2**63 - 1}, {n} - {TWO_64}, {n}) AS BIGINT)")
     return f"lpad(hex({signed}), {size // 4}, '0')", size // 8
 
 
@@ -76,19 +76,21 @@ def _to_text(values: Sequence[Typed]) -> Typed:
     digits, _ = _hex(value, "reinterpretAsString")
     turned = f"reverse(decode(unhex({digits}), 'ISO-8859-1'))"
     shown = f"regexp_replace({turned}, '\\\\x00+\\\\z', '')"
-    return typed(byte_text(f"encode({shown}, 'ISO-8859-1')"), null_if_any(STRING, [value]))
+    return typed(byte_text(f"encode({shown}, 'ISO-8859-1')"), nullable_if_any(STRING, [value]))
 
 
 def _to_fixed(values: Sequence[Typed]) -> Typed:
     digits, size = _hex(values[0], "reinterpretAsFixedString")
     turned = f"reverse(decode(unhex({digits}), 'ISO-8859-1'))"
-    return typed(byte_text(f"encode({turned}, 'ISO-8859-1')"), null_if_any(t.FixedString(size), [values[0]]))
+    return typed(byte_text(f"encode({turned}, 'ISO-8859-1')"), nullable_if_any(t.FixedString(size), [values[0]]))
 
 
 def _uuid_bytes(values: Sequence[Typed]) -> Typed:
     if not isinstance(values[0].bare, t.UUID):
         raise BadArguments(f"`UUIDToNum` needs a UUID, this is {values[0].type}", "toUUID, or UUIDStringToNum")
-    return typed(byte_text(f"unhex(replace({values[0].sql}, '-', ''))"), null_if_any(t.FixedString(16), [values[0]]))
+    return typed(
+        byte_text(f"unhex(replace({values[0].sql}, '-', ''))"), nullable_if_any(t.FixedString(16), [values[0]])
+    )
 
 
 def _uuid_time(values: Sequence[Typed]) -> Typed:
@@ -99,7 +101,9 @@ def _uuid_time(values: Sequence[Typed]) -> Typed:
     of = t.DateTime64(3, constant_text(values[1], "the time zone") if len(values) > 1 else None)
     digits = f"replace(left({value.sql}, 13), '-', '')"
     millis = f"CAST(conv({digits}, 16, 10) AS BIGINT)"
-    return typed(f"timestamp_millis(if(substring({value.sql}, 15, 1) = '7', {millis}, 0L))", null_if_any(of, [value]))
+    return typed(
+        f"timestamp_millis(if(substring({value.sql}, 15, 1) = '7', {millis}, 0L))", nullable_if_any(of, [value])
+    )
 
 
 def _ipv6_range(values: Sequence[Typed]) -> Typed:
@@ -115,10 +119,10 @@ def _ipv6_range(values: Sequence[Typed]) -> Typed:
             mask = 2 ** (4 - rest) - 1
             signs = "".join(f"{digit | mask if filler == 'f' else digit & ~mask & 15:x}" for digit in range(16))
             kept = f"concat({kept}, translate(substring(` r`, {whole + 1}, 1), '0123456789abcdef', '{signs}'))"
-        return ipv6_text(f"rpad({kept}, {DIGITS}, '{filler}')")
+        return ipv6_text(f"rpad({kept}, {IPV6_DIGITS}, '{filler}')")
 
     parts = f"named_struct('_1', {end('0')}, '_2', {end('f')})"
-    return typed(bound(ipv6_digits(values[0].sql), "` r`", parts), _RANGE)
+    return typed(bind_once(ipv6_digits(values[0].sql), "` r`", parts), _RANGE)
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -11,16 +11,16 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.conversions.numbers import wrapped
-from penstock.sql.expr.bind_once import let
-from penstock.sql.expr.common_type import arithmetic
-from penstock.sql.expr.dates import shift
-from penstock.sql.expr.overflow import TWO_63, TWO_64, to_signed, whole
-from penstock.sql.expr.overflow import WIDE as _WIDE
+from penstock.sql.conversions.numbers import wrap_integer
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.common_type import arithmetic_type
+from penstock.sql.expr.dates import add_interval
+from penstock.sql.expr.overflow import TWO_63, TWO_64, int64_arithmetic, lowest_64_bits
+from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, is_null, null_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, is_null, nullable_if_any, typed
 
-OPERATORS: dict[type[exp.Expr], str] = {
+ARITHMETIC_OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
@@ -32,12 +32,12 @@ _UINT64 = t.Int(64, signed=False)
 _TIMES = (t.Date, t.DateTime, t.DateTime64)
 
 
-def binary(tr: Translator, node: exp.Expr) -> Typed:
+def translate_arithmetic(tr: Translator, node: exp.Expr) -> Typed:
     left, right = tr.translate(node.this), tr.translate(node.expression)
-    return combine(tr, node, OPERATORS[type(node)], (left, right))
+    return apply_operator(tr, node, ARITHMETIC_OPERATORS[type(node)], (left, right))
 
 
-def combine(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
+def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
     """Two values under an operator. Raises Refused where ClickHouse has no such operation."""
     left, right = pair
     moved = _time_arithmetic(operator, left, right)
@@ -48,47 +48,47 @@ def combine(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
         raise tr.refused(node, "wrong-argument-type", message, "add the intervals one by one")
     if is_null(left) or is_null(right):
         return Typed("NULL", left.type if is_null(left) else right.type, "VOID")
-    of = arithmetic(operator, left.bare, right.bare)
+    of = arithmetic_type(operator, left.bare, right.bare)
     if of is None:
         message = f"`{operator}` is not defined for {left.type} and {right.type}"
         raise tr.refused(node, "wrong-argument-type", message, "cast one of them")
-    if is_wide(of) and any(value.spark == _WIDE for value in pair) and operator in "+-*":
-        return _wrapping(operator, pair, of)
-    if of == _UINT64 and _stays_small(operator, pair):
+    if is_64_bit_integer(of) and any(value.spark == _WIDE for value in pair) and operator in "+-*":
+        return _uint64_arithmetic(operator, pair, of)
+    if of == _UINT64 and _fits_bigint(operator, pair):
         sql = f"({as_spark(left, 'BIGINT')} {operator} {as_spark(right, 'BIGINT')})"
-        return Typed(sql, null_if_any(of, pair), "BIGINT")
+        return Typed(sql, nullable_if_any(of, pair), "BIGINT")
     if of == t.Int(64) and operator in "+-*":
-        return whole(operator, left, right)
-    result = null_if_any(of, pair)
+        return int64_arithmetic(operator, left, right)
+    result = nullable_if_any(of, pair)
     if isinstance(of, t.Decimal):
-        return _decimal(operator, pair, of, result)
-    return typed(_formula(operator, left, right, of), result)
+        return _decimal_arithmetic(operator, pair, of, result)
+    return typed(_plain_arithmetic(operator, left, right, of), result)
 
 
-def is_wide(of: t.Type) -> bool:
+def is_64_bit_integer(of: t.Type) -> bool:
     """Whether a type is a 64-bit integer."""
     return isinstance(of, t.Int) and of.bits == 64
 
 
-def _wrapping(operator: str, pair: tuple[Typed, Typed], of: t.Type) -> Typed:
+def _uint64_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Type) -> Typed:
     """Where a UInt64 takes part: computed in decimals, then the lowest 64 bits of it."""
     left, right = (as_spark(value, _WIDE) for value in pair)
     sql = f"{left} {operator} {right}"
-    if operator == "*" and not any(_is_less(value) for value in pair):
-        sql = _product(left, right)
+    if operator == "*" and not any(_keeps_product_in_decimal(value) for value in pair):
+        sql = _uint64_product(left, right)
     if of == _UINT64:
-        return typed(f"CAST(pmod({sql}, {TWO_64}) AS {_WIDE})", null_if_any(of, pair))
-    return typed(to_signed(sql), null_if_any(of, pair))
+        return typed(f"CAST(pmod({sql}, {TWO_64}) AS {_WIDE})", nullable_if_any(of, pair))
+    return typed(lowest_64_bits(sql), nullable_if_any(of, pair))
 
 
-def _is_less(value: Typed) -> bool:
+def _keeps_product_in_decimal(value: Typed) -> bool:
     """Whether a product with it is within the digits of a decimal."""
     if isinstance(value.constant, int):
         return abs(value.constant) < 2**61
     return isinstance(value.bare, t.Bool) or (isinstance(value.bare, t.Int) and value.bare.bits < 64)
 
 
-def _product(left: str, right: str) -> str:
+def _uint64_product(left: str, right: str) -> str:
     """Where the digits are too many, the product of the numbers read as signed has the same lowest bits."""
 
     def signed(v: str) -> str:
@@ -97,52 +97,52 @@ def _product(left: str, right: str) -> str:
     def formula(a: str, b: str) -> str:
         return f"coalesce(try_multiply({a}, {b}), {signed(a)} * {signed(b)})"
 
-    return let(left, lambda a: let(right, lambda b: formula(a, b)))
+    return bind_if_long(left, lambda a: bind_if_long(right, lambda b: formula(a, b)))
 
 
-def _decimal(operator: str, pair: tuple[Typed, Typed], of: t.Decimal, result: t.Type) -> Typed:
+def _decimal_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Decimal, result: t.Type) -> Typed:
     """Computed with all the digits that ClickHouse's integer behind the type has."""
     digits = next(size for size in (9, 18, 38) if of.precision <= size)
     spark = f"DECIMAL({digits},{of.scale})"
     if operator == "/":
-        return Typed(f"CAST({_quotient(pair, of)} AS {spark})", result, spark)
-    return Typed(f"CAST(({_exact(pair[0])} {operator} {_exact(pair[1])}) AS {spark})", result, spark)
+        return Typed(f"CAST({_decimal_quotient(pair, of)} AS {spark})", result, spark)
+    return Typed(f"CAST(({_as_decimal(pair[0])} {operator} {_as_decimal(pair[1])}) AS {spark})", result, spark)
 
 
-def _quotient(pair: tuple[Typed, Typed], of: t.Decimal) -> str:
+def _decimal_quotient(pair: tuple[Typed, Typed], of: t.Decimal) -> str:
     """Cut off, not rounded, after the scale; DIV of decimals is exact and fails where nothing holds the result."""
-    left, right = map(_exact, pair)
-    return f"(({left} * {10**of.scale}) DIV {right}) * {_unit(of.scale)}"
+    left, right = map(_as_decimal, pair)
+    return f"(({left} * {10**of.scale}) DIV {right}) * {_decimal_unit(of.scale)}"
 
 
-def _unit(scale: int) -> str:
+def _decimal_unit(scale: int) -> str:
     """The least step of a scale as a decimal."""
     return f"CAST('{'0.' + '0' * (scale - 1) + '1' if scale else '1'}' AS DECIMAL({scale + 1},{scale}))"
 
 
-def _stays_small(operator: str, pair: tuple[Typed, Typed]) -> bool:
+def _fits_bigint(operator: str, pair: tuple[Typed, Typed]) -> bool:
     """Whether a UInt64 can be kept as a Spark BIGINT: counts and sums are, columns are decimals."""
     small = all(value.spark in ("INT", "BIGINT") for value in pair)
     return small and (operator == "+" or (operator == "*" and any(value.bare == _UINT64 for value in pair)))
 
 
-def _formula(operator: str, left: Typed, right: Typed, of: t.Type) -> str:
+def _plain_arithmetic(operator: str, left: Typed, right: Typed, of: t.Type) -> str:
     spark = value_type(of)
     if operator == "/":
-        return divide(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"), right)
+        return divide_floats(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"), right)
     if operator == "intDiv":
-        left, right = signed_sides(left, right)
+        left, right = as_signed_operands(left, right)
     if operator in ("intDiv", "%") and isinstance(of, t.Int):
         wide = _common_integer(left, right)
         sign = "DIV" if operator == "intDiv" else "%"
         return f"CAST(({as_spark(left, wide)} {sign} {as_spark(right, wide)}) AS {spark})"
     if operator == "%":
-        return _remainder(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"))
+        return _float_remainder(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"))
     result = f"({as_spark(left, spark)} {operator} {as_spark(right, spark)})"
     return f"CAST({result} AS {spark})" if spark.startswith("DECIMAL") else result
 
 
-def signed_sides(left: Typed, right: Typed) -> tuple[Typed, Typed]:
+def as_signed_operands(left: Typed, right: Typed) -> tuple[Typed, Typed]:
     """Where one side of intDiv is signed, ClickHouse reads the bits of the other as a signed number: of its own
     size, or of the dividend's where that is larger."""
     a, b = (each.bare if isinstance(each.bare, t.Int) else t.Int(8, signed=False) for each in (left, right))
@@ -157,16 +157,16 @@ def _as_signed(value: Typed, have: t.Int, bits: int) -> Typed:
     if have.signed or have.bits < bits or known:
         return value
     number = as_spark(value, "BIGINT") if value.spark == "BOOLEAN" else value.sql
-    return typed(let(number, lambda v: wrapped(v, value.spark, of)), null_if_any(of, [value]))
+    return typed(bind_if_long(number, lambda v: wrap_integer(v, value.spark, of)), nullable_if_any(of, [value]))
 
 
-def _remainder(left: str, right: str) -> str:
+def _float_remainder(left: str, right: str) -> str:
     """What is left of whole quotients, each step rounded to a double: not C's fmod."""
 
     def rest(a: str, b: str) -> str:
         return f"if({b} = 0, double('NaN'), {a} - ({a} / {b} - {a} / {b} % 1D) * {b})"
 
-    return let(left, lambda a: let(right, lambda b: rest(a, b)))
+    return bind_if_long(left, lambda a: bind_if_long(right, lambda b: rest(a, b)))
 
 
 def _common_integer(left: Typed, right: Typed) -> str:
@@ -174,13 +174,13 @@ def _common_integer(left: Typed, right: Typed) -> str:
     return next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in wide), "INT")
 
 
-def _exact(value: Typed) -> str:
+def _as_decimal(value: Typed) -> str:
     if isinstance(value.bare, t.Bool):
         return f"CAST(CAST({value.sql} AS INT) AS DECIMAL(20,0))"
     return as_spark(value, "DECIMAL(20,0)") if isinstance(value.bare, t.Int) else value.sql
 
 
-def divide(left: str, right: str, divisor: Typed) -> str:
+def divide_floats(left: str, right: str, divisor: Typed) -> str:
     """Floating division as IEEE has it: infinity or NaN where the divisor is 0."""
     if isinstance(divisor.constant, (int, float)) and divisor.constant != 0:
         return f"({left} / {right})"
@@ -188,7 +188,7 @@ def divide(left: str, right: str, divisor: Typed) -> str:
     def safe(a: str, b: str) -> str:
         return f"if({b} = 0, {a} * double('Infinity'), {a} / {b})"
 
-    return let(left, lambda a: let(right, lambda b: safe(a, b)))
+    return bind_if_long(left, lambda a: bind_if_long(right, lambda b: safe(a, b)))
 
 
 def _time_arithmetic(operator: str, left: Typed, right: Typed) -> Typed | None:
@@ -199,31 +199,33 @@ def _time_arithmetic(operator: str, left: Typed, right: Typed) -> Typed | None:
     if not isinstance(left.bare, _TIMES):
         return _time_arithmetic("+", right, left) if operator == "+" and isinstance(right.bare, _TIMES) else None
     if isinstance(right.bare, _TIMES):
-        return _difference(left, right) if operator == "-" else None
+        return _time_difference(left, right) if operator == "-" else None
     if right.unit and right.unit in ("MILLISECOND", "MICROSECOND") and isinstance(left.bare, t.Date):
         return None
     if right.unit:
-        return shift(left, right, right.unit, 1 if operator == "+" else -1)
+        return add_interval(left, right, right.unit, 1 if operator == "+" else -1)
     if isinstance(right.bare, t.Int):
-        return shift(left, right, "DAY" if isinstance(left.bare, t.Date) else "SECOND", 1 if operator == "+" else -1)
+        return add_interval(
+            left, right, "DAY" if isinstance(left.bare, t.Date) else "SECOND", 1 if operator == "+" else -1
+        )
     return None
 
 
-def _difference(left: Typed, right: Typed) -> Typed | None:
+def _time_difference(left: Typed, right: Typed) -> Typed | None:
     """Days between dates, seconds between times: Int32."""
-    of = null_if_any(t.Int(32), [left, right])
+    of = nullable_if_any(t.Int(32), [left, right])
     if isinstance(left.bare, t.Date) and left.bare == right.bare:
         return Typed(f"datediff({left.sql}, {right.sql})", of, "INT")
     if isinstance(left.bare, t.DateTime) and isinstance(right.bare, t.DateTime):
         return Typed(f"CAST(unix_seconds({left.sql}) - unix_seconds({right.sql}) AS INT)", of, "INT")
     if isinstance(left.bare, (t.DateTime, t.DateTime64)) and isinstance(right.bare, (t.DateTime, t.DateTime64)):
-        return _fine_difference(left, right)
+        return _datetime64_difference(left, right)
     return None
 
 
-def _fine_difference(left: Typed, right: Typed) -> Typed:
+def _datetime64_difference(left: Typed, right: Typed) -> Typed:
     """Seconds with the digits of the finer side, as a decimal."""
     scale = max(each.bare.precision if isinstance(each.bare, t.DateTime64) else 0 for each in (left, right))
     micros = f"CAST(unix_micros({left.sql}) - unix_micros({right.sql}) AS DECIMAL(18,0))"
     of = t.Decimal(18, scale)
-    return typed(f"CAST({micros} * {_unit(6)} AS DECIMAL(18,{scale}))", null_if_any(of, [left, right]))
+    return typed(f"CAST({micros} * {_decimal_unit(6)} AS DECIMAL(18,{scale}))", nullable_if_any(of, [left, right]))

@@ -19,51 +19,51 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.compiler.translator import Translator, no_interval
+from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.conversions.explicit import convert
-from penstock.sql.conversions.literals import adapt
-from penstock.sql.expr.bind_once import let
+from penstock.sql.conversions.literals import adapt_literals
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.sort_order import HINT, holds_kept_text, is_kept_text, order_key
+from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text, order_key
 from penstock.sql.expr.spark_types import text_literal, value_type
 from penstock.sql.expr.typed import NEVER, NULL, Typed, as_spark, boolean, is_null
 
-OPERATORS: dict[type[exp.Expr], str] = {
+COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
 
-def comparison(tr: Translator, node: exp.Expr) -> Typed:
+def translate_comparison(tr: Translator, node: exp.Expr) -> Typed:
     pair = (tr.translate(node.this), tr.translate(node.expression))
-    return compare(tr, node, OPERATORS[type(node)], pair)
+    return compare(tr, node, COMPARISON_OPERATORS[type(node)], pair)
 
 
-def null_safe(tr: Translator, node: exp.Expr) -> Typed:
-    return same_or_null(tr, node, (tr.translate(node.this), tr.translate(node.expression)))
+def translate_null_safe_equality(tr: Translator, node: exp.Expr) -> Typed:
+    return compare_null_safe(tr, node, (tr.translate(node.this), tr.translate(node.expression)))
 
 
-def same_or_null(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> Typed:
+def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> Typed:
     """`<=>`: NULL is the same as NULL; NaN is not the same as NaN."""
-    left, right = adapt(tr, node, *pair)
+    left, right = adapt_literals(tr, node, *pair)
     of = t.Int(8, signed=False)
     if is_null(left) or is_null(right):
         return Typed(f"({right.sql if is_null(left) else left.sql} IS NULL)", of, "BOOLEAN")
     if any(isinstance(each.constant, float) and each.constant != each.constant for each in (left, right)):
         return Typed(NEVER, of, "BOOLEAN")
-    a, b = comparable(tr, node, left, right)
-    tests = _may_be_nan("=", (left, a), (right, b))
+    a, b = as_comparable_pair(tr, node, left, right)
+    tests = _nan_sides("=", (left, a), (right, b))
     return Typed(f"({a} <=> {b}{''.join(f' AND NOT isnan({s})' for s in tests)})", of, "BOOLEAN")
 
 
 def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
     """Two values compared. Raises Refused where they have no common type."""
-    left, right = adapt(tr, node, *pair)
+    left, right = adapt_literals(tr, node, *pair)
     if is_null(left) or is_null(right):
         return Typed("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
-    a, b = _ordered(tr, node, operator, (left, right), comparable(tr, node, left, right))
-    sql = _exactly(operator, left, right) if _inexact(left, right) else f"({a} {operator} {b})"
-    tests = [f"isnan({s})" for s in _may_be_nan(operator, (left, a), (right, b))]
+    a, b = _as_ordered_pair(tr, node, operator, (left, right), as_comparable_pair(tr, node, left, right))
+    sql = _compare_exactly(operator, left, right) if _needs_exact_comparison(left, right) else f"({a} {operator} {b})"
+    tests = [f"isnan({s})" for s in _nan_sides(operator, (left, a), (right, b))]
     if tests and (left.nullable or right.nullable):
         odd = f"coalesce({' OR '.join(tests)}, false)"
         answer = "true" if operator == "<>" else "false"
@@ -75,52 +75,52 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
     return boolean(sql, left, right)
 
 
-def _ordered(
+def _as_ordered_pair(
     tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed], shown: tuple[str, str]
 ) -> tuple[str, str]:
     """What is kept as text is less and greater by its number."""
     left, right = pair
-    kept = [value for value in pair if is_kept_text(value.type) or holds_kept_text(value.type)]
-    if not kept or (operator in ("=", "<>") and not _other_enum(left.bare, right.bare)):
+    kept = [value for value in pair if is_stored_as_text(value.type) or contains_stored_as_text(value.type)]
+    if not kept or (operator in ("=", "<>") and not _are_different_enums(left.bare, right.bare)):
         return shown
-    if left.bare == right.bare and is_kept_text(left.type):
+    if left.bare == right.bare and is_stored_as_text(left.type):
         return order_key(left.bare, shown[0]), order_key(right.bare, shown[1])
     message = f"{left.type} {operator} {right.type} is not supported: {kept[0].type} is ordered by its numbers"
-    raise tr.refused(node, "no-common-type", message, HINT)
+    raise tr.refused(node, "no-common-type", message, ORDER_HINT)
 
 
-def _other_enum(left: Type, right: Type) -> bool:
+def _are_different_enums(left: Type, right: Type) -> bool:
     """Two enumerations are equal by their numbers, not by their texts."""
     return isinstance(left, t.Enum) and isinstance(right, t.Enum) and left != right
 
 
-def _may_be_nan(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]) -> list[str]:
+def _nan_sides(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]) -> list[str]:
     """The sides that must not be NaN for Spark's answer to be ClickHouse's."""
     sides = {"<": (right,), "<=": (left, right), ">": (left,), ">=": (left, right), "=": (left,), "<>": (left,)}
-    if operator in ("=", "<>") and (_is_number(left[0]) or _is_number(right[0])):
+    if operator in ("=", "<>") and (_is_known_number(left[0]) or _is_known_number(right[0])):
         return []
-    if operator in ("<=", ">=") and _is_number(right[0]):
+    if operator in ("<=", ">=") and _is_known_number(right[0]):
         return [left[1]] if operator == ">=" and isinstance(left[0].bare, t.Float) else []
-    found = [(side, sql) for side, sql in sides[operator] if not _is_number(side)]
+    found = [(side, sql) for side, sql in sides[operator] if not _is_known_number(side)]
     return [sql for side, sql in found if isinstance(side.bare, t.Float)]
 
 
-def _is_number(value: Typed) -> bool:
+def _is_known_number(value: Typed) -> bool:
     """Whether it is a literal that is surely not NaN."""
     return value.constant is not None and value.constant == value.constant
 
 
-def comparable(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:
+def as_comparable_pair(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:
     """The two values as one Spark type. Raises Refused."""
-    no_interval(tr, node, (left, right))
+    refuse_intervals(tr, node, (left, right))
     if isinstance(left.bare, t.Map) or isinstance(right.bare, t.Map):
         raise tr.refused(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
     if t.FixedString in (type(left.bare), type(right.bare)) and left.bare != right.bare:
-        return _without_end(left), _without_end(right)
+        return _without_end_zeros(left), _without_end_zeros(right)
     if left.spark == right.spark and type(left.bare) is type(right.bare):
         return left.sql, right.sql
     if isinstance(left.bare, _NUMBERS) and isinstance(right.bare, _NUMBERS):
-        spark = _number_spark(left, right)
+        spark = _common_number_type(left, right)
         return as_spark(left, spark), as_spark(right, spark)
     of = supertype((left.type, right.type))
     if of is None and isinstance(left.bare, t.Date) and isinstance(right.bare, (t.DateTime, t.DateTime64)):
@@ -141,7 +141,7 @@ def _midnight(day: Typed, time: Typed) -> str:
     return moment.sql if moment is not None else day.sql
 
 
-def _without_end(value: Typed) -> str:
+def _without_end_zeros(value: Typed) -> str:
     """Beside a FixedString zeros at the end do not count."""
     return f"rtrim(chr(0), {value.sql})" if isinstance(value.bare, (t.String, t.FixedString)) else value.sql
 
@@ -150,7 +150,7 @@ _EXACT = 2**53
 _WIDE = "DECIMAL(20,0)"
 
 
-def _inexact(left: Typed, right: Typed) -> bool:
+def _needs_exact_comparison(left: Typed, right: Typed) -> bool:
     """Whether a 64-bit integer meets a float and both may be so large that a double has no place for them all:
     ClickHouse compares them exactly."""
     for whole, other in ((left, right), (right, left)):
@@ -161,7 +161,7 @@ def _inexact(left: Typed, right: Typed) -> bool:
     return False
 
 
-def _exactly(operator: str, left: Typed, right: Typed) -> str:
+def _compare_exactly(operator: str, left: Typed, right: Typed) -> str:
     """As integers where both are large, as doubles elsewhere."""
     whole, other = (left, right) if isinstance(left.bare, t.Int) else (right, left)
 
@@ -173,10 +173,10 @@ def _exactly(operator: str, left: Typed, right: Typed) -> str:
         large = f"{near} AND abs({f}) < 9e19D"
         return f"if({large}, {a} {operator} {b}, {c} {operator} {d})"
 
-    return let(whole.sql, lambda i: let(other.sql, lambda f: both(i, f)))
+    return bind_if_long(whole.sql, lambda i: bind_if_long(other.sql, lambda f: both(i, f)))
 
 
-def _number_spark(left: Typed, right: Typed) -> str:
+def _common_number_type(left: Typed, right: Typed) -> str:
     if isinstance(left.bare, t.Float) or isinstance(right.bare, t.Float):
         return "DOUBLE"
     for spark in (left.spark, right.spark):
@@ -189,29 +189,29 @@ def _scale(of: Type) -> int:
     return of.scale if isinstance(of, t.Decimal) else 0
 
 
-def between(tr: Translator, node: exp.Expr) -> Typed:
+def translate_between(tr: Translator, node: exp.Expr) -> Typed:
     value = tr.translate(node.this)
     low = compare(tr, node, ">=", (value, tr.translate(node.args["low"])))
     high = compare(tr, node, "<=", (value, tr.translate(node.args["high"])))
     return boolean(f"({low.sql} AND {high.sql})", low, high)
 
 
-def like(tr: Translator, node: exp.Expr) -> Typed:
+def translate_like(tr: Translator, node: exp.Expr) -> Typed:
     value, pattern = tr.translate(node.this), tr.translate(node.expression)
     word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
-    return like_of(tr, node, (value, pattern), f"NOT {word}" if node.args.get("negate") else word)
+    return match_like(tr, node, (value, pattern), f"NOT {word}" if node.args.get("negate") else word)
 
 
-def like_of(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str) -> Typed:
+def match_like(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str) -> Typed:
     """LIKE: `%` and `_` as in SQL, a backslash escapes, in both."""
     for value in pair:
         if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
             raise tr.refused(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
     text = None if pair[1].constant is None else str(pair[1].constant)
-    known = pair[1].sql if text is None else _pattern(tr, node, text)
+    known = pair[1].sql if text is None else _literal_pattern(tr, node, text)
     if "ILIKE" not in word:
         return boolean(f"({pair[0].sql} {word} {known})", *pair)
-    letters = LETTERS if text is None else folded_letters(text)
+    letters = FOLDED_LETTERS if text is None else folded_letters(text)
     if letters is None:
         message = f"{word} {pair[1].sql} is not supported: its letters are equal to others in several ways"
         raise tr.refused(node, "unsupported-syntax", message, "lowerUTF8(…) LIKE …")
@@ -219,24 +219,24 @@ def like_of(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str
     return boolean(f"({folded} {word} {like})", *pair)
 
 
-def _pattern(tr: Translator, node: exp.Expr, text: str) -> str:
-    pattern = spark_pattern(text)
+def _literal_pattern(tr: Translator, node: exp.Expr, text: str) -> str:
+    pattern = spark_like_pattern(text)
     if pattern is None:
         raise tr.refused(node, "invalid-literal", "the pattern ends with a backslash", r"`\\\\` is a backslash")
     return text_literal(pattern)
 
 
-LETTERS = ("İΣ", "\ue000σ")
+FOLDED_LETTERS = ("İΣ", "\ue000σ")
 """Java's lower case of these is two letters, or depends on where they stand."""
-_BY_RE2 = (f"{LETTERS[0]}ſςµϐϑϰϖϕϱϵẛ\u1fbe\u0345ᲀᲁᲂᲃᲄᲅᲆᲇᲈ", f"{LETTERS[1]}sσμβθκπφρεṡιιвдосттъѣꙋ")
-_IS_PART = re.compile(r"(?s)%(?:[^%_\\]|\\.)*%")
-_WILD = re.compile(r"(?s)(?:\\(.)|([%_]))")
-_IN_SEVERAL_CASES = set("σςΣμµ")
-_SOUGHT_FIRST = 3
+_FOLDED_BY_RE2 = (f"{FOLDED_LETTERS[0]}ſςµϐϑϰϖϕϱϵẛ\u1fbe\u0345ᲀᲁᲂᲃᲄᲅᲆᲇᲈ", f"{FOLDED_LETTERS[1]}sσμβθκπφρεṡιιвдосттъѣꙋ")
+_CONTAINS_PATTERN = re.compile(r"(?s)%(?:[^%_\\]|\\.)*%")
+_WILDCARD = re.compile(r"(?s)(?:\\(.)|([%_]))")
+_AMBIGUOUS_LETTERS = set("σςΣμµ")
+_SEARCHED_BYTES = 3
 """A piece of so many bytes is looked for letter by letter before RE2 sees the text."""
 
 
-def spark_pattern(pattern: str) -> str | None:
+def spark_like_pattern(pattern: str) -> str | None:
     """A backslash before a letter that has no meaning is one itself, which Spark does not allow; None for one at
     the end."""
     if re.fullmatch(r"(?s)(?:[^\\]|\\.)*", pattern) is None:
@@ -247,14 +247,14 @@ def spark_pattern(pattern: str) -> str | None:
 def folded_letters(pattern: str) -> tuple[str, str] | None:
     """What to translate in texts and pattern of ILIKE before Spark compares them; None where ClickHouse compares
     some of the letters by RE2, which knows more that are equal, and some not."""
-    if _IS_PART.fullmatch(pattern):
-        return LETTERS
-    pieces = [piece for piece in _pieces(pattern) if piece]
-    if all(len(piece.encode()) < _SOUGHT_FIRST for piece in pieces):
-        return _BY_RE2
-    return None if len(pieces) > 1 and _IN_SEVERAL_CASES & set(pattern) else LETTERS
+    if _CONTAINS_PATTERN.fullmatch(pattern):
+        return FOLDED_LETTERS
+    pieces = [piece for piece in _literal_pieces(pattern) if piece]
+    if all(len(piece.encode()) < _SEARCHED_BYTES for piece in pieces):
+        return _FOLDED_BY_RE2
+    return None if len(pieces) > 1 and _AMBIGUOUS_LETTERS & set(pattern) else FOLDED_LETTERS
 
 
-def _pieces(pattern: str) -> list[str]:
+def _literal_pieces(pattern: str) -> list[str]:
     """The texts between wildcards."""
-    return _WILD.sub(lambda found: found[1] or "\0", pattern).split("\0")
+    return _WILDCARD.sub(lambda found: found[1] or "\0", pattern).split("\0")

@@ -16,33 +16,33 @@ from functools import reduce
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.translator import Translator, no_interval
+from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NEVER, NULL, Typed, as_spark, condition, is_null, null_if_any, tests_null
+from penstock.sql.expr.typed import NEVER, NULL, Typed, as_condition, as_spark, is_null, null_test, nullable_if_any
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
 
-def conjunction(tr: Translator, node: exp.Expr) -> Typed:
+def translate_and_or(tr: Translator, node: exp.Expr) -> Typed:
     left, right = tr.translate(node.this), tr.translate(node.expression)
-    return connect(tr, node, "AND" if isinstance(node, exp.And) else "OR", [left, right])
+    return join_conditions(tr, node, "AND" if isinstance(node, exp.And) else "OR", [left, right])
 
 
-def connect(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> Typed:
+def join_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> Typed:
     """Values joined by AND or OR."""
     check_conditions(tr, node, word, values)
-    return _logical(f"({f' {word} '.join(map(condition, values))})", values)
+    return _logical_value(f"({f' {word} '.join(map(as_condition, values))})", values)
 
 
-def exclusive(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
+def join_by_xor(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
     """xor: whether an odd number of values is true. ClickHouse takes no Decimal here."""
     if any(map(is_null, values)):
         return NULL
     check_conditions(tr, node, "xor", values)
     if any(isinstance(value.bare, t.Decimal) for value in values):
         raise tr.refused(node, "wrong-argument-type", "xor needs integers or floats, this is a Decimal")
-    return _logical(reduce("({} <> {})".format, map(condition, values)), values)
+    return _logical_value(reduce("({} <> {})".format, map(as_condition, values)), values)
 
 
 def check_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> None:
@@ -52,45 +52,45 @@ def check_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typ
             raise tr.refused(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
 
 
-def _logical(sql: str, values: list[Typed]) -> Typed:
+def _logical_value(sql: str, values: list[Typed]) -> Typed:
     """UInt8, or Bool where an operand is."""
     of = t.Bool() if any(isinstance(value.bare, t.Bool) for value in values) else t.Int(8, signed=False)
-    return Typed(sql, null_if_any(of, values), "BOOLEAN")
+    return Typed(sql, nullable_if_any(of, values), "BOOLEAN")
 
 
-def negation(tr: Translator, node: exp.Expr) -> Typed:
+def translate_not(tr: Translator, node: exp.Expr) -> Typed:
     value = tr.translate(node.this)
     if is_null(value):
         return NULL
     check_conditions(tr, node, "NOT", [value])
-    return _logical(f"(NOT {condition(value)})", [value])
+    return _logical_value(f"(NOT {as_condition(value)})", [value])
 
 
-def is_test(tr: Translator, node: exp.Expr) -> Typed:
+def translate_is_null(tr: Translator, node: exp.Expr) -> Typed:
     """`x IS NULL`; the operand after IS can only be NULL."""
     value = tr.translate(node.this)
     if not isinstance(node.expression, exp.Null):
         raise tr.refused(node, "unsupported-syntax", "only IS NULL and IS NOT NULL are supported")
-    return tests_null(value)
+    return null_test(value)
 
 
-def case(tr: Translator, node: exp.Expr) -> Typed:
+def translate_case(tr: Translator, node: exp.Expr) -> Typed:
     """CASE with or without an operand."""
     from_operand = [exp.EQ(this=node.this, expression=each.this) for each in node.args["ifs"]] if node.this else []
     tests = from_operand or [each.this for each in node.args["ifs"]]
     values = [tr.translate(each.args["true"]) for each in node.args["ifs"]]
     last = tr.translate(node.args["default"]) if node.args.get("default") is not None else NULL
-    return choose(tr, node, [tr.translate(test) for test in tests], [*values, last])
+    return choose_value(tr, node, [tr.translate(test) for test in tests], [*values, last])
 
 
-def ternary(tr: Translator, node: exp.Expr) -> Typed:
+def translate_ternary(tr: Translator, node: exp.Expr) -> Typed:
     values = [tr.translate(node.args["true"]), tr.translate(node.args["false"])]
-    return choose(tr, node, [tr.translate(node.this)], values)
+    return choose_value(tr, node, [tr.translate(node.this)], values)
 
 
-def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Typed]) -> Typed:
+def choose_value(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Typed]) -> Typed:
     """The first value whose test is true, else the last; all of their supertype."""
-    no_interval(tr, node, values)
+    refuse_intervals(tr, node, values)
     # What is never taken does not say in which zone a time is shown.
     never = [test.sql == NEVER or test.constant == 0 for test in tests] + [False]
     taken = [value.type for value, dead in zip(values, never, strict=True) if not dead]
@@ -104,6 +104,6 @@ def choose(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Type
     ]
     check_conditions(tr, node, "if", tests)
     if len(tests) == 1:
-        return Typed(f"if({condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
-    branches = " ".join(f"WHEN {condition(test)} THEN {sql}" for test, sql in zip(tests, shown, strict=False))
+        return Typed(f"if({as_condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
+    branches = " ".join(f"WHEN {as_condition(test)} THEN {sql}" for test, sql in zip(tests, shown, strict=False))
     return Typed(f"CASE {branches} ELSE {shown[-1]} END", of, spark)

@@ -10,60 +10,60 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.sql.compiler.scope import Relation
+from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.spark_types import quoted, value_type
-from penstock.sql.expr.typed import Typed, null_if_any, typed
-from penstock.sql.operators.literals import floating
+from penstock.sql.expr.spark_types import quote_identifier, value_type
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.operators.literals import float_literal
 
 
-def column(tr: Translator, node: exp.Expr) -> Typed:
+def translate_column(tr: Translator, node: exp.Expr) -> Typed:
     """`a`, `table.a`, `tuple.field`, `table.tuple.1` …"""
     parts = [part for part in (node.args.get("db"), node.args.get("table"), node.this) if part is not None]
     names = [part.name for part in parts]
-    found = _local(tr, names) or _qualified(tr, node, names)
+    found = _lambda_parameter(tr, names) or _qualified_column(tr, node, names)
     if found is None:
-        value, rest = named(tr, node, names[0]), names[1:]
+        value, rest = resolve_name(tr, node, names[0]), names[1:]
     else:
         value, rest = found
     for step in ".".join(rest).split(".") if rest else ():
-        value = element(tr, node, value, step)
+        value = tuple_element(tr, node, value, step)
     return value
 
 
-def identifier(tr: Translator, node: exp.Expr) -> Typed:
+def translate_identifier(tr: Translator, node: exp.Expr) -> Typed:
     """A bare name: sqlglot writes the parameters in a lambda's body so."""
-    found = _local(tr, [node.name])
-    return found[0] if found else named(tr, node, node.name)
+    found = _lambda_parameter(tr, [node.name])
+    return found[0] if found else resolve_name(tr, node, node.name)
 
 
-def dot(tr: Translator, node: exp.Expr) -> Typed:
+def translate_dot(tr: Translator, node: exp.Expr) -> Typed:
     """`expression.name` or `expression.1`."""
     value = tr.translate(node.this)
     for step in node.expression.name.split("."):
-        value = element(tr, node, value, step)
+        value = tuple_element(tr, node, value, step)
     return value
 
 
-def named(tr: Translator, node: exp.Expr, name: str) -> Typed:
+def resolve_name(tr: Translator, node: exp.Expr, name: str) -> Typed:
     """A name without a table: an alias of this SELECT, else a column."""
     aliased = tr.scope.aliases.get(name)
     if aliased is not None and name not in tr.resolving:
         return tr.inside(name).translate(aliased)
     relation = tr.scope.find(name)
     if relation is None and name.lower() in ("nan", "inf", "infinity"):
-        return floating(float(name))
+        return float_literal(float(name))
     if relation is None:
         known = (*tr.scope.column_names, *tr.scope.aliases)
         raise tr.refused(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, known))
-    return use(tr, node, relation, name)
+    return read_column(tr, node, relation, name)
 
 
-READING = "reading"
+READING_KEY = "reading"
 """The key of a node's meta that says how a star's column is read: see `Relation.reading`."""
 
 
-def use(tr: Translator, node: exp.Expr, relation: Relation, name: str, how: str = "bare") -> Typed:
+def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str, how: str = "bare") -> Typed:
     """A column of a relation, noted as used. Raises Refused where it has no one value."""
     if name in relation.barred:
         message = f"`{relation.name}.{name}` is of any of the rows that match"
@@ -74,12 +74,12 @@ def use(tr: Translator, node: exp.Expr, relation: Relation, name: str, how: str 
     return relation.reading(name, how)
 
 
-def _local(tr: Translator, names: list[str]) -> tuple[Typed, list[str]] | None:
+def _lambda_parameter(tr: Translator, names: list[str]) -> tuple[Typed, list[str]] | None:
     value = tr.locals.get(names[0])
     return (value, names[1:]) if value is not None else None
 
 
-def _qualified(tr: Translator, node: exp.Expr, names: list[str]) -> tuple[Typed, list[str]] | None:
+def _qualified_column(tr: Translator, node: exp.Expr, names: list[str]) -> tuple[Typed, list[str]] | None:
     """A column after its table's name."""
     if len(names) == 1:
         return None
@@ -93,20 +93,20 @@ def _qualified(tr: Translator, node: exp.Expr, names: list[str]) -> tuple[Typed,
     if names[1] not in relation.columns:
         message = f"unknown column `{names[1]}` of `{names[0]}`"
         raise tr.refused(node, "unknown-column", message, did_you_mean(names[1], relation.columns))
-    return use(tr, node, relation, names[1], node.meta.get(READING, "own")), names[2:]
+    return read_column(tr, node, relation, names[1], node.meta.get(READING_KEY, "own")), names[2:]
 
 
-def element(tr: Translator, node: exp.Expr, value: Typed, step: str) -> Typed:
+def tuple_element(tr: Translator, node: exp.Expr, value: Typed, step: str) -> Typed:
     """One field of a tuple, by name or by number from 1."""
     of = value.bare
     if isinstance(of, t.Array) and isinstance(of.of, t.Tuple):
-        each = element(tr, node, typed("` e`", of.of), step)
+        each = tuple_element(tr, node, typed("` e`", of.of), step)
         return typed(f"transform({value.sql}, ` e` -> {each.sql})", t.Array(each.type))
     if not isinstance(of, t.Tuple):
         raise tr.refused(node, "wrong-argument-type", f"`.{step}` needs a Tuple, this is {value.type}")
     for place, (name, inner) in enumerate(of.fields, 1):
         if step in (name, str(place)):
-            result = null_if_any(inner, [value])
-            return Typed(f"{value.sql}.{quoted(name or f'_{place}')}", result, value_type(inner))
+            result = nullable_if_any(inner, [value])
+            return Typed(f"{value.sql}.{quote_identifier(name or f'_{place}')}", result, value_type(inner))
     known = [name or str(place) for place, (name, _) in enumerate(of.fields, 1)]
     raise tr.refused(node, "unknown-column", f"{of} has no element `{step}`", did_you_mean(step, known))

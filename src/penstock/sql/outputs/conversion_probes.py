@@ -35,12 +35,12 @@ from penstock.model.types import Type, bare, nullable
 from penstock.sql.analysis.may_raise import may_raise, tolerant
 from penstock.sql.calls.dispatch import HANDLERS, translate_call
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
-from penstock.sql.compiler.translator import Handler, Translator
-from penstock.sql.conversions.explicit import CAST, Mode, convert
-from penstock.sql.conversions.implicit import cast_sql, widened
-from penstock.sql.expr.bind_once import let
+from penstock.sql.compiler.translator import NodeHandler, Translator
+from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
+from penstock.sql.conversions.implicit import cast_column, implicit_cast
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, condition, is_null, typed
+from penstock.sql.expr.typed import Typed, as_condition, is_null, typed
 from penstock.sql.functions import conversions
 from penstock.sql.functions.dates import parse_best_effort
 from penstock.sql.functions.table import function_named
@@ -86,8 +86,8 @@ def _probe_storing(found: ColumnConversions, value: Typed, column: Column, shown
     if isinstance(want, t.AggregateFunction):
         return
     conversion = f"{shown} stored as {want}"
-    exact = widened(value, want) is not None and value.spark == value_type(value.bare)
-    faults = () if exact or is_null(value) else conversion_faults(value, want, CAST)
+    exact = implicit_cast(value, want) is not None and value.spark == value_type(value.bare)
+    faults = () if exact or is_null(value) else conversion_faults(value, want, CAST_MODE)
     found.unsure |= faults is None
     found.add_faults(value, faults or (), conversion)
     if value.nullable and not nullable(want):
@@ -99,14 +99,14 @@ Faults: TypeAlias = tuple[tuple[FaultKind, str], ...]
 """What a conversion does to values, and for which of them."""
 
 
-def conversion_mode(name: str) -> Mode:
+def conversion_mode(name: str) -> ConversionMode:
     """The mode of a conversion function."""
     failure = {"OrNull": "null", "OrZero": "zero"}.get(name[-6:], "zero" if name.endswith("OrDefault") else "error")
     accurate = name.startswith("accurate") or name.endswith("OrDefault")
-    return Mode(failure, "refused" if accurate else "wraps")  # type: ignore[arg-type]
+    return ConversionMode(failure, "refused" if accurate else "wraps")  # type: ignore[arg-type]
 
 
-def conversion_faults(value: Typed, to: Type, mode: Mode) -> Faults | None:
+def conversion_faults(value: Typed, to: Type, mode: ConversionMode) -> Faults | None:
     """The rows whose value fails or takes a default; nothing where every value converts, None where that
     cannot be said."""
     want = bare(to)
@@ -123,13 +123,13 @@ def conversion_faults(value: Typed, to: Type, mode: Mode) -> Faults | None:
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
-def parsing_faults(value: Typed, parsed: Typed, mode: Mode) -> Faults:
+def parsing_faults(value: Typed, parsed: Typed, mode: ConversionMode) -> Faults:
     """Of parseDateTimeBestEffort and its kin: `parsed` is what the function OrNull makes of the value."""
     bad = f"{value.sql} IS NOT NULL AND {tolerant(parsed.sql)} IS NULL"
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
-def _element_faults(array: Typed, old: Type, new: Type, mode: Mode) -> Faults | None:
+def _element_faults(array: Typed, old: Type, new: Type, mode: ConversionMode) -> Faults | None:
     """An array fails with one of its elements."""
     inner = conversion_faults(typed("` e`", old), new, mode)
     if inner is None:
@@ -138,7 +138,7 @@ def _element_faults(array: Typed, old: Type, new: Type, mode: Mode) -> Faults | 
     return tuple(("fails", f"coalesce(exists({array.sql}, ` e` -> {bad}), false)") for bad in bads)
 
 
-def _never_fails(value: Typed, want: Type, mode: Mode) -> bool:
+def _never_fails(value: Typed, want: Type, mode: ConversionMode) -> bool:
     wraps = mode.overflow == "wraps"
     match value.bare, want:
         case (_, t.String() | t.AggregateFunction()) | (t.Enum(), t.Int()):
@@ -154,7 +154,7 @@ def _never_fails(value: Typed, want: Type, mode: Mode) -> bool:
         case t.Int(bits, signed), t.Date() | t.DateTime() | t.DateTime64() if bits <= 32 and (wraps or not signed):
             return True
         case _:
-            return value.spark == value_type(value.bare) and cast_sql(value.sql, value.bare, want) is not None
+            return value.spark == value_type(value.bare) and cast_column(value.sql, value.bare, want) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class ColumnConversions:
         for place in reversed(range(len(self.safe))):
             name = f"`\ue000{place}`"
             if name in sql:
-                sql = let(self.safe[place], partial(sql.replace, name))
+                sql = bind_if_long(self.safe[place], partial(sql.replace, name))
         return sql
 
     def add_fault(self, kind: FaultKind, value: Typed, bad: str, conversion: str, guards: tuple[str, ...] = ()) -> None:
@@ -233,7 +233,7 @@ _CONVERSIONS = frozenset(row.name for row in (*conversions.FUNCTIONS, *parse_bes
     "materialize",
     "identity",
 } | {"accurateCast", "accurateCastOrNull", "accurateCastOrDefault"}
-_BINARY: tuple[type[exp.Expr], ...] = (*arithmetic.OPERATORS, *comparisons.OPERATORS)
+_BINARY: tuple[type[exp.Expr], ...] = (*arithmetic.ARITHMETIC_OPERATORS, *comparisons.COMPARISON_OPERATORS)
 _UNARY = (exp.Paren, exp.Alias, exp.Column, exp.Identifier, exp.Dot, exp.Neg, exp.Not, exp.Is, exp.Array, exp.Tuple)
 
 
@@ -247,10 +247,10 @@ class ConversionWatcher:
     blind: bool = False
 
     def watch(self, tr: Translator) -> Translator:
-        plain: dict[type[exp.Expr], Handler] = {
+        plain: dict[type[exp.Expr], NodeHandler] = {
             kind: partial(self._translate_node, of) for kind, of in HANDLERS.items()
         }
-        own: Mapping[type[exp.Expr], Handler] = {
+        own: Mapping[type[exp.Expr], NodeHandler] = {
             exp.Cast: self._translate_cast,
             exp.CastToStrType: self._translate_cast,
             exp.Anonymous: self._translate_call,
@@ -259,7 +259,7 @@ class ConversionWatcher:
         }
         return replace(tr, handlers={**plain, **own})
 
-    def _translate_node(self, handler: Handler, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_node(self, handler: NodeHandler, tr: Translator, node: exp.Expr) -> Typed:
         """Any other node. A NULL on the left of an operator leaves its right side alone."""
         inner = self if _evaluates_all(node) else replace(self, blind=True)
         mark = len(self.found.entries)
@@ -306,12 +306,12 @@ class ConversionWatcher:
         for test, value in zip(tests, values, strict=False):
             mark = len(self.found.entries)
             conditions.append(watch.watch(tr).translate(test))
-            sql = condition(conditions[-1])
+            sql = as_condition(conditions[-1])
             passed = watch._after_success(mark)
             chosen.append(passed._under_condition(sql).watch(tr).translate(value))
             watch = passed._under_condition(sql, "NOT ")
         chosen.append(watch.watch(tr).translate(values[-1]))
-        return self._settle_choice(logic.choose(tr, node, conditions, chosen), [*conditions, *chosen])
+        return self._settle_choice(logic.choose_value(tr, node, conditions, chosen), [*conditions, *chosen])
 
     def _translate_coalesce(self, tr: Translator, node: exp.Expr, arguments: list[exp.Expr]) -> Typed:
         watch, values = self, []
@@ -332,8 +332,8 @@ class ConversionWatcher:
         inner = [each.bad for each in self.found.entries[mark:]]
         known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda *_: value})
         strict = translate_cast(known, type(node)(this=exp.Placeholder(), to=node.args["to"].copy()))
-        result = self._record_conversion(tr, node, value, (strict, CAST))
-        if _fails_for_null(value, strict, CAST) and result is not strict:
+        result = self._record_conversion(tr, node, value, (strict, CAST_MODE))
+        if _fails_for_null(value, strict, CAST_MODE) and result is not strict:
             self.found.add_fault("fails", value, null_condition(value, inner), source_text(node), self.guards)
         return result
 
@@ -344,7 +344,7 @@ class ConversionWatcher:
         strict = translate_call(*_call_of_values(tr, node, [value], arguments[1:]))
         given = arguments[1 + name.startswith("accurate") :] if name.endswith("OrDefault") else []
         for argument in given:
-            default = convert(replace(tr, handlers=HANDLERS).translate(argument), bare(strict.type), CAST)
+            default = convert(replace(tr, handlers=HANDLERS).translate(argument), bare(strict.type), CAST_MODE)
             self.found.unsure |= default is None or may_raise(default.sql)
         result = self._record_conversion(tr, node, value, (strict, conversion_mode(name)))
         fails = _fails_for_null(value, strict, conversion_mode(name))
@@ -355,7 +355,9 @@ class ConversionWatcher:
             )
         return result
 
-    def _record_conversion(self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]) -> Typed:
+    def _record_conversion(
+        self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, ConversionMode]
+    ) -> Typed:
         """What stands for a conversion: never raising where it is covered, itself where not."""
         strict, mode = converted
         found = self._find_faults(tr, node, value, converted)
@@ -370,7 +372,7 @@ class ConversionWatcher:
         return replace(strict, sql=self.found.stand_in(tolerant(strict.sql) if raises else strict.sql))
 
     def _find_faults(
-        self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, Mode]
+        self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, ConversionMode]
     ) -> Faults | None:
         name = call_name(node) or ""
         if not name.startswith("parseDateTime"):
@@ -381,12 +383,12 @@ class ConversionWatcher:
 
     def _settle_choice(self, result: Typed, parts: list[Typed]) -> Typed:
         """A choice between values that do not raise: a cast to their common type does not either."""
-        if isinstance(result.bare, t.Decimal) or any(may_raise(condition(each)) for each in parts):
+        if isinstance(result.bare, t.Decimal) or any(may_raise(as_condition(each)) for each in parts):
             return result
         return replace(result, sql=self.found.stand_in(result.sql))
 
 
-def _fails_for_null(value: Typed, strict: Typed, mode: Mode) -> bool:
+def _fails_for_null(value: Typed, strict: Typed, mode: ConversionMode) -> bool:
     """Whether the type that is asked for has no NULL, and nothing stands for one."""
     return mode.failure == "error" and value.nullable and not strict.nullable
 

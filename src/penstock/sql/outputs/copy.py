@@ -22,10 +22,10 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.json_path import json_path
 from penstock.model.pipe import Copied, Node
 from penstock.model.types import Type, bare, nullable
-from penstock.sql.column_types import spark_type, zero
-from penstock.sql.compiler.environment import Environment, Output
+from penstock.sql.column_types import column_default, spark_type
+from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.spark_types import quoted, text_literal
+from penstock.sql.expr.spark_types import quote_identifier, text_literal
 from penstock.sql.expr.typed import Typed, typed
 from penstock.sql.outputs.view import check_column_names, find_target, refused_column, stored_value
 
@@ -42,7 +42,7 @@ class _JsonObject:
 _Part: TypeAlias = Union[Column, _JsonObject]
 
 
-def copy_rows(environment: Environment, node: Node, output: Output) -> Output:
+def copy_rows(environment: Environment, node: Node, output: SelectOutput) -> SelectOutput:
     """One column of texts. Problems go to the environment's report."""
     kind = node.kind
     if not isinstance(kind, Copied):
@@ -58,30 +58,30 @@ def copy_rows(environment: Environment, node: Node, output: Output) -> Output:
     for column in columns:
         with environment.report.collecting():
             pieces[column.name] = _column_json(environment, column)
-    inner = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
+    inner = ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in values.items())
     row = _json_sql(whole, pieces) if pieces else "'{}'"
-    return Output(
+    return SelectOutput(
         f"SELECT {row} AS {ROW} FROM (SELECT {inner} FROM ({output.sql}) AS q)", ((ROW, typed(ROW, t.String())),)
     )
 
 
-def _written_values(environment: Environment, output: Output, target: DataSource) -> dict[str, str]:
+def _written_values(environment: Environment, output: SelectOutput, target: DataSource) -> dict[str, str]:
     """The columns that are written: those the SELECT gives, and those that nothing else would fill."""
-    given = {name: Typed(f"q.{quoted(name)}", value.type, value.spark) for name, value in output.columns}
+    given = {name: Typed(f"q.{quote_identifier(name)}", value.type, value.spark) for name, value in output.columns}
     values: dict[str, str] = {}
     for column in target.columns:
         if column.name in given:
             with environment.report.collecting():
                 values[column.name] = stored_value(environment, given[column.name], column)
         elif column.default is None and not nullable(column.type) and target.path_of(column) is not None:
-            values[column.name] = zero(column.type)
+            values[column.name] = column_default(column.type)
     return values
 
 
 def _column_json(environment: Environment, column: Column) -> str:
     """The JSON of a column. Raises Refused."""
     try:
-        return json_text(Typed(quoted(column.name), column.type, spark_type(column.type)))
+        return json_text(Typed(quote_identifier(column.name), column.type, spark_type(column.type)))
     except UnsupportedJson as error:
         message = f"column `{column.name}`: {error}"
         raise refused_column(environment, column.name, "unsupported-copy", message, error.hint) from None
@@ -182,7 +182,7 @@ def _json_ready(sql: str, of: Type, depth: int) -> str:
 def _json_ready_tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
     names = [name or f"_{place}" for place, (name, _) in enumerate(fields, 1)]
     parts = [
-        f"{text_literal(name)}, {_json_ready(f'{sql}.{quoted(name)}', of, depth)}"
+        f"{text_literal(name)}, {_json_ready(f'{sql}.{quote_identifier(name)}', of, depth)}"
         for name, (_, of) in zip(names, fields, strict=True)
     ]
     return f"named_struct({', '.join(parts)})"

@@ -14,7 +14,7 @@ from sqlglot import exp
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.conversions.insert import as_column, why_not
+from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import OWN_TABLE, column_value, row_translator
 from penstock.sql.expr.typed import Typed
 from penstock.sql.query import ForwardColumn
@@ -148,9 +148,9 @@ def _compile_column(found: ForwardSelectList, column: Column) -> ForwardColumn:
     value = found.value(tr, column)
     used = set(tr.uses.columns[OWN_TABLE])
     tr.uses.columns[OWN_TABLE].update(before)
-    sql = as_column(value, column.type)
+    sql = convert_for_insert(value, column.type)
     if sql is None:
-        message, hint = why_not(value.type, column.type)
+        message, hint = insert_refusal(value.type, column.type)
         raise tr.refused(node, "incompatible-type", f"column `{column.name}`: {message}", hint)
     is_column = isinstance(node, exp.Column) and not node.table
     renames = node.name if is_column and node.name in used and node.name != column.name else None

@@ -15,11 +15,11 @@ from sqlglot import exp
 from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Copied, Materialized, Node
-from penstock.sql.column_types import spark_type, zero
-from penstock.sql.compiler.environment import Environment, Output
-from penstock.sql.conversions.insert import as_column, why_not
+from penstock.sql.column_types import column_default, spark_type
+from penstock.sql.compiler.environment import Environment, SelectOutput
+from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import column_value, row_translator
-from penstock.sql.expr.spark_types import quoted
+from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
 from penstock.sql.spark_dialect.compile import parse_spark
 from penstock.sql.syntax.column_names import column_name
@@ -34,10 +34,10 @@ class TargetRows:
     """The name of the target and the rows for it."""
 
     target: str
-    output: Output
+    output: SelectOutput
 
 
-def view_rows(environment: Environment, node: Node, output: Output) -> TargetRows:
+def view_rows(environment: Environment, node: Node, output: SelectOutput) -> TargetRows:
     """Problems go to the environment's report."""
     kind = node.kind
     if not isinstance(kind, Materialized):
@@ -76,7 +76,7 @@ def _may_be_union(environment: Environment) -> bool:
     return environment.dialect == "spark" or _UNION.search(environment.text.text) is not None
 
 
-def check_column_names(environment: Environment, output: Output, target: DataSource) -> None:
+def check_column_names(environment: Environment, output: SelectOutput, target: DataSource) -> None:
     """Each column that is given is one of the target, and is given once."""
     seen: set[str] = set()
     for name, _ in output.columns:
@@ -105,9 +105,9 @@ def _find_select_item(environment: Environment, name: str) -> exp.Expr:
     return next((each for each in tree.selects if column_name(each) == name), tree)
 
 
-def _rows_of_target(environment: Environment, output: Output, target: DataSource) -> Output:
+def _rows_of_target(environment: Environment, output: SelectOutput, target: DataSource) -> SelectOutput:
     """A SELECT of the target's columns around the node's; defaults over these, around that."""
-    given = {name: Typed(f"q.{quoted(name)}", value.type, value.spark) for name, value in output.columns}
+    given = {name: Typed(f"q.{quote_identifier(name)}", value.type, value.spark) for name, value in output.columns}
     present = [column for column in target.columns if column.name in given]
     values = {}
     for column in present:
@@ -117,25 +117,25 @@ def _rows_of_target(environment: Environment, output: Output, target: DataSource
     sql = f"SELECT {_select_list(values)} FROM ({output.sql}) AS q"
     if any(column.default is not None for column in missing):
         defaults = {c.name: _default_value(environment, c, present) for c in missing}
-        both = {c.name: defaults.get(c.name, quoted(c.name)) for c in target.columns}
+        both = {c.name: defaults.get(c.name, quote_identifier(c.name)) for c in target.columns}
         sql = f"SELECT {_select_list(both)} FROM ({sql})"
     elif missing:
-        every = {c.name: values.get(c.name, zero(c.type)) for c in target.columns}
+        every = {c.name: values.get(c.name, column_default(c.type)) for c in target.columns}
         sql = f"SELECT {_select_list(every)} FROM ({output.sql}) AS q"
-    columns = tuple((c.name, Typed(quoted(c.name), c.type, spark_type(c.type))) for c in target.columns)
-    return Output(sql, columns, output.grouped)
+    columns = tuple((c.name, Typed(quote_identifier(c.name), c.type, spark_type(c.type))) for c in target.columns)
+    return SelectOutput(sql, columns, output.grouped)
 
 
 def _select_list(values: Mapping[str, str]) -> str:
-    return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
+    return ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in values.items())
 
 
 def stored_value(environment: Environment, value: Typed, column: Column) -> str:
     """A value of the select list as the column stores it. Raises Refused."""
-    sql = as_column(value, column.type)
+    sql = convert_for_insert(value, column.type)
     if sql is None:
         name = column.name
-        message, hint = why_not(value.type, column.type)
+        message, hint = insert_refusal(value.type, column.type)
         raise refused_column(environment, name, "incompatible-type", f"column `{name}`: {message}", hint)
     return sql
 
@@ -143,14 +143,14 @@ def stored_value(environment: Environment, value: Typed, column: Column) -> str:
 def _default_value(environment: Environment, column: Column, present: list[Column]) -> str:
     """The DEFAULT of a column the node does not give, over those it gives; else the zero value."""
     if column.default is None:
-        return zero(column.type)
+        return column_default(column.type)
     with environment.report.collecting():
         tree = parse_select_list(column.default)
         tr = row_translator(column.default, {each.name: column_value(each) for each in present})
         value = tr.translate(tree.expressions[0].unalias())
-        sql = as_column(value, column.type)
+        sql = convert_for_insert(value, column.type)
         if sql is not None:
             return sql
-        message, hint = why_not(value.type, column.type)
+        message, hint = insert_refusal(value.type, column.type)
         raise refused(column.default, tree, "incompatible-type", f"DEFAULT of `{column.name}`: {message}", hint)
-    return zero(column.type)
+    return column_default(column.type)

@@ -27,8 +27,8 @@ from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type
 from penstock.sql.column_types import spark_type
-from penstock.sql.compiler.environment import Environment, Output
-from penstock.sql.expr.spark_types import quoted
+from penstock.sql.compiler.environment import Environment, SelectOutput
+from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
 from penstock.sql.from_clause.tables import find_node, inline_node, nearest_name, register_placeholder
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
@@ -60,7 +60,7 @@ def parse_spark(text: Text) -> exp.Query:
     return found[0]
 
 
-def compile_spark(environment: Environment) -> Output:
+def compile_spark(environment: Environment) -> SelectOutput:
     """The environment's text. Raises Refused."""
     tree = parse_spark(environment.text)
     check_allowed(environment.text, tree)
@@ -74,11 +74,12 @@ def compile_spark(environment: Environment) -> Output:
     _note_columns(environment, qualified, sources)
     columns = tuple(_result_column(environment, each, sources) for each in qualified.selects)
     texts = {
-        quoted(each.name): str(each.placeholder) if each.sql is None else f"({each.sql})" for each in sources.values()
+        quote_identifier(each.name): str(each.placeholder) if each.sql is None else f"({each.sql})"
+        for each in sources.values()
     }
     sql = put_in(qualified.sql(dialect="spark", comments=False), texts)
     grouped = any(each.find(exp.AggFunc) is not None for each in tree.find_all(exp.Select))
-    return Output(sql, columns, grouped)
+    return SelectOutput(sql, columns, grouped)
 
 
 def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _SparkTable]:
@@ -194,12 +195,12 @@ def _result_column(environment: Environment, node: exp.Expr, sources: Mapping[st
         for source in sources.values():
             found = source.columns.get(inner.name)
             if found is not None and _belongs_to(inner, source):
-                return name, replace(found, sql=quoted(name))
+                return name, replace(found, sql=quote_identifier(name))
     of = clickhouse_type(inner.type)
     if of is None:
         message = f"the type of `{name}` cannot be told"
         raise refused(environment.text, inner, "unknown-type", message, "CAST it")
-    return name, Typed(quoted(name), of, spark_type(of))
+    return name, Typed(quote_identifier(name), of, spark_type(of))
 
 
 def _belongs_to(column: exp.Column, source: _SparkTable) -> bool:

@@ -21,7 +21,7 @@ from sqlglot.tokens import TokenType
 
 from penstock.errors import Problem
 from penstock.model.datasource import Text
-from penstock.sql.aggregates.combinators import called
+from penstock.sql.aggregates.combinators import parse_aggregate_name
 from penstock.sql.syntax.problems import Refused, place_of, refused
 from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, Tokens, select_list, tokenize
 
@@ -60,7 +60,7 @@ def call_name(node: exp.Expr) -> str | None:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether it is a call of an aggregate."""
-    return called(call_name(node) or "") is not None
+    return parse_aggregate_name(call_name(node) or "") is not None
 
 
 def call_parts(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:

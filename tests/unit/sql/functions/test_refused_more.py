@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.sql.flights import problems
 
-from penstock.sql.aggregates.combinators import called
+from penstock.sql.aggregates.combinators import parse_aggregate_name
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.functions.missing import MISSING
 from penstock.sql.functions.table import function_named
@@ -60,4 +60,4 @@ def test_refused(call: str) -> None:
 
 
 def test_no_name_that_is_here_is_missing() -> None:
-    assert not [name for name in MISSING if function_named(name) or called(name) or name in SPECIAL_FORMS]
+    assert not [name for name in MISSING if function_named(name) or parse_aggregate_name(name) or name in SPECIAL_FORMS]

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.model.types import nullable
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type, value_zero
-from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, is_null, null_if_any, typed
+from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, is_null, nullable_if_any, typed
 from penstock.sql.functions.arguments import as_int, common_array, element_type
 from penstock.sql.functions.arrays.sets import both
 from penstock.sql.functions.function import MANY, STRING, BadArguments, Function, simple
@@ -38,7 +38,7 @@ def element(values: Sequence[Typed]) -> Typed:
         return typed(sql, of)
     if isinstance(t.bare(of), _NESTED):
         raise BadArguments(f"a place that may be NULL in {value.type} is not supported", "assumeNotNull")
-    return typed(f"if({key.sql} IS NULL, NULL, {sql})", null_if_any(of, [key]))
+    return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of, [key]))
 
 
 def _at(value: Typed, key: Typed) -> str:
@@ -86,7 +86,7 @@ def _slice(values: Sequence[Typed]) -> Typed:
         return Typed(sql, values[0].type, values[0].spark)
     if any(value.nullable for value in values[1:]):
         raise BadArguments("places of `arraySlice` that may be NULL are not supported", "assumeNotNull")
-    sql = let(array, lambda a: _any_slice(a, as_int(start), as_int(length) if length else None))
+    sql = bind_if_long(array, lambda a: _any_slice(a, as_int(start), as_int(length) if length else None))
     return Typed(sql, values[0].type, values[0].spark)
 
 

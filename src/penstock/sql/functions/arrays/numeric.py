@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.expr.bind_once import let
-from penstock.sql.expr.common_type import arithmetic, supertype
-from penstock.sql.expr.overflow import TWO_64, added, to_signed, whole
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.common_type import arithmetic_type, supertype
+from penstock.sql.expr.overflow import TWO_64, add_wrapping, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_spark, typed
 from penstock.sql.functions.arguments import check_order, element_type, side_by_side
@@ -54,7 +54,7 @@ def _plus(of: Type, total: str, each: str) -> str:
     """One more element of a sum; whole numbers of 64 bits wrap around."""
     spark = value_type(of)
     if of == t.Int(64):
-        return added(total, each)
+        return add_wrapping(total, each)
     if of == t.Int(64, signed=False):
         return f"CAST(pmod({total} + {each}, {TWO_64}) AS {spark})"
     return f"CAST({total} + {each} AS {spark})"
@@ -95,8 +95,8 @@ def _product(values: Sequence[Typed]) -> Typed:
 
 def _whole_product(value: Typed, of: t.Int) -> str:
     wide = value_type(of).startswith("DECIMAL")
-    each = Typed(to_signed("` x`") if wide else "` x`", t.Int(64), "BIGINT" if wide else value_type(of))
-    step = whole("*", Typed("` a`", t.Int(64), "BIGINT"), each).sql
+    each = Typed(lowest_64_bits("` x`") if wide else "` x`", t.Int(64), "BIGINT" if wide else value_type(of))
+    step = int64_arithmetic("*", Typed("` a`", t.Int(64), "BIGINT"), each).sql
     bits = f"aggregate({value.sql}, 1L, (` a`, ` x`) -> {step})"
     return bits if of.signed else f"pmod(CAST({bits} AS DECIMAL(20,0)), {TWO_64})"
 
@@ -142,7 +142,7 @@ def _difference(values: Sequence[Typed]) -> Typed:
     of = numbers(values[0])
     if isinstance(of, t.Bool):
         raise BadArguments("`arrayDifference` of Bool is not supported", "CAST(… AS Array(UInt8))")
-    result = of if isinstance(of, t.Decimal) else FLOAT64 if isinstance(of, t.Float) else arithmetic("-", of, of)
+    result = of if isinstance(of, t.Decimal) else FLOAT64 if isinstance(of, t.Float) else arithmetic_type("-", of, of)
     assert result is not None
     spark = value_type(result)
 
@@ -155,7 +155,7 @@ def _difference(values: Sequence[Typed]) -> Typed:
             change = f"pmod({change} + {2**63}, {2**64}) - {2**63}"
         return f"transform({a}, (` x`, ` i`) -> if(` i` = 0, CAST(0 AS {spark}), CAST({change} AS {spark})))"
 
-    return typed(let(values[0].sql, formula), t.Array(result))
+    return typed(bind_if_long(values[0].sql, formula), t.Array(result))
 
 
 def _range(values: Sequence[Typed]) -> Typed:
@@ -183,7 +183,7 @@ def _range(values: Sequence[Typed]) -> Typed:
 
 def _dot(values: Sequence[Typed]) -> Typed:
     """Whole numbers wrap around in the type of a product."""
-    of = arithmetic("*", numbers(values[0]), numbers(values[1]))
+    of = arithmetic_type("*", numbers(values[0]), numbers(values[1]))
     if not isinstance(of, (t.Int, t.Float)) or of == t.Int(64, signed=False):
         raise BadArguments(f"a product of {values[0].type} and {values[1].type} is not supported", "Array(Float64)")
     if isinstance(of, t.Float) and t.Float(32) in (numbers(values[0]), numbers(values[1])):
@@ -193,7 +193,7 @@ def _dot(values: Sequence[Typed]) -> Typed:
     step = "` a` + ` r`.`0` * ` r`.`1`"
     if of == t.Int(64):
         sum_so_far, left, right = (Typed(sql, of, spark) for sql in ("` a`", "` r`.`0`", "` r`.`1`"))
-        step = whole("+", sum_so_far, whole("*", left, right)).sql
+        step = int64_arithmetic("+", sum_so_far, int64_arithmetic("*", left, right)).sql
     total = f"aggregate({rows}, {zero}, (` a`, ` r`) -> {step})"
     if isinstance(of, t.Float) or of.bits == 64:
         return typed(total, of)

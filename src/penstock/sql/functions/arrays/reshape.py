@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, nullable
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import quoted, value_type, value_zero
+from penstock.sql.expr.spark_types import quote_identifier, value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_spark, is_null, typed
 from penstock.sql.functions.arguments import as_int, check_equality, constant_number, element_type, side_by_side
 from penstock.sql.functions.arrays.sets import FUNCTIONS as SETS
@@ -50,7 +50,7 @@ def _resize(values: Sequence[Typed]) -> Typed:
         start = f"greatest(size({a}) + {n}, 0) + 1"
         return f"if({n} < 0, concat({new}, slice({a}, {start}, abs({n}))), concat(slice({a}, 1, abs({n})), {new}))"
 
-    return typed(let(as_spark(values[0], value_type(t.Array(of))), formula), t.Array(of))
+    return typed(bind_if_long(as_spark(values[0], value_type(t.Array(of))), formula), t.Array(of))
 
 
 def _rotate(name: str, sign: str) -> Function:
@@ -63,7 +63,7 @@ def _rotate(name: str, sign: str) -> Function:
             k = f"CAST(pmod({sign}{n}, greatest(size({a}), 1)) AS INT)"
             return f"concat(slice({a}, {k} + 1, size({a})), slice({a}, 1, {k}))"
 
-        return Typed(let(values[0].sql, formula), values[0].type, values[0].spark)
+        return Typed(bind_if_long(values[0].sql, formula), values[0].type, values[0].spark)
 
     return Function(name, (2, 2), ("array", "integer"), build)
 
@@ -82,7 +82,7 @@ def _shift(name: str, sign: str) -> Function:
             new, kept = f"array_repeat({filler}, {count})", f"size({a}) - {count}"
             return f"if({n} < 0, concat({new}, slice({a}, 1, {kept})), concat(slice({a}, {count} + 1, {kept}), {new}))"
 
-        return Typed(let(values[0].sql, formula), values[0].type, values[0].spark)
+        return Typed(bind_if_long(values[0].sql, formula), values[0].type, values[0].spark)
 
     return Function(name, (2, 3), ("array", "integer", "any"), build)
 
@@ -92,7 +92,7 @@ def _zip(values: Sequence[Typed]) -> Typed:
     result = t.Array(t.Tuple(tuple((None, of) for of in types)))
     if len(values) == 1:
         return typed(f"transform({values[0].sql}, ` r` -> named_struct('_1', ` r`))", result)
-    parts = ", ".join(f"'_{place + 1}', ` r`.{quoted(str(place))}" for place in range(len(values)))
+    parts = ", ".join(f"'_{place + 1}', ` r`.{quote_identifier(str(place))}" for place in range(len(values)))
     rows = side_by_side([value.sql for value in values])
     return typed(f"transform({rows}, ` r` -> named_struct({parts}))", result)
 
@@ -163,7 +163,7 @@ def _shingles(values: Sequence[Typed]) -> Typed:
         runs = f"transform(sequence(1, greatest(size({a}) - {size - 1}, 1)), ` i` -> slice({a}, ` i`, {size}))"
         return f"if(size({a}) < {size}, raise_error('the shingles are longer than the array'), {runs})"
 
-    return typed(let(values[0].sql, formula), t.Array(values[0].bare))
+    return typed(bind_if_long(values[0].sql, formula), t.Array(values[0].bare))
 
 
 def _transpose(values: Sequence[Typed]) -> Typed:
@@ -178,7 +178,7 @@ def _transpose(values: Sequence[Typed]) -> Typed:
         uneven = f"exists({a}, ` r` -> size(` r`) <> size({a}[0]))"
         return f"CASE WHEN size({a}) = 0 THEN {a} WHEN {uneven} THEN {wrong} ELSE {columns} END"
 
-    return typed(let(values[0].sql, formula), values[0].type)
+    return typed(bind_if_long(values[0].sql, formula), values[0].type)
 
 
 def _flattened_length(values: Sequence[Typed]) -> Typed:
@@ -214,7 +214,7 @@ def _populate(values: Sequence[Typed]) -> Typed:
         empty = f"size({m}) = 0 OR {last} < {first}"
         return f"if({empty}, {nothing}, map_from_entries({entries}))"
 
-    return typed(let(values[0].sql, formula), of)
+    return typed(bind_if_long(values[0].sql, formula), of)
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import quoted, value_type
+from penstock.sql.expr.spark_types import quote_identifier, value_type
 from penstock.sql.expr.typed import Typed, as_spark, typed
 from penstock.sql.functions.arguments import check_equality, common_array, element_type, side_by_side
 from penstock.sql.functions.function import FLOAT64, MANY, UINT8, UINT32, UINT64, BadArguments, Function, simple
@@ -155,7 +155,7 @@ def _keys(values: Sequence[Typed]) -> str:
 
     if len(values) == 1:
         return f"transform({values[0].sql}, ` x` -> struct({key('` x`', values[0])} AS k))"
-    fields = (f"{key(f'` r`.{quoted(str(place))}', value)} AS k{place}" for place, value in enumerate(values))
+    fields = (f"{key(f'` r`.{quote_identifier(str(place))}', value)} AS k{place}" for place, value in enumerate(values))
     return f"transform({side_by_side([value.sql for value in values])}, ` r` -> struct({', '.join(fields)}))"
 
 
@@ -168,14 +168,14 @@ def _enumerate_uniq(values: Sequence[Typed]) -> Typed:
         before = f"filter(slice({k}, 1, ` i` + 1), ` y` -> ` y` <=> ` k`)"
         return f"transform({k}, (` k`, ` i`) -> CAST(size({before}) AS BIGINT))"
 
-    return typed(let(_keys(values), formula), t.Array(UINT32))
+    return typed(bind_if_long(_keys(values), formula), t.Array(UINT32))
 
 
 def _enumerate_dense(values: Sequence[Typed]) -> Typed:
     def formula(k: str) -> str:
         return f"transform({k}, ` k` -> array_position(array_distinct({k}), ` k`))"
 
-    return typed(let(_keys(values), formula), t.Array(UINT32))
+    return typed(bind_if_long(_keys(values), formula), t.Array(UINT32))
 
 
 FUNCTIONS: tuple[Function, ...] = (

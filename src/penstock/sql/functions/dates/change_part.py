@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, zone_of
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.arguments import constant_number
 from penstock.sql.functions.function import BadArguments, Function
 
@@ -94,12 +94,12 @@ def _change(unit: str) -> Function:
         def formula(number: str) -> str:
             changed = (_day_changed if by_day else _clock_changed)(value, unit, number)
             wrong = f"WHEN {number} < {first} THEN {low} WHEN {number} > {last} THEN {greatest}"
-            inside = let(changed, lambda x: f"if({x} > {high}, {high}, {x})")
+            inside = bind_if_long(changed, lambda x: f"if({x} > {high}, {high}, {x})")
             nothing = " OR ".join(f"{each.sql} IS NULL" for each in values if each.nullable)
             empty = f"WHEN {nothing} THEN NULL " if nothing else ""
             return f"CASE {empty}{wrong} ELSE {inside} END"
 
-        return typed(let(whole(values[1]), formula), null_if_any(of, list(values)))
+        return typed(bind_if_long(whole(values[1]), formula), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("time", "integer"), build)
 
@@ -119,7 +119,7 @@ def _slots(values: Sequence[Typed]) -> Typed:
         shown = f"transform({slots}, ` s` -> timestamp_seconds(` s` * {size}L))"
         return f"if({last} < {first} DIV {size}, CAST(array() AS ARRAY<TIMESTAMP>), {shown})"
 
-    return typed(let(f"unix_seconds({start.sql})", formula), t.Array(start.bare))
+    return typed(bind_if_long(f"unix_seconds({start.sql})", formula), t.Array(start.bare))
 
 
 FUNCTIONS: tuple[Function, ...] = (

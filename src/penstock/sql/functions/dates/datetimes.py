@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversions.dates import cut
-from penstock.sql.conversions.explicit import CAST, convert
-from penstock.sql.expr.dates import FIRST_DAY, at_least, shift, start_of, wall_clock
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.conversions.dates import truncate_fraction
+from penstock.sql.conversions.explicit import CAST_MODE, convert
+from penstock.sql.expr.dates import FIRST_DAY, add_interval, clamp_below, start_of_unit, wall_clock
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.arguments import constant_text
 from penstock.sql.functions.function import INT64, UINT8, UINT16, UINT32, BadArguments, Function
 
@@ -34,7 +34,7 @@ def in_zone(value: Typed, values: Sequence[Typed], place: int) -> Typed:
             of = t.DateTime64(precision, zone)
         case _:
             raise BadArguments(f"{value.type} has no time zone")
-    return replace(value, type=null_if_any(of, [value]))
+    return replace(value, type=nullable_if_any(of, [value]))
 
 
 def _part(name: str, template: str, of: t.Int) -> Function:
@@ -42,7 +42,7 @@ def _part(name: str, template: str, of: t.Int) -> Function:
         if isinstance(values[0].bare, t.Date) and name in ("toHour", "toMinute", "toSecond"):
             raise BadArguments(f"`{name}` of a {values[0].bare} is not defined")
         sql = template.format(wall_clock(in_zone(values[0], values, 1)))
-        return typed(f"CAST({sql} AS {'BIGINT' if of.bits == 32 else 'INT'})", null_if_any(of, list(values[:1])))
+        return typed(f"CAST({sql} AS {'BIGINT' if of.bits == 32 else 'INT'})", nullable_if_any(of, list(values[:1])))
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
@@ -51,7 +51,7 @@ def _start(name: str, unit: str, step: int = 1) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if isinstance(values[0].bare, t.Date) and unit in ("MINUTE", "HOUR"):
             raise BadArguments(f"`{name}` of a {values[0].bare} is not defined", "toStartOfDay")
-        return start_of(in_zone(values[0], values, 1), unit, step)
+        return start_of_unit(in_zone(values[0], values, 1), unit, step)
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
@@ -64,7 +64,7 @@ def _fine_start(name: str, digits: int) -> Function:
         if not isinstance(value.bare, t.DateTime64):
             raise BadArguments(f"`{name}` needs a DateTime64, this is {value.type}")
         of = t.DateTime64(max(value.bare.precision, digits), value.bare.zone)
-        return typed(cut(value.sql, digits), null_if_any(of, [value]))
+        return typed(truncate_fraction(value.sql, digits), nullable_if_any(of, [value]))
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
@@ -73,10 +73,10 @@ def _start_of_week(values: Sequence[Typed]) -> Typed:
     """Even modes, as the default 0, start weeks on Sunday, odd ones on Monday."""
     value = in_zone(values[0], values, 2)
     if week_mode(values) % 2 == 1:
-        return start_of(value, "WEEK")
+        return start_of_unit(value, "WEEK")
     wall = f"CAST({wall_clock(value)} AS DATE)"
-    sql = at_least(f"date_sub({wall}, dayofweek({wall}) - 1)", FIRST_DAY, nullable=value.nullable)
-    return typed(sql, null_if_any(t.Date(), [value]))
+    sql = clamp_below(f"date_sub({wall}, dayofweek({wall}) - 1)", FIRST_DAY, nullable=value.nullable)
+    return typed(sql, nullable_if_any(t.Date(), [value]))
 
 
 def week_mode(values: Sequence[Typed]) -> int:
@@ -91,7 +91,7 @@ def _moved(unit: str, sign: int) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if unit in _FINE_UNITS and isinstance(values[0].bare, t.Date):
             raise BadArguments(f"a {values[0].bare} has no {unit.lower()}s", "convert it by toDateTime64 first")
-        return shift(values[0], values[1], unit.upper(), sign)
+        return add_interval(values[0], values[1], unit.upper(), sign)
 
     return Function(f"{'add' if sign > 0 else 'subtract'}{unit}s", (2, 2), ("time", "integer"), build)
 
@@ -113,7 +113,7 @@ def _now64(values: Sequence[Typed]) -> Typed:
     precision = values[0].constant if values else 3
     if not isinstance(precision, int) or not 0 <= precision <= 6:
         raise BadArguments("the precision must be a literal from 0 to 6")
-    return typed(cut("current_timestamp()", precision), t.DateTime64(precision))
+    return typed(truncate_fraction("current_timestamp()", precision), t.DateTime64(precision))
 
 
 def _to_zone(values: Sequence[Typed]) -> Typed:
@@ -127,20 +127,20 @@ def _unix_time(values: Sequence[Typed]) -> Typed:
     value: Typed | None = values[0]
     if isinstance(values[0].bare, (t.String, t.FixedString)):
         zone = constant_text(values[1], "the time zone") if len(values) > 1 else None
-        value = convert(values[0], t.DateTime(zone), CAST)
+        value = convert(values[0], t.DateTime(zone), CAST_MODE)
     if value is None or not isinstance(value.bare, (t.DateTime, t.DateTime64, t.Date)):
         raise BadArguments(f"`toUnixTimestamp` needs a time, this is {values[0].type}")
     moment = value.sql
     if isinstance(value.bare, t.Date):
         moment = f"CAST({value.sql} AS TIMESTAMP)"
-    return typed(f"unix_seconds({moment})", null_if_any(UINT32, [values[0]]))
+    return typed(f"unix_seconds({moment})", nullable_if_any(UINT32, [values[0]]))
 
 
 def _from_unix(unit: str, precision: int, per_second: int) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         zone = constant_text(values[1], "the time zone") if len(values) > 1 else None
         micros = f"timestamp_micros({as_spark(values[0], 'BIGINT')} * {1_000_000 // per_second}L)"
-        return typed(micros, null_if_any(t.DateTime64(precision, zone), [values[0]]))
+        return typed(micros, nullable_if_any(t.DateTime64(precision, zone), [values[0]]))
 
     return Function(f"fromUnixTimestamp64{unit}", (1, 2), ("integer", "constant"), build)
 
@@ -149,7 +149,7 @@ def _unix64(unit: str, spark: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if not isinstance(values[0].bare, t.DateTime64):
             raise BadArguments(f"`toUnixTimestamp64{unit}` needs a DateTime64, not {values[0].type}", "toDateTime64")
-        return typed(f"{spark}({values[0].sql})", null_if_any(INT64, list(values)))
+        return typed(f"{spark}({values[0].sql})", nullable_if_any(INT64, list(values)))
 
     return Function(f"toUnixTimestamp64{unit}", (1, 1), ("time",), build)
 

@@ -15,9 +15,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.dates import FIRST_SECOND, from_wall_clock, narrowed, wall_clock, within, zone_of
+from penstock.sql.expr.dates import FIRST_SECOND, clamp, from_wall_clock, wall_clock, wrap_to_range, zone_of
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.arguments import constant_text
 from penstock.sql.functions.dates.datetimes import in_zone
 from penstock.sql.functions.dates.parse_best_effort import settled
@@ -86,7 +86,7 @@ def _offset(value: Typed, moment: str) -> str:
 
 def _format(values: Sequence[Typed]) -> Typed:
     value = in_zone(values[0], values, 2)
-    return typed(format_time(value, constant_text(values[1], "the format")), null_if_any(STRING, [value]))
+    return typed(format_time(value, constant_text(values[1], "the format")), nullable_if_any(STRING, [value]))
 
 
 def _from_seconds(values: Sequence[Typed]) -> Typed:
@@ -94,12 +94,12 @@ def _from_seconds(values: Sequence[Typed]) -> Typed:
     of = number.bare
     seconds = as_spark(number, "BIGINT")
     if isinstance(of, t.Int) and (of.signed or of.bits == 64) and not isinstance(number.constant, int):
-        seconds = f"CAST({within(number.sql, '0', '4294967295', nullable=number.nullable)} AS BIGINT)"
-    moment = typed(f"timestamp_seconds({seconds})", null_if_any(t.DateTime(), [number]))
+        seconds = f"CAST({clamp(number.sql, '0', '4294967295', nullable=number.nullable)} AS BIGINT)"
+    moment = typed(f"timestamp_seconds({seconds})", nullable_if_any(t.DateTime(), [number]))
     if len(values) == 1:
         return moment
     shown = format_time(in_zone(moment, values, 2), constant_text(values[1], "the format"))
-    return typed(shown, null_if_any(STRING, [number]))
+    return typed(shown, nullable_if_any(STRING, [number]))
 
 
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
@@ -160,7 +160,7 @@ def _parse(name: str, end: str) -> Function:
         wall = _moment(text.sql, form)
         moment = from_wall_clock(wall, zone_of(of))
         inside = f"{moment} >= {FIRST_SECOND} AND {wall} < {_TOO_LATE}"
-        found = f"if({inside}, {narrowed(moment, of)}, NULL)"
+        found = f"if({inside}, {wrap_to_range(moment, of)}, NULL)"
         return settled(text, found, of, end)
 
     return Function(f"{name}{end}", (2, 3), ("text", "constant", "constant"), build)

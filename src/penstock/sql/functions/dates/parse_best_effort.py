@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.conversions.dates import best_time
+from penstock.sql.conversions.dates import parse_time_best_effort
 from penstock.sql.expr.dates import FIRST_SECOND
 from penstock.sql.expr.typed import Typed, typed, unless_null
 from penstock.sql.functions.arguments import constant_text
@@ -44,7 +44,7 @@ def _text(value: Typed) -> str:
 def _datetime(name: str, american: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         of = t.DateTime(_zone(values, 1))
-        return settled(values[0], best_time(_text(values[0]), of, american), of, end)
+        return settled(values[0], parse_time_best_effort(_text(values[0]), of, american), of, end)
 
     return Function(name, (1, 2), ("string", "constant"), build, exact=False)
 
@@ -55,7 +55,7 @@ def _datetime64(name: str, american: str, end: str) -> Function:
         if not isinstance(precision, int) or not 0 <= precision <= 6:
             raise BadArguments("the precision must be a literal from 0 to 6")
         of = t.DateTime64(precision, _zone(values, 2))
-        return settled(values[0], best_time(_text(values[0]), of, american), of, end)
+        return settled(values[0], parse_time_best_effort(_text(values[0]), of, american), of, end)
 
     return Function(name, (1, 3), ("string", "constant"), build, exact=False)
 

@@ -16,20 +16,20 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
-from penstock.sql.conversions.explicit import CAST, convert
-from penstock.sql.expr.bind_once import let
+from penstock.sql.conversions.explicit import CAST_MODE, convert
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import (
     FIRST_DAY,
     FIRST_SECOND,
-    at_least,
-    from_clock_text,
-    narrowed,
+    clamp,
+    clamp_below,
+    from_written_clock,
     wall_clock,
-    within,
+    wrap_to_range,
     zone_of,
 )
 from penstock.sql.expr.spark_types import text_literal, value_type
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import constant_text
 from penstock.sql.functions.dates.change_part import whole
 from penstock.sql.functions.dates.datetimes import in_zone
@@ -47,7 +47,7 @@ def _made(parts: list[str], low: int, high: int, zero: str) -> str:
 
 
 def _within(day: str, of: t.Date) -> str:
-    return day if of.wide else let(day, lambda d: f"if({d} > {LAST_DAY}, {FIRST_DAY}, {d})")
+    return day if of.wide else bind_if_long(day, lambda d: f"if({d} > {LAST_DAY}, {FIRST_DAY}, {d})")
 
 
 def _make_date(*, wide: bool) -> Function:
@@ -65,7 +65,7 @@ def _make_date(*, wide: bool) -> Function:
             inside = f"{numbers[0]} BETWEEN {low} AND {high} AND {numbers[1]} BETWEEN 1 AND 365"
             first = f"make_date(CAST({numbers[0]} AS INT), 1, 1)"
             sql = f"if({inside}, date_add({first}, CAST({numbers[1]} AS INT) - 1), {zero})"
-        return typed(unless_null(_within(sql, of), *values), null_if_any(of, list(values)))
+        return typed(unless_null(_within(sql, of), *values), nullable_if_any(of, list(values)))
 
     return Function("makeDate32" if wide else "makeDate", (1, 3), ("integer",), build)
 
@@ -76,7 +76,7 @@ def _from_number(name: str, of: t.Date) -> Function:
         parts = [f"({number} DIV 10000)", f"({number} DIV 100 % 100)", f"({number} % 100)"]
         low, high = _WIDE_YEARS if of.wide else (1970, _LAST_YEAR)
         day = _within(_made(parts, low, high, FIRST_DAY), of)
-        return typed(unless_null(day, *values), null_if_any(of, list(values)))
+        return typed(unless_null(day, *values), nullable_if_any(of, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
 
@@ -95,23 +95,23 @@ def _date_name(values: Sequence[Typed]) -> Typed:
     if part not in _NAMES or not isinstance(values[1].bare, (t.Date, t.DateTime, t.DateTime64)):
         raise BadArguments("`dateName` takes one of " + ", ".join(map(str.lower, _NAMES)) + " and a time")
     value = in_zone(values[1], values, 2)
-    return typed(_NAMES[part].format(wall_clock(value)), null_if_any(STRING, [value]))
+    return typed(_NAMES[part].format(wall_clock(value)), nullable_if_any(STRING, [value]))
 
 
 def _month_name(values: Sequence[Typed]) -> Typed:
-    return typed(f"date_format({wall_clock(values[0])}, 'MMMM')", null_if_any(STRING, list(values)))
+    return typed(f"date_format({wall_clock(values[0])}, 'MMMM')", nullable_if_any(STRING, list(values)))
 
 
 def _days_since_year_zero(values: Sequence[Typed]) -> Typed:
     value = in_zone(values[0], values, 1)
     sql = f"CAST(unix_date(CAST({wall_clock(value)} AS DATE)) + 719528 AS BIGINT)"
-    return typed(sql, null_if_any(UINT32, [value]))
+    return typed(sql, nullable_if_any(UINT32, [value]))
 
 
 def _from_days(name: str, of: t.Date) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         day = f"date_from_unix_date(CAST({as_spark(values[0], 'BIGINT')} - 719528 AS INT))"
-        return typed(narrowed(day, of), null_if_any(of, list(values)))
+        return typed(wrap_to_range(day, of), nullable_if_any(of, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
 
@@ -121,7 +121,7 @@ def _digits(values: Sequence[Typed]) -> Typed:
     value = in_zone(values[0], values, 1)
     wall = wall_clock(value)
     sql = f"CAST(date_format({wall}, 'yyyyMMddHHmmss') AS DECIMAL(20,0))"
-    return typed(sql, null_if_any(UINT64, [value]))
+    return typed(sql, nullable_if_any(UINT64, [value]))
 
 
 def _part_of_second(name: str, digits: int, of: t.Int) -> Function:
@@ -130,7 +130,7 @@ def _part_of_second(name: str, digits: int, of: t.Int) -> Function:
         if isinstance(value.bare, t.Date):
             raise BadArguments(f"`{name}` of a Date is not supported")
         sql = f"pmod(unix_micros({value.sql}), 1000000) DIV {10 ** (6 - digits)}"
-        return typed(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", null_if_any(of, [value]))
+        return typed(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
@@ -140,7 +140,7 @@ def _time_slot(values: Sequence[Typed]) -> Typed:
     if isinstance(value.bare, t.Date) or zone_of(value.bare):
         raise BadArguments("`timeSlot` of a Date or in a time zone is not supported", "toStartOfInterval")
     sql = f"timestamp_seconds(floor(unix_seconds({value.sql}) / 1800) * 1800)"
-    return typed(sql, null_if_any(t.DateTime(), [value]))
+    return typed(sql, nullable_if_any(t.DateTime(), [value]))
 
 
 def _offset(values: Sequence[Typed]) -> Typed:
@@ -148,7 +148,9 @@ def _offset(values: Sequence[Typed]) -> Typed:
     if not isinstance(value.bare, (t.DateTime, t.DateTime64)):
         raise BadArguments("`timezoneOffset` needs a DateTime")
     moved = f"CAST(unix_seconds({wall_clock(value)}) - unix_seconds({value.sql}) AS INT)"
-    return Typed(moved if zone_of(value.bare) else f"(0 * second({value.sql}))", null_if_any(t.Int(32), [value]), "INT")
+    return Typed(
+        moved if zone_of(value.bare) else f"(0 * second({value.sql}))", nullable_if_any(t.Int(32), [value]), "INT"
+    )
 
 
 def _zone_name(values: Sequence[Typed]) -> Typed:
@@ -166,7 +168,7 @@ def _make_datetime(values: Sequence[Typed]) -> Typed:
     numbers = [as_spark(value, "BIGINT") for value in values[:6]]
     day = _made(numbers[:3], 1970, 9999, "NULL")
     seconds = f"{numbers[3]} * 3600 + {numbers[4]} * 60 + {numbers[5]}"
-    wall = from_clock_text(f"timestampadd(SECOND, {seconds}, CAST({day} AS TIMESTAMP))", zone_of(of))
+    wall = from_written_clock(f"timestampadd(SECOND, {seconds}, CAST({day} AS TIMESTAMP))", zone_of(of))
     fits = " AND ".join(f"{number} BETWEEN 0 AND 99" for number in numbers[3:])
     made = f"if({fits} AND {day} IS NOT NULL, least({wall}, {LAST_SECOND}), {FIRST_SECOND})"
     if any(value.nullable for value in values[:6]):
@@ -185,8 +187,8 @@ def _of_day(name: str, of: t.Int, formula: Callable[[str], str]) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         value = in_zone(values[0], values, 1)
-        number = at_least(formula(wall_clock(value)), "0", nullable=value.nullable)
-        return typed(f"CAST({number} AS {value_type(of)})", null_if_any(of, [value]))
+        number = clamp_below(formula(wall_clock(value)), "0", nullable=value.nullable)
+        return typed(f"CAST({number} AS {value_type(of)})", nullable_if_any(of, [value]))
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
@@ -197,7 +199,7 @@ def _to_julian(name: str, *, lenient: bool) -> Function:
         wrong = "NULL" if lenient else f"if({text} IS NULL, NULL, raise_error('the text is no date'))"
         day = f"if({text} RLIKE {_DATE}, unix_date(try_cast({text} AS DATE)), NULL)"
         sql = f"CAST(coalesce({day} + {_DAY_OF_1970}, {wrong}) AS INT)"
-        return typed(sql, t.Nullable(INT32) if lenient else null_if_any(INT32, list(values)))
+        return typed(sql, t.Nullable(INT32) if lenient else nullable_if_any(INT32, list(values)))
 
     return Function(name, (1, 1), ("bytes",), build)
 
@@ -214,7 +216,8 @@ def _from_julian(name: str, *, lenient: bool) -> Function:
         if values[0].bare == UINT64:
             raise BadArguments(f"`{name}` of a UInt64 is not supported", "toInt64(…)")
         return typed(
-            let(whole(values[0]), formula), t.Nullable(STRING) if lenient else null_if_any(STRING, [values[0]])
+            bind_if_long(whole(values[0]), formula),
+            t.Nullable(STRING) if lenient else nullable_if_any(STRING, [values[0]]),
         )
 
     return Function(name, (1, 1), ("integer",), build)
@@ -228,7 +231,7 @@ def _plain(value: Typed, name: str) -> t.DateTime | t.DateTime64:
 
 def _moved(value: Typed, sql: str) -> Typed:
     if isinstance(value.bare, t.DateTime):
-        sql = within(sql, FIRST_SECOND, LAST_SECOND, nullable=value.nullable)
+        sql = clamp(sql, FIRST_SECOND, LAST_SECOND, nullable=value.nullable)
     return typed(sql, value.type)
 
 
@@ -236,7 +239,7 @@ def _to_utc(values: Sequence[Typed]) -> Typed:
     """ClickHouse takes the offset that the zone has when it is this time in UTC."""
     value, zone = values[0], text_literal(constant_text(values[1], "the time zone"))
     _plain(value, "toUTCTimestamp")
-    sql = let(
+    sql = bind_if_long(
         value.sql, lambda v: f"timestamp_micros(2 * unix_micros({v}) - unix_micros(from_utc_timestamp({v}, {zone})))"
     )
     return _moved(value, sql)
@@ -249,7 +252,7 @@ def _from_utc(values: Sequence[Typed]) -> Typed:
 
 
 def _timestamp(values: Sequence[Typed]) -> Typed:
-    found = convert(values[0], t.DateTime64(6), CAST)
+    found = convert(values[0], t.DateTime64(6), CAST_MODE)
     if found is None:
         raise BadArguments(f"{values[0].type} cannot be read as a time")
     return replace(found, sql=f"if({values[0].sql} = '', {FIRST_SECOND}, {found.sql})")
@@ -273,12 +276,12 @@ def _from_digits(values: Sequence[Typed]) -> Typed:
     def formula(n: str) -> str:
         numbers = [f"({n} DIV 10000000000)", *(f"({n} DIV {10**at} % 100)" for at in (8, 6, 4, 2, 0))]
         wall, inside = _clock(numbers)
-        moment = within(from_clock_text(wall, zone_of(of)), FIRST_SECOND, LAST_SECOND, nullable=False)
+        moment = clamp(from_written_clock(wall, zone_of(of)), FIRST_SECOND, LAST_SECOND, nullable=False)
         late = f"WHEN {numbers[0]} > 9999 THEN {LAST_SECOND} "
         empty = f"WHEN {n} IS NULL THEN NULL WHEN {n} < 0 OR {numbers[0]} < 1970 OR NOT ({inside}) THEN {FIRST_SECOND} "
         return f"CASE {empty}{late}ELSE {moment} END"
 
-    return typed(let(whole(values[0]), formula), null_if_any(of, [values[0]]))
+    return typed(bind_if_long(whole(values[0]), formula), nullable_if_any(of, [values[0]]))
 
 
 def _make_datetime64(values: Sequence[Typed]) -> Typed:
@@ -290,7 +293,7 @@ def _make_datetime64(values: Sequence[Typed]) -> Typed:
         raise BadArguments("`makeDateTime64` of Nullable numbers is not supported", "assumeNotNull")
     numbers = [whole(value) for value in values[:6]]
     wall, inside = _clock(numbers)
-    moment = from_clock_text(wall, zone_of(of))
+    moment = from_written_clock(wall, zone_of(of))
     if zone_of(of):
         raise BadArguments("`makeDateTime64` in a time zone is not supported", "toTimeZone")
     last = f"TIMESTAMP'2299-12-31 23:59:59{'.' + '9' * precision if precision else ''}'"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
-from penstock.sql.expr.dates import FIRST_DAY, at_least, has_whole_hours, offset_at_1970, wall_clock, zone_of
-from penstock.sql.expr.typed import Typed, null_if_any, typed
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.dates import FIRST_DAY, clamp_below, has_whole_hour_offsets, offset_at_1970, wall_clock, zone_of
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed
 from penstock.sql.functions.dates.datetimes import in_zone, week_mode
 from penstock.sql.functions.function import UINT8, UINT16, UINT32, BadArguments, Function
 
@@ -57,13 +57,13 @@ def _day(values: Sequence[Typed]) -> tuple[Typed, str]:
 
 def _to_week(values: Sequence[Typed]) -> Typed:
     value, day = _day(values)
-    return typed(let(day, lambda d: _week_of(d, week_mode(values))), null_if_any(UINT8, [value]))
+    return typed(bind_if_long(day, lambda d: _week_of(d, week_mode(values))), nullable_if_any(UINT8, [value]))
 
 
 def _to_year_week(values: Sequence[Typed]) -> Typed:
     value, day = _day(values)
-    sql = let(day, lambda d: _year_week_of(d, week_mode(values)))
-    return typed(f"CAST({sql} AS BIGINT)", null_if_any(UINT32, [value]))
+    sql = bind_if_long(day, lambda d: _year_week_of(d, week_mode(values)))
+    return typed(f"CAST({sql} AS BIGINT)", nullable_if_any(UINT32, [value]))
 
 
 def _day_of_week(values: Sequence[Typed]) -> Typed:
@@ -73,14 +73,14 @@ def _day_of_week(values: Sequence[Typed]) -> Typed:
     forms = {0: "(weekday({0}) + 1)", 1: "weekday({0})", 2: "(dayofweek({0}) - 1)", 3: "dayofweek({0})"}
     if not isinstance(mode, int) or mode not in forms:
         raise BadArguments("the mode of `toDayOfWeek` must be a literal from 0 to 3")
-    return typed(f"CAST({forms[mode].format(wall_clock(value))} AS INT)", null_if_any(UINT8, [value]))
+    return typed(f"CAST({forms[mode].format(wall_clock(value))} AS INT)", nullable_if_any(UINT8, [value]))
 
 
 def _last_day_of_week(values: Sequence[Typed]) -> Typed:
     value, day = _day(values)
     left = f"6 - weekday({day})" if week_mode(values) % 2 else f"7 - dayofweek({day})"
     return typed(
-        at_least(f"date_add({day}, {left})", FIRST_DAY, nullable=value.nullable), null_if_any(t.Date(), [value])
+        clamp_below(f"date_add({day}, {left})", FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
     )
 
 
@@ -88,7 +88,9 @@ def _last_day_of_month(values: Sequence[Typed]) -> Typed:
     value = in_zone(values[0], values, 1)
     last = f"last_day({wall_clock(value)})"
     plain = isinstance(value.bare, (t.Date, t.DateTime)) and value.bare != t.Date(wide=True) and not zone_of(value.bare)
-    return typed(last if plain else at_least(last, FIRST_DAY, nullable=value.nullable), null_if_any(t.Date(), [value]))
+    return typed(
+        last if plain else clamp_below(last, FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
+    )
 
 
 def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
@@ -97,9 +99,9 @@ def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
 
     def first(d: str) -> str:
         january = f"make_date(CAST(extract(YEAROFWEEK FROM {d}) AS INT), 1, 4)"
-        return at_least(f"CAST(date_trunc('WEEK', {january}) AS DATE)", FIRST_DAY, nullable=value.nullable)
+        return clamp_below(f"CAST(date_trunc('WEEK', {january}) AS DATE)", FIRST_DAY, nullable=value.nullable)
 
-    return typed(first(day), null_if_any(t.Date(), [value]))
+    return typed(first(day), nullable_if_any(t.Date(), [value]))
 
 
 def _relative(name: str, template: str, of: t.Int) -> Function:
@@ -108,10 +110,10 @@ def _relative(name: str, template: str, of: t.Int) -> Function:
         wall, zone = wall_clock(value), zone_of(value.bare)
         moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
         seconds = f"unix_seconds({moment})"
-        if name == "Hour" and zone and not has_whole_hours(zone):
+        if name == "Hour" and zone and not has_whole_hour_offsets(zone):
             seconds = f"({seconds} + {86400 - offset_at_1970(zone)})"
         sql = template.format(wall=wall, day=f"unix_date(CAST({wall} AS DATE))", seconds=seconds)
-        return typed(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", null_if_any(of, [value]))
+        return typed(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
 
     return Function(f"toRelative{name}Num", (1, 2), ("time", "constant"), build)
 

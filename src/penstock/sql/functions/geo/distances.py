@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from math import pi
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import bound
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.expr.bind_once import bind_once
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.function import FLOAT64, MANY, UINT8, BadArguments, Function
 
 _PLACES, _ASIN_PLACES = 1024, 512
@@ -63,16 +63,18 @@ def _distance(name: str) -> Function:
         degrees = ", ".join(f"'{n}', {as_spark(v, 'DOUBLE')}" for n, v in zip(names, values, strict=True))
         pair = f"named_struct('x', {_difference('a', 'c')}, 'y', {_difference('b', 'd')})"
         formula = f"if(` d`.x < {_NEAR}D, {_near(name)}, {_far(name)})"
-        sql = bound(f"named_struct({degrees})", "` g`", bound(pair, "` d`", formula))
+        sql = bind_once(f"named_struct({degrees})", "` g`", bind_once(pair, "` d`", formula))
         nulls = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
-        return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, null_if_any(FLOAT64, list(values)))
+        return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(FLOAT64, list(values)))
 
     return Function(name, (4, 4), ("number",), build, exact=False)
 
 
 def _difference(one: str, other: str) -> str:
     """Degrees between two, the shorter way round."""
-    return bound(f"abs(` g`.{one} - ` g`.{other})", "` x`", "if(` x` > 180D AND NOT isnan(` x`), 360D - ` x`, ` x`)")
+    return bind_once(
+        f"abs(` g`.{one} - ` g`.{other})", "` x`", "if(` x` > 180D AND NOT isnan(` x`), 360D - ` x`, ` x`)"
+    )
 
 
 def _near(name: str) -> str:
@@ -81,7 +83,7 @@ def _near(name: str) -> str:
         latitude = _METRICS[name][0]
     root = f"sqrt({latitude} * ` d`.y * ` d`.y + {longitude} * ` d`.x * ` d`.x)"
     middle = f"(` g`.b + ` g`.d + 180D) * {_PLACES}D / 360D"
-    return bound(middle, "` m`", bound(f"{_place('` m`')} & {_PLACES - 1}L", "` i`", root))
+    return bind_once(middle, "` m`", bind_once(f"{_place('` m`')} & {_PLACES - 1}L", "` i`", root))
 
 
 def _far(name: str) -> str:
@@ -96,7 +98,7 @@ def _far(name: str) -> str:
     waves = f"transform({placed}, ` e` -> {_between(_COSINE, '(` e`.y - ` e`.p)', masked)})"
     square = "` w`[0] * ` w`[0] + ` w`[2] * ` w`[3] * (` w`[1] * ` w`[1])"
     scale = 360.0 / pi if name == "greatCircleAngle" else _DIAMETER
-    return f"({scale!r}D * {bound(bound(waves, '` w`', square), '` h`', _asin_of_root())})"
+    return f"({scale!r}D * {bind_once(bind_once(waves, '` w`', square), '` h`', _asin_of_root())})"
 
 
 def _asin_of_root() -> str:
@@ -108,7 +110,7 @@ def _asin_of_root() -> str:
     )
     place = f"CAST({h} * {_ASIN_PLACES}D AS BIGINT)"
     entry = f"asin(sqrt(({{i}}) / {_ASIN_PLACES}D))"
-    table = bound(place, "` i`", _between(entry, f"({h} * {_ASIN_PLACES}D - ` i`)", "` i`"))
+    table = bind_once(place, "` i`", _between(entry, f"({h} * {_ASIN_PLACES}D - ` i`)", "` i`"))
     return f"CASE WHEN {h} < 0.122D THEN {series} WHEN {h} < 0.948D THEN {table} ELSE asin({root}) END"
 
 
@@ -129,7 +131,7 @@ def _in_ellipses(values: Sequence[Typed]) -> Typed:
         f"AND (` x` - {x}) / {a} * ((` x` - {x}) / {a}) + (` y` - {y}) / {b} * ((` y` - {y}) / {b}) <= 1D"
         for x, y, a, b in ellipses
     ]
-    found = bound(values[0].sql, "` x`", bound(values[1].sql, "` y`", f"({' OR '.join(tests)})"))
+    found = bind_once(values[0].sql, "` x`", bind_once(values[1].sql, "` y`", f"({' OR '.join(tests)})"))
     return Typed(found, UINT8, "BOOLEAN")
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import bound
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.expr.bind_once import bind_once
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.function import FLOAT64, STRING, BadArguments, Function
 
 _LETTERS = "'0123456789bcdefghjkmnpqrstuvwxyz'"
@@ -31,7 +31,7 @@ def _encode(values: Sequence[Typed]) -> Typed:
     pair = f"named_struct('x', {_bits(longitude, _LONGITUDE)}, 'y', {_bits(latitude, _LATITUDE)})"
     sql = f"transform(transform(array({pair}), ` p` -> {bits}), ` b` -> {letters})[0]"
     nulls = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
-    return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, null_if_any(STRING, list(values)))
+    return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(STRING, list(values)))
 
 
 def _precision(values: Sequence[Typed]) -> int:
@@ -51,7 +51,7 @@ def _bits(value: str, span: str) -> str:
     below = f"named_struct('l', ` s`.l, 'h', {middle}, 'b', concat(` s`.b, '0'))"
     step = f"if(` v` >= {middle} AND NOT isnan(` v`), {above}, {below})"
     fold = f"aggregate(sequence(1, 30), {span}, (` s`, ` k`) -> {step}, ` s` -> ` s`.b)"
-    return bound(value, "` v`", fold)
+    return bind_once(value, "` v`", fold)
 
 
 def _decode(values: Sequence[Typed]) -> Typed:
@@ -64,9 +64,9 @@ def _decode(values: Sequence[Typed]) -> Typed:
     letter = f"lpad(conv(CAST(if({place} = 0, 31, {place} - 1) AS STRING), 10, 2), 5, '0')"
     bits = f"array_join(transform(sequence(1, length(` t`)), ` k` -> {letter}), '')"
     longitude, latitude = _middle(1, _LONGITUDE), _middle(0, _LATITUDE)
-    found = bound(bits, "` b`", f"named_struct('longitude', {longitude}, 'latitude', {latitude})")
+    found = bind_once(bits, "` b`", f"named_struct('longitude', {longitude}, 'latitude', {latitude})")
     empty = "named_struct('longitude', 0D, 'latitude', 0D)"
-    sql = bound(latin, "` t`", f"if(length(` t`) = 0, {empty}, {found})")
+    sql = bind_once(latin, "` t`", f"if(length(` t`) = 0, {empty}, {found})")
     return typed(sql, t.Tuple((("longitude", FLOAT64), ("latitude", FLOAT64))))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from penstock.sql.expr.overflow import Wrapping, bind, constant
+from penstock.sql.expr.overflow import WrappingArithmetic, bigint_literal, bind_in_chain
 
 _K0, _K1, _K2, _K3 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
 _MUL = 0x9DDFEA08EB382D69
@@ -21,7 +21,7 @@ _FIELDS = ("x", "y", "z", "v1", "v2", "w1", "w2")
 _P, _Q, _V = "` p`", "` q`", "` v`"
 _N, _M = f"{_TEXT}.n", f"{_TEXT}.m"
 _LENGTH = f"CAST({_N} AS BIGINT)"
-_DO = Wrapping()
+_DO = WrappingArithmetic()
 
 
 def hashes_of(texts: Sequence[str]) -> str:
@@ -58,7 +58,7 @@ def _formula() -> str:
     )
     step = f"if(` k` = 0, {cases}, {_result(last)})"
     both = f"aggregate(array(0, 1), {_empty('u', 'v', 'o')}, ({_V}, ` k`) -> {step}, {_V} -> {_V}.u)"
-    hashed = bind(_TEXT, text, bind(_WORDS, words, both))
+    hashed = bind_in_chain(_TEXT, text, bind_in_chain(_WORDS, words, both))
     return f"if({_BYTES} IS NULL, NULL, {hashed})"
 
 
@@ -86,7 +86,9 @@ def _to_32() -> str:
     low = f"(({first} & 255L) + shiftleft(shiftrightunsigned({first}, 8 * shiftright({_N}, 1)) & 255L, 8))"
     high = f"({_N} + shiftleft(shiftrightunsigned({first}, 8 * ({_N} - 1)), 2))"
     bytes_ = f"({_DO.times(low, _K2)} ^ {_DO.times(high, _K3)})"
-    turned = bind(_Q, _DO.plus(last, _LENGTH), f"(shiftrightunsigned({_Q}, {_N}) | shiftleft({_Q}, 64 - {_N}))")
+    turned = bind_in_chain(
+        _Q, _DO.plus(last, _LENGTH), f"(shiftrightunsigned({_Q}, {_N}) | shiftleft({_Q}, 64 - {_N}))"
+    )
     ends = _result(f"({_N} + shiftleft({first} & 4294967295L, 3))", f"shiftrightunsigned({first}, 8 * ({_N} - 4))")
     return (
         f"CASE WHEN {_N} > 16 THEN {_to_32_long()} WHEN {_N} > 8 THEN {_result(first, turned, last)} "
@@ -100,11 +102,11 @@ def _result(u: str, v: str = "0L", o: str = "0L") -> str:
 
 def _to_32_long() -> str:
     a, b, c = f"{_P}.a", _w(1), f"{_P}.c"
-    differences = _struct(b=_DO.minus(a, b), d=f"({b} ^ {constant(_K3)})")
+    differences = _struct(b=_DO.minus(a, b), d=f"({b} ^ {bigint_literal(_K3)})")
     left = _DO.plus(_DO.rotated(f"{_Q}.b", 43), _DO.rotated(c, 30), f"{_P}.d")
     right = _DO.minus(a, _DO.rotated(f"{_Q}.d", 20), _LENGTH, c)
     products = _struct(a=_DO.times(_w(0), _K1), c=_DO.times(_w(7), _K2), d=_DO.times(_w(6), _K0))
-    return bind(_P, products, bind(_Q, differences, _result(left, right)))
+    return bind_in_chain(_P, products, bind_in_chain(_Q, differences, _result(left, right)))
 
 
 def _to_64() -> str:
@@ -122,8 +124,8 @@ def _to_64() -> str:
         a=_DO.times(_DO.plus(f"{v}.f", f"{w}.s"), _K2), b=_DO.times(_DO.plus(f"{w}.f", f"{v}.s"), _K0), s=f"{v}.s"
     )
     r = _DO.times(_DO.mixed(_DO.plus(f"{_Q}.a", f"{_Q}.b"), 47), _K0)
-    mixed = bind(_P, bind(_Q, products, _struct(r=r, s=f"{_Q}.s")), _DO.plus(f"{_P}.r", f"{_P}.s"))
-    return bind(_P, both, _result(mixed))
+    mixed = bind_in_chain(_P, bind_in_chain(_Q, products, _struct(r=r, s=f"{_Q}.s")), _DO.plus(f"{_P}.r", f"{_P}.s"))
+    return bind_in_chain(_P, both, _result(mixed))
 
 
 def _weak(words: str, first: tuple[str, str], second: tuple[str, str]) -> str:
@@ -159,16 +161,16 @@ def _state(**changed: str) -> str:
 def _pairs(pairs: str, **others: str) -> str:
     """The state with both pairs of `_weak`."""
     ends = {"v1": f"{_P}[0].f", "v2": f"{_P}[0].s", "w1": f"{_P}[1].f", "w2": f"{_P}[1].s"}
-    return bind(_P, f"{pairs}", _state(**others, **ends))
+    return bind_in_chain(_P, f"{pairs}", _state(**others, **ends))
 
 
 def _begin() -> tuple[str, str, str]:
     """The state before the first chunk, of the last 64 bytes, in three steps."""
-    s, y, z = _STATE, f"({_w(6)} ^ {constant(_K1)})", f"({_w(1)} ^ {constant(_K0)})"
-    pairs = _weak(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), constant(_K0)))
+    s, y, z = _STATE, f"({_w(6)} ^ {bigint_literal(_K1)})", f"({_w(1)} ^ {bigint_literal(_K0)})"
+    pairs = _weak(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), bigint_literal(_K0)))
     product = _DO.times(_DO.mixed(f"{s}.v2", 47), _K1)
-    second = bind(_Q, product, _state(z=_DO.plus(f"{s}.z", _Q)))
-    x = bind(_Q, _number("0"), _DO.times(_DO.rotated(_DO.plus(f"{s}.z", _Q), 39), _K1))
+    second = bind_in_chain(_Q, product, _state(z=_DO.plus(f"{s}.z", _Q)))
+    x = bind_in_chain(_Q, _number("0"), _DO.times(_DO.rotated(_DO.plus(f"{s}.z", _Q), 39), _K1))
     third = _state(x=x, y=_DO.times(_DO.rotated(f"{s}.y", 33), _K1))
     return _pairs(pairs, x="0L", y=y, z=z), second, third
 
@@ -188,10 +190,10 @@ def _step() -> tuple[str, str]:
         x=f"({_P}[0] ^ {s}.w2)", y=f"({_P}[1] ^ {s}.v1)", z=_DO.rotated(f"({s}.z ^ {s}.w1)", 33), v1=f"{_P}[2]"
     )
     numbers = _struct(a=_number(f"({place} + 16)"), b=_number(f"({place} + 48)"))
-    even = bind(_P, bind(_Q, numbers, products), made)
+    even = bind_in_chain(_P, bind_in_chain(_Q, numbers, products), made)
     words = f"transform(sequence({place}, {place} + 56, 8), ` o` -> {_number('` o`')})"
     pairs = _weak(_V, (f"{s}.v1", _DO.plus(f"{s}.x", f"{s}.w1")), (_DO.plus(f"{s}.z", f"{s}.w2"), f"{s}.y"))
-    return even, bind(_V, words, _pairs(pairs, x=f"{s}.z", z=f"{s}.x"))
+    return even, bind_in_chain(_V, words, _pairs(pairs, x=f"{s}.z", z=f"{s}.x"))
 
 
 def _ends() -> str:
@@ -201,6 +203,6 @@ def _ends() -> str:
         _struct(a=f"{s}.v1", b=f"{s}.w1", c=_DO.plus(_P, f"{s}.z")),
         _struct(a=f"{s}.v2", b=f"{s}.w2", c=f"{s}.x"),
     )
-    pairs = bind(_P, _DO.times(_DO.mixed(f"{s}.y", 47), _K1), f"array({', '.join(ends)})")
-    hashes = f"transform({pairs}, {_Q} -> {bind(_P, combined(f'{_Q}.a', f'{_Q}.b'), _DO.plus(_P, f'{_Q}.c'))})"
-    return bind(_P, hashes, _state(x=f"{_P}[0]", y=f"{_P}[1]"))
+    pairs = bind_in_chain(_P, _DO.times(_DO.mixed(f"{s}.y", 47), _K1), f"array({', '.join(ends)})")
+    hashes = f"transform({pairs}, {_Q} -> {bind_in_chain(_P, combined(f'{_Q}.a', f'{_Q}.b'), _DO.plus(_P, f'{_Q}.c'))})"
+    return bind_in_chain(_P, hashes, _state(x=f"{_P}[0]", y=f"{_P}[1]"))

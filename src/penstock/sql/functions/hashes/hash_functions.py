@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import bound
-from penstock.sql.expr.overflow import Wrapping, constant, unsigned
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed, unless_null
+from penstock.sql.expr.bind_once import bind_once
+from penstock.sql.expr.overflow import WrappingArithmetic, as_unsigned, bigint_literal
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
 from penstock.sql.functions.hashes.cityhash import combined, hashes_of
 from penstock.sql.functions.hashes.siphash import hash_of_words, words_of_hashes, words_of_number, words_of_text
@@ -43,8 +43,8 @@ def _bits(value: Typed, name: str) -> str:
 
 def _mixed(sql: str) -> str:
     """The mixing of MurmurHash that ClickHouse has for numbers."""
-    do = Wrapping()
-    seeded = f"({sql} ^ {constant(_INT_SEED_64)})"
+    do = WrappingArithmetic()
+    seeded = f"({sql} ^ {bigint_literal(_INT_SEED_64)})"
     return do.mixed(do.times(do.mixed(do.times(do.mixed(seeded, 33), _FIRST), 33), _SECOND), 33)
 
 
@@ -55,7 +55,7 @@ def _int_hash_64(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"`intHash64` needs a whole number, this is {value.type}")
     wide = isinstance(value.bare, t.Int) and value.bare.signed
     bits = as_spark(value, "BIGINT") if wide else _bits(value, "intHash64")
-    return typed(unsigned(_mixed(bits)), null_if_any(UINT64, list(values)))
+    return typed(as_unsigned(_mixed(bits)), nullable_if_any(UINT64, list(values)))
 
 
 def _is_text(value: Typed) -> bool:
@@ -64,19 +64,19 @@ def _is_text(value: Typed) -> bool:
 
 def _city(values: Sequence[Typed]) -> Typed:
     """Of several arguments each one's hash is combined with those before."""
-    of = null_if_any(UINT64, list(values))
+    of = nullable_if_any(UINT64, list(values))
     texts = [value for value in values if _is_text(value)]
     numbers = [value for value in values if not _is_text(value)]
     hashes = hashes_of([value.sql for value in texts]) if texts else ""
     mixed = ", ".join(_mixed(_bits(value, "cityHash64")) for value in numbers)
     if len(values) == 1:
-        return typed(unsigned(mixed or f"{hashes}[0]"), of)
+        return typed(as_unsigned(mixed or f"{hashes}[0]"), of)
     found = f"concat({hashes}, array({mixed}))" if texts and numbers else hashes or f"array({mixed})"
     order = [*texts, *numbers]
     places = [next(place for place, other in enumerate(order) if other is value) for value in values]
     rest = ", ".join(f"` p`[{place}]" for place in places[1:])
     fold = f"aggregate(array({rest}), ` p`[{places[0]}], (` a`, ` h`) -> {combined('` a`', '` h`')})"
-    return typed(unsigned(bound(found, "` p`", fold)), of)
+    return typed(as_unsigned(bind_once(found, "` p`", fold)), of)
 
 
 def _sip(name: str, halves: int) -> Function:
@@ -89,7 +89,7 @@ def _sip(name: str, halves: int) -> Function:
         if len(values) == 1:
             return _sip_result(f"{hashes}[0]", values, halves)
         both = f"if(` h` IS NULL OR ` e` IS NULL, NULL, {words_of_hashes('` h`', '` e`', halves)})"
-        step = bound(both, "` x`", one)
+        step = bind_once(both, "` x`", one)
         fold = f"aggregate(slice(` p`, 2, {len(values) - 1}), ` p`[0], (` h`, ` e`) -> {step})"
         return _sip_result(f"transform(array({hashes}), ` p` -> {fold})[0]", values, halves)
 
@@ -114,22 +114,22 @@ def _words(value: Typed, name: str) -> str:
 
 def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
     if halves == 1:
-        return typed(unsigned(f"{sql}.l"), null_if_any(UINT64, list(values)))
+        return typed(as_unsigned(f"{sql}.l"), nullable_if_any(UINT64, list(values)))
     digits = "concat(lpad(hex(` x`.h), 16, '0'), lpad(hex(` x`.l), 16, '0'))"
     raw = f"CAST(unhex(array_join(transform(sequence(31, 1, -2), ` i` -> substring({digits}, ` i`, 2)), '')) AS STRING)"
-    shown = bound(sql, "` x`", f"if(` x` IS NULL, NULL, {raw})")
-    return typed(shown, null_if_any(t.FixedString(16), list(values)))
+    shown = bind_once(sql, "` x`", f"if(` x` IS NULL, NULL, {raw})")
+    return typed(shown, nullable_if_any(t.FixedString(16), list(values)))
 
 
 def _xx(values: Sequence[Typed]) -> Typed:
-    sql = unsigned(f"xxhash64({_MAKES_ZERO}, {values[0].sql})")
+    sql = as_unsigned(f"xxhash64({_MAKES_ZERO}, {values[0].sql})")
     sql = unless_null(sql, values[0])
-    return typed(sql, null_if_any(UINT64, list(values)))
+    return typed(sql, nullable_if_any(UINT64, list(values)))
 
 
 def _half_md5(values: Sequence[Typed]) -> Typed:
     digits = f"substring(md5(CAST({values[0].sql} AS BINARY)), 1, 16)"
-    return typed(f"CAST(conv({digits}, 16, 10) AS DECIMAL(20,0))", null_if_any(UINT64, list(values)))
+    return typed(f"CAST(conv({digits}, 16, 10) AS DECIMAL(20,0))", nullable_if_any(UINT64, list(values)))
 
 
 def _digest(name: str, spark: str, size: int) -> Function:
@@ -137,13 +137,13 @@ def _digest(name: str, spark: str, size: int) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         digits = spark.format(f"CAST({values[0].sql} AS BINARY)")
-        return typed(f"CAST(unhex({digits}) AS STRING)", null_if_any(t.FixedString(size), list(values)))
+        return typed(f"CAST(unhex({digits}) AS STRING)", nullable_if_any(t.FixedString(size), list(values)))
 
     return Function(name, (1, 1), ("bytes",), build)
 
 
 def _crc32(values: Sequence[Typed]) -> Typed:
-    return typed(f"crc32(CAST({values[0].sql} AS BINARY))", null_if_any(UINT32, list(values)))
+    return typed(f"crc32(CAST({values[0].sql} AS BINARY))", nullable_if_any(UINT32, list(values)))
 
 
 def _java(name: str, last: Callable[[str], str]) -> Function:
@@ -154,8 +154,8 @@ def _java(name: str, last: Callable[[str], str]) -> Function:
         byte = "CAST(conv(substring(` x`, 2 * ` i` - 1, 2), 16, 10) AS BIGINT)"
         step = f"(` a` * 31L + {byte} - if({byte} > 127, 256L, 0L)) & 4294967295L"
         fold = f"aggregate(sequence(1, length(` x`) DIV 2), 0L, (` a`, ` i`) -> {step})"
-        sql = bound(digits, "` x`", f"if(` x` = '', 0L, {fold})")
-        return typed(f"CAST({last(sql)} AS INT)", null_if_any(t.Int(32), list(values)))
+        sql = bind_once(digits, "` x`", f"if(` x` = '', 0L, {fold})")
+        return typed(f"CAST({last(sql)} AS INT)", nullable_if_any(t.Int(32), list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 

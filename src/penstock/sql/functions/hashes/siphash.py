@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from penstock.sql.expr.bind_once import bound
-from penstock.sql.expr.overflow import Wrapping, constant
+from penstock.sql.expr.bind_once import bind_once
+from penstock.sql.expr.overflow import WrappingArithmetic, bigint_literal
 from penstock.sql.functions.hashes.cityhash import reversed_digits
 
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 _STATE, _WORD, _TURN, _SUM, _DIGITS = "` s`", "` w`", "` k`", "` q`", "` r`"
 _NAMES = ("a", "b", "c", "d")
-_DO = Wrapping()
+_DO = WrappingArithmetic()
 
 
 def words_of_text(text: str) -> str:
@@ -28,22 +28,22 @@ def words_of_text(text: str) -> str:
     place = "length(` p`) - 16 * ` i` - 15"
     number = f"CAST(conv(substring(` p`, {place}, 16), 16, -10) AS BIGINT)"
     words = f"transform(sequence(0, CAST(length(` p`) / 16 AS INT) - 1), ` i` -> {number})"
-    walked = bound(digits, "` p`", words)
-    return bound(reversed_digits(text), _DIGITS, f"if({_DIGITS} IS NULL, NULL, {walked})")
+    walked = bind_once(digits, "` p`", words)
+    return bind_once(reversed_digits(text), _DIGITS, f"if({_DIGITS} IS NULL, NULL, {walked})")
 
 
 def words_of_number(bits: str, size: int) -> str:
     """Of a number of so many bytes."""
     if size == 8:
-        return f"array({bits}, {constant(8 << 56)})"
-    return f"array({bits} | {constant(size << 56)})"
+        return f"array({bits}, {bigint_literal(8 << 56)})"
+    return f"array({bits} | {bigint_literal(size << 56)})"
 
 
 def words_of_hashes(first: str, second: str, halves: int) -> str:
     """Of one hash after another: structs of two halves, of which the first one or both are taken."""
     names = ("l", "h")[:halves]
     parts = [f"{each}.{name}" for each in (first, second) for name in names]
-    return f"array({', '.join(parts)}, {constant(16 * halves << 56)})"
+    return f"array({', '.join(parts)}, {bigint_literal(16 * halves << 56)})"
 
 
 def hash_of_words(words: str, halves: int) -> str:
@@ -57,7 +57,7 @@ def _ended(words: str) -> str:
 
 
 def _begin() -> str:
-    values = dict(zip(_NAMES, map(constant, _START), strict=True))
+    values = dict(zip(_NAMES, map(bigint_literal, _START), strict=True))
     return _struct(**values, m="0L")
 
 
@@ -82,7 +82,7 @@ def _half_round() -> str:
         d=f"({_turned(f'{s}.d', f'if({k} = 13, 16, 21)')} ^ {q}.c)",
         m=f"{s}.m",
     )
-    return bound(sums, q, made)
+    return bind_once(sums, q, made)
 
 
 def _turned(value: str, places: str) -> str:

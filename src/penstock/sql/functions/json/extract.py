@@ -19,9 +19,9 @@ from penstock.model.types import Type
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.bind_once import bind, let
+from penstock.sql.expr.bind_once import bind_if_long, try_bind_once
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import constant_text
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.paths import at_path, kind, parsed, text_at
@@ -31,7 +31,7 @@ _NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 def of_text(value: Typed, sql: str, of: Type) -> Typed:
     """What is read from a text: NULL where the text is, but for arrays."""
-    result = null_if_any(of, [value])
+    result = nullable_if_any(of, [value])
     if not value.nullable:
         return typed(sql, result)
     if result == of and not isinstance(of, t.Nullable):
@@ -41,7 +41,7 @@ def of_text(value: Typed, sql: str, of: Type) -> Typed:
 
 def _extract(name: str, of: Type, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        return of_text(values[0], let(parsed(values[0], values[1:]), formula), of)
+        return of_text(values[0], bind_if_long(parsed(values[0], values[1:]), formula), of)
 
     return Function(name, (1, 16), ("string", "constant"), build)
 
@@ -52,7 +52,7 @@ def _with_text(name: str, of: Type, formula: Callable[[str, str], str]) -> Funct
     def build(values: Sequence[Typed]) -> Typed:
         text = text_at(values[0], values[1:])
         whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
-        return of_text(values[0], let(parsed(values[0], values[1:]), lambda v: formula(v, whole)), of)
+        return of_text(values[0], bind_if_long(parsed(values[0], values[1:]), lambda v: formula(v, whole)), of)
 
     return Function(name, (1, 16), ("string", "constant"), build)
 
@@ -141,15 +141,15 @@ def _length(values: Sequence[Typed]) -> Typed:
         of_object = f"if({kind(v)} LIKE 'OBJECT%', {members}, 0)"
         return f"if({kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), {of_object})"
 
-    sql = let(parsed(values[0], values[1:]), formula)
+    sql = bind_if_long(parsed(values[0], values[1:]), formula)
     sql = unless_null(sql, values[0])
-    return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
+    return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
 
 def _has(values: Sequence[Typed]) -> Typed:
     found = f"({parsed(values[0], values[1:])} IS NOT NULL)"
     found = unless_null(found, values[0])
-    return Typed(found, null_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return Typed(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
 _STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
@@ -180,13 +180,13 @@ def _json_value(values: Sequence[Typed]) -> Typed:
         nested = f"({kind(v)} LIKE 'ARRAY%' OR {kind(v)} LIKE 'OBJECT%')"
         return f"CASE WHEN {kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {_text(v)} END"
 
-    return of_text(values[0], let(_at_sql_path(values), formula), STRING)
+    return of_text(values[0], bind_if_long(_at_sql_path(values), formula), STRING)
 
 
 def _json_exists(values: Sequence[Typed]) -> Typed:
     found = f"({_at_sql_path(values)} IS NOT NULL)"
     found = unless_null(found, values[0])
-    return Typed(found, null_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return Typed(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
 _END = "end of the text"
@@ -203,9 +203,9 @@ def _is_valid(values: Sequence[Typed]) -> Typed:
         infinite = f"NOT to_json({v}) LIKE '%Infinity%'"
         return f"({one} AND {ends} AND coalesce({infinite}, true))"
 
-    sql = let(whole, formula)
+    sql = bind_if_long(whole, formula)
     sql = unless_null(sql, values[0])
-    return Typed(sql, null_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
 def _formula(of: Type) -> Callable[[str], str]:
@@ -264,7 +264,7 @@ def type_argument(values: Sequence[Typed]) -> Type:
 def _extract_as(values: Sequence[Typed]) -> Typed:
     """JSONExtract(json, path…, 'Type')."""
     of = type_argument(values)
-    return of_text(values[0], let(parsed(values[0], values[1:-1]), _formula(of)), of)
+    return of_text(values[0], bind_if_long(parsed(values[0], values[1:-1]), _formula(of)), of)
 
 
 _TYPES = t.Enum(
@@ -281,7 +281,7 @@ def _object_keys(value: Typed, steps: Sequence[Typed]) -> str:
     if value.nullable:
         raise BadArguments("a JSON text that may be NULL is not supported here", "ifNull(json, '')")
     keys = f"json_object_keys({text_at(value, steps)})"
-    return let(parsed(value, steps), lambda v: f"if({kind(v)} LIKE 'OBJECT%', {keys}, {_NO_KEYS})")
+    return bind_if_long(parsed(value, steps), lambda v: f"if({kind(v)} LIKE 'OBJECT%', {keys}, {_NO_KEYS})")
 
 
 def _keys(values: Sequence[Typed]) -> Typed:
@@ -305,12 +305,12 @@ def _pairs(values: Sequence[Typed]) -> Typed:
     keys = _object_keys(values[0], values[1:-1])
     made = f"transform({keys}, ` k` -> struct(` k` AS `_1`, {value} AS `_2`))"
     kept = f"filter({made}, ` p` -> ` p`.`_2` IS NOT NULL)"
-    whole = bind(members, "` m`", kept)
+    whole = try_bind_once(members, "` m`", kept)
     return typed(f"CAST(coalesce({whole}, array()) AS {value_type(result)})", result)
 
 
 def _array_length(values: Sequence[Typed]) -> Typed:
-    sql = let(
+    sql = bind_if_long(
         parsed(values[0], []), lambda v: f"if({kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), NULL)"
     )
     return Typed(sql, t.Nullable(UINT64), "INT")
@@ -328,7 +328,7 @@ def _type(values: Sequence[Typed]) -> Typed:
             f"AND try_cast({shown} AS DECIMAL(38,0)) <= {2**64 - 1} THEN 'UInt64' ELSE 'Double' END"
         )
 
-    return of_text(values[0], let(parsed(values[0], values[1:]), formula), _TYPES)
+    return of_text(values[0], bind_if_long(parsed(values[0], values[1:]), formula), _TYPES)
 
 
 FUNCTIONS: tuple[Function, ...] = (

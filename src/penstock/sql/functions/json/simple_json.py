@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from penstock.model.types import Type
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, null_if_any
+from penstock.sql.expr.typed import Typed, nullable_if_any
 from penstock.sql.functions.arguments import as_bytes, byte_text, constant_text
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.extract import of_text
@@ -37,7 +37,7 @@ def _rest(values: Sequence[Typed]) -> str:
 
 def _read(name: str, of: Type, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        return of_text(values[0], let(_rest(values), formula), of)
+        return of_text(values[0], bind_if_long(_rest(values), formula), of)
 
     return Function(name, (2, 2), ("text", "constant"), build)
 
@@ -76,11 +76,11 @@ def _raw(rest: str) -> str:
 
     given = f"coalesce({rest}, '')"
     single = f"decode({as_bytes(given)}, 'ISO-8859-1')"
-    return let(f"regexp_extract_all({single}, {_TOKEN}, 0)", formula)
+    return bind_if_long(f"regexp_extract_all({single}, {_TOKEN}, 0)", formula)
 
 
 def _has(values: Sequence[Typed]) -> Typed:
-    return Typed(f"(instr({values[0].sql}, {_needle(values)}) > 0)", null_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return Typed(f"(instr({values[0].sql}, {_needle(values)}) > 0)", nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.spark_types import quoted, text_literal
+from penstock.sql.expr.spark_types import quote_identifier, text_literal
 from penstock.sql.expr.typed import NOTHING, Typed, typed, unless_null
 from penstock.sql.functions.function import STRING, BadArguments, Function
 
@@ -52,7 +52,7 @@ def _object(sql: str, of: t.Map, depth: int) -> str:
 def _tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
     parts = []
     for place, (name, inner) in enumerate(fields, 1):
-        shown = _shown(typed(f"{sql}.{quoted(name or f'_{place}')}", inner), depth)
+        shown = _shown(typed(f"{sql}.{quote_identifier(name or f'_{place}')}", inner), depth)
         parts.append(f"concat({_string(text_literal(name))}, ':', {shown})" if name else shown)
     opening, closing = ("{", "}") if all(name for name, _ in fields) else ("[", "]")
     return f"concat('{opening}', concat_ws(',', {', '.join(parts)}), '{closing}')"

@@ -14,10 +14,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import bound, let
-from penstock.sql.expr.ip_addresses import DIGITS, ipv4_number, ipv4_text, ipv6_digits, ipv6_text, literal_digits
+from penstock.sql.expr.bind_once import bind_if_long, bind_once
+from penstock.sql.expr.ip_addresses import (
+    IPV6_DIGITS,
+    ip_literal_digits,
+    ipv4_number,
+    ipv4_text,
+    ipv6_digits,
+    ipv6_text,
+)
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import constant_text
 from penstock.sql.functions.function import STRING, UINT8, UINT32, BadArguments, Function
 
@@ -37,9 +44,9 @@ def _shown(name: str, last: str) -> Function:
             parts = (f"CAST(shiftright({v}, {shift}) & 255L AS STRING)" for shift in (24, 16, 8))
             return f"concat_ws('.', {', '.join(parts)}, {last.format(v)})"
 
-        sql = let(as_spark(values[0], "BIGINT"), formula)
+        sql = bind_if_long(as_spark(values[0], "BIGINT"), formula)
         sql = unless_null(sql, values[0])
-        return typed(sql, null_if_any(STRING, list(values)))
+        return typed(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
 
@@ -51,20 +58,20 @@ def _number(name: str, otherwise: str) -> Function:
             number = f"aggregate({parts}, 0L, (` a`, ` e`) -> ` a` * 256L + ` e`)"
             return f"CASE WHEN {v} IS NULL THEN NULL WHEN {v} RLIKE {_ADDRESS} THEN {number} ELSE {otherwise} END"
 
-        of = t.Nullable(UINT32) if otherwise == "NULL" else null_if_any(UINT32, list(values))
-        return typed(let(values[0].sql, formula), of)
+        of = t.Nullable(UINT32) if otherwise == "NULL" else nullable_if_any(UINT32, list(values))
+        return typed(bind_if_long(values[0].sql, formula), of)
 
     return Function(name, (1, 1), ("text",), build)
 
 
 def _is_address(values: Sequence[Typed]) -> Typed:
-    return Typed(f"({values[0].sql} RLIKE {_ADDRESS})", null_if_any(UINT8, list(values)), "BOOLEAN")
+    return Typed(f"({values[0].sql} RLIKE {_ADDRESS})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
 _BYTES = t.FixedString(16)
 _UUID = text_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
 _WITHOUT_ZEROS = text_literal(r"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)){3}\z")
-_NONE = f"'{'0' * DIGITS}'"
+_NONE = f"'{'0' * IPV6_DIGITS}'"
 _RANGE = t.Tuple(((None, t.IPv4()), (None, t.IPv4())))
 
 
@@ -77,7 +84,7 @@ def _from_text(name: str, otherwise: str) -> Function:
         value = values[0].sql
         known = ipv6_digits(f"if(contains({value}, ':') OR {value} RLIKE {_WITHOUT_ZEROS}, {value}, '')")
         sql = f"CASE WHEN {value} IS NULL THEN NULL ELSE coalesce({known}, {otherwise}) END"
-        of = t.Nullable(_BYTES) if otherwise == "NULL" else null_if_any(_BYTES, list(values))
+        of = t.Nullable(_BYTES) if otherwise == "NULL" else nullable_if_any(_BYTES, list(values))
         return typed(_bytes(sql), of)
 
     return Function(name, (1, 1), ("text",), build)
@@ -92,13 +99,13 @@ def _digits(value: Typed, name: str) -> str:
 
 
 def _to_text(values: Sequence[Typed]) -> Typed:
-    return typed(ipv6_text(_digits(values[0], "IPv6NumToString")), null_if_any(STRING, list(values)))
+    return typed(ipv6_text(_digits(values[0], "IPv6NumToString")), nullable_if_any(STRING, list(values)))
 
 
 def _is_ipv6(values: Sequence[Typed]) -> Typed:
     value = values[0].sql
     sql = f"(contains({value}, ':') AND if({value} IS NULL, NULL, {ipv6_digits(value)} IS NOT NULL))"
-    return Typed(sql, null_if_any(UINT8, list(values)), "BOOLEAN")
+    return Typed(sql, nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
 def _v4_number(value: Typed, name: str) -> str:
@@ -111,10 +118,10 @@ def _v4_number(value: Typed, name: str) -> str:
 
 def _of_ipv4(values: Sequence[Typed]) -> Typed:
     number = _v4_number(values[0], "IPv4ToIPv6")
-    digits = bound(number, "` n`", "concat('00000000000000000000ffff', lpad(lower(hex(` n`)), 8, '0'))")
+    digits = bind_once(number, "` n`", "concat('00000000000000000000ffff', lpad(lower(hex(` n`)), 8, '0'))")
     if isinstance(values[0].bare, t.IPv4):
-        return typed(ipv6_text(digits), null_if_any(t.IPv6(), list(values)))
-    return typed(_bytes(digits), null_if_any(_BYTES, list(values)))
+        return typed(ipv6_text(digits), nullable_if_any(t.IPv6(), list(values)))
+    return typed(_bytes(digits), nullable_if_any(_BYTES, list(values)))
 
 
 def _cidr_range(values: Sequence[Typed]) -> Typed:
@@ -126,7 +133,7 @@ def _cidr_range(values: Sequence[Typed]) -> Typed:
         raise BadArguments("`IPv4CIDRToRange` of a Nullable address is not supported", "assumeNotNull(…)")
     free = 2 ** (32 - min(size, 32)) - 1
     parts = f"named_struct('_1', {ipv4_text(f'` r` & {2**32 - 1 - free}L')}, '_2', {ipv4_text(f'` r` | {free}L')})"
-    return typed(bound(_v4_number(values[0], "IPv4CIDRToRange"), "` r`", parts), _RANGE)
+    return typed(bind_once(_v4_number(values[0], "IPv4CIDRToRange"), "` r`", parts), _RANGE)
 
 
 def _in_range(values: Sequence[Typed]) -> Typed:
@@ -136,7 +143,7 @@ def _in_range(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"`isIPAddressInRange` of {values[0].type} is not supported", "of a String that is not NULL")
     value = values[0].sql
     wide = ":" in prefix
-    bits = int(literal_digits(prefix), 16)
+    bits = int(ip_literal_digits(prefix), 16)
     whole, rest = divmod(size + (0 if wide else 96), 4)
     start = f"{bits:032x}"
     same = f"startswith(` x`, '{start[:whole]}')"
@@ -146,7 +153,7 @@ def _in_range(values: Sequence[Typed]) -> Typed:
         same = f"({same} AND instr('{digits}', substring(` x`, {whole + 1}, 1)) > 0)"
     wrong = "raise_error('neither an IPv4 nor an IPv6 address')"
     kind = f"contains({value}, ':')" if wide else f"NOT contains({value}, ':')"
-    test = bound(ipv6_digits(value), "` x`", f"if(` x` IS NULL, {wrong}, {same})")
+    test = bind_once(ipv6_digits(value), "` x`", f"if(` x` IS NULL, {wrong}, {same})")
     return Typed(f"({test} AND {kind})", UINT8, "BOOLEAN")
 
 
@@ -154,7 +161,7 @@ def _prefix(text: str) -> tuple[str, int]:
     address, _, size = text.partition("/")
     most = 128 if ":" in address else 32
     try:
-        literal_digits(address)
+        ip_literal_digits(address)
     except ValueError as error:
         raise BadArguments(f"{address!r} is no IP address") from error
     if not size.isdecimal() or not size.isascii() or int(size) > most:
@@ -165,7 +172,7 @@ def _prefix(text: str) -> tuple[str, int]:
 def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:
     value = values[0].sql
     known = f"if({value} RLIKE {_UUID}, replace({value}, '-', ''), {_NONE})"
-    return typed(_bytes(f"if({value} IS NULL, NULL, {known})"), null_if_any(_BYTES, list(values)))
+    return typed(_bytes(f"if({value} IS NULL, NULL, {known})"), nullable_if_any(_BYTES, list(values)))
 
 
 def _uuid_to_text(values: Sequence[Typed]) -> Typed:
@@ -173,7 +180,7 @@ def _uuid_to_text(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"`UUIDNumToString` needs a FixedString(16), this is {values[0].type}")
     digits = f"lower(hex({values[0].sql}))"
     sql = f"regexp_replace({digits}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
-    return typed(sql, null_if_any(STRING, list(values)))
+    return typed(sql, nullable_if_any(STRING, list(values)))
 
 
 _WRONG = "raise_error('the text is no IPv6 address')"

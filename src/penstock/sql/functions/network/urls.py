@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import all_or_none, as_int, constant_text
 from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
 
@@ -43,7 +43,7 @@ def _part(name: str, pattern: str) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_extract({values[0].sql}, {text_literal(pattern)}, 1)"
-        return typed(sql, null_if_any(STRING, list(values)))
+        return typed(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -53,7 +53,7 @@ def _cut(name: str, pattern: str) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_replace({values[0].sql}, {text_literal(pattern)}, '$1')"
-        return typed(sql, null_if_any(STRING, list(values)))
+        return typed(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -65,7 +65,7 @@ def _protocol(values: Sequence[Typed]) -> Typed:
         found = f"regexp_extract({v}, '^([a-zA-Z][a-zA-Z0-9+.-]*):', 1)"
         return f"if(octet_length({v}) <= octet_length({found}) + 3, '', {found})"
 
-    return typed(let(values[0].sql, formula), null_if_any(STRING, list(values)))
+    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
 def _port(values: Sequence[Typed]) -> Typed:
@@ -73,9 +73,9 @@ def _port(values: Sequence[Typed]) -> Typed:
     if len(values) > 1 and values[1].bare != UINT16:
         raise BadArguments(f"the default port must be a UInt16, this is {values[1].type}", "toUInt16(…)")
     found = f"try_cast(regexp_extract({values[0].sql}, {text_literal(_PORT)}, 1) AS INT)"
-    sql = let(found, lambda p: f"if({p} BETWEEN 0 AND {_HIGHEST_PORT}, {p}, {default})")
+    sql = bind_if_long(found, lambda p: f"if({p} BETWEEN 0 AND {_HIGHEST_PORT}, {p}, {default})")
     sql = unless_null(sql, values[0])
-    return Typed(sql, null_if_any(UINT16, list(values)), "INT")
+    return Typed(sql, nullable_if_any(UINT16, list(values)), "INT")
 
 
 _TEXTS = t.Array(STRING)
@@ -97,14 +97,14 @@ def _name(value: Typed) -> str:
 
 def _parameter(values: Sequence[Typed]) -> Typed:
     pattern = text_literal(rf"{_QUERY}[?#&]{_name(values[1])}=([^&#]*)")
-    return typed(f"regexp_extract({values[0].sql}, {pattern}, 1)", null_if_any(STRING, [values[0]]))
+    return typed(f"regexp_extract({values[0].sql}, {pattern}, 1)", nullable_if_any(STRING, [values[0]]))
 
 
 def _cut_parameter(values: Sequence[Typed]) -> Typed:
     """With the `&` behind it, or the one in front if it is the last."""
     pair = f"{_name(values[1])}=[^&#]*"
     pattern = text_literal(rf"^([^?#]*(?=[?#])[\s\S]*?)(?:([?#&]){pair}&|&{pair}(?![^#])|([?#]){pair})")
-    return typed(f"regexp_replace({values[0].sql}, {pattern}, '$1$2$3')", null_if_any(STRING, [values[0]]))
+    return typed(f"regexp_replace({values[0].sql}, {pattern}, '$1$2$3')", nullable_if_any(STRING, [values[0]]))
 
 
 def _found(name: str, pattern: str) -> Function:
@@ -117,7 +117,7 @@ def _found(name: str, pattern: str) -> Function:
 
 def _levels(value: Typed, formula: Callable[[str, str], str]) -> Typed:
     given = f"coalesce({value.sql}, '')" if value.nullable else value.sql
-    sql = let(given, lambda v: let(f"regexp_extract_all({v}, {_LEVELS}, 0)", lambda p: formula(v, p)))
+    sql = bind_if_long(given, lambda v: bind_if_long(f"regexp_extract_all({v}, {_LEVELS}, 0)", lambda p: formula(v, p)))
     return typed(sql, _TEXTS)
 
 
@@ -156,7 +156,7 @@ def _encoded(values: Sequence[Typed], blank: str) -> Typed:
         each = f"if(` p` = '' OR ` p` RLIKE '[A-Za-z0-9._~-]', ` p`, {other})"
         return f"if(is_valid_utf8({v}), {fast}, array_join(transform(split({_bytes(v)}, ''), ` p` -> {each}), ''))"
 
-    return typed(let(values[0].sql, formula), null_if_any(STRING, list(values)))
+    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
 def _decoded(values: Sequence[Typed], template: str) -> Typed:
@@ -165,7 +165,7 @@ def _decoded(values: Sequence[Typed], template: str) -> Typed:
     byte = "decode(unhex(substring(` p`, 2)), 'ISO-8859-1')"
     each = f"if(` p` RLIKE '^%[0-9A-Fa-f]{{2}}$', {byte}, ` p`)"
     joined = f"array_join(transform({parts}, ` p` -> {each}), '')"
-    return typed(f"CAST(encode({joined}, 'ISO-8859-1') AS STRING)", null_if_any(STRING, list(values)))
+    return typed(f"CAST(encode({joined}, 'ISO-8859-1') AS STRING)", nullable_if_any(STRING, list(values)))
 
 
 def _one(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.conversions.numbers import wrapped
-from penstock.sql.expr.bind_once import let
+from penstock.sql.conversions.numbers import wrap_integer
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function
 
 
@@ -23,13 +23,13 @@ def _type(value: Typed) -> t.Int:
 def _bits(value: Typed) -> str:
     """The bits as a BIGINT: those of a negative number go on to the left of its type's."""
     if value.spark == "DECIMAL(20,0)":
-        return let(value.sql, lambda v: wrapped(v, value.spark, t.Int(64)))
+        return bind_if_long(value.sql, lambda v: wrap_integer(v, value.spark, t.Int(64)))
     return as_spark(value, "BIGINT")
 
 
 def _number(sql: str, of: t.Int) -> str:
     """The lowest bits of a BIGINT as a number of the type."""
-    return let(sql, lambda v: wrapped(v, "BIGINT", of))
+    return bind_if_long(sql, lambda v: wrap_integer(v, "BIGINT", of))
 
 
 def _binary(name: str, operator: str) -> Function:
@@ -38,14 +38,16 @@ def _binary(name: str, operator: str) -> Function:
         of = t.Int(max(a.bits, b.bits), a.signed or b.signed)
         sql = f"({_bits(values[0])} {operator} {_bits(values[1])})"
         fits = a.signed == b.signed and value_type(of) != "DECIMAL(20,0)"
-        return typed(f"CAST({sql} AS {value_type(of)})" if fits else _number(sql, of), null_if_any(of, list(values)))
+        return typed(
+            f"CAST({sql} AS {value_type(of)})" if fits else _number(sql, of), nullable_if_any(of, list(values))
+        )
 
     return Function(name, (2, 2), ("integer",), build)
 
 
 def _not(values: Sequence[Typed]) -> Typed:
     of = _type(values[0])
-    return typed(_number(f"(~ {_bits(values[0])})", of), null_if_any(of, list(values)))
+    return typed(_number(f"(~ {_bits(values[0])})", of), nullable_if_any(of, list(values)))
 
 
 def _distance(value: Typed) -> str:
@@ -67,7 +69,7 @@ def _shift(name: str, *, left: bool) -> Function:
             sql = f"shiftleft({_bits(values[0])}, {places})"
         else:
             sql = f"{'shiftright' if of.signed else 'shiftrightunsigned'}({_bits(values[0])}, {places})"
-        return typed(_number(sql, of), null_if_any(of, list(values)))
+        return typed(_number(sql, of), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("integer",), build)
 
@@ -80,8 +82,8 @@ def _rotation(name: str, *, left: bool) -> Function:
         if places == 0:
             return values[0]
         low = _bits(values[0]) if of.bits == 64 else f"({_bits(values[0])} & {2**of.bits - 1}L)"
-        sql = let(low, lambda v: f"(shiftleft({v}, {places}) | shiftrightunsigned({v}, {of.bits - places}))")
-        return typed(_number(sql, of), null_if_any(of, list(values)))
+        sql = bind_if_long(low, lambda v: f"(shiftleft({v}, {places}) | shiftrightunsigned({v}, {of.bits - places}))")
+        return typed(_number(sql, of), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("integer",), build)
 
@@ -97,7 +99,7 @@ def _test(name: str, joined: str) -> Function:
         mask = sum({2 ** int(place) for place in places if place is not None})
         shown = f"{mask}L" if mask < 2**63 else f"({mask - 2**64}L)" if mask > 2**63 else "shiftleft(1L, 63)"
         sql = f"(({_bits(values[0])} & {shown}) {'<> 0' if joined == 'any' else f'= {shown}'})"
-        return Typed(sql, null_if_any(UINT8, list(values)), "BOOLEAN")
+        return Typed(sql, nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
     return Function(name, (2, 2 if joined == "one" else MANY), ("integer",), build)
 
@@ -106,12 +108,12 @@ def _count(values: Sequence[Typed]) -> Typed:
     of = _type(values[0])
     bits = _bits(values[0])
     masked = f"({bits} & {2**of.bits - 1}L)" if of.signed and of.bits < 64 else bits
-    return typed(f"CAST(bit_count({masked}) AS INT)", null_if_any(UINT8, list(values)))
+    return typed(f"CAST(bit_count({masked}) AS INT)", nullable_if_any(UINT8, list(values)))
 
 
 def _hamming(values: Sequence[Typed]) -> Typed:
     sql = f"bit_count({_bits(values[0])} ^ {_bits(values[1])})"
-    return typed(f"CAST({sql} AS INT)", null_if_any(UINT8, list(values)))
+    return typed(f"CAST({sql} AS INT)", nullable_if_any(UINT8, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

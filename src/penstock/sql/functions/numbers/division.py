@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.expr.bind_once import bound
-from penstock.sql.expr.common_type import arithmetic
+from penstock.sql.expr.bind_once import bind_once
+from penstock.sql.expr.common_type import arithmetic_type
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
-from penstock.sql.operators.arithmetic import signed_sides
-from penstock.sql.operators.literals import negated
+from penstock.sql.operators.arithmetic import as_signed_operands
+from penstock.sql.operators.literals import negate
 
 
 def _type(value: Typed) -> t.Int:
@@ -47,15 +47,15 @@ def _safe(name: str, operator: str, other: str) -> Function:
     """intDivOrZero, moduloOrNull …"""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = arithmetic(operator, _type(values[0]), _type(values[1]))
+        of = arithmetic_type(operator, _type(values[0]), _type(values[1]))
         assert isinstance(of, t.Int)
-        values = signed_sides(values[0], values[1]) if operator == "intDiv" else values
+        values = as_signed_operands(values[0], values[1]) if operator == "intDiv" else values
         a, b = _sides(values)
         sql = f"CAST(({a} {'DIV' if operator == 'intDiv' else '%'} {b}) AS {value_type(of)})"
         zero = f"CAST({other} AS {value_type(of)})"
         if values[0].nullable and other == "0":
             zero = f"if({values[0].sql} IS NULL, NULL, {zero})"
-        result = t.Nullable(of) if other == "NULL" else null_if_any(of, list(values))
+        result = t.Nullable(of) if other == "NULL" else nullable_if_any(of, list(values))
         return typed(f"if({_fails(values)}, {zero}, {sql})", result)
 
     return Function(name, (2, 2), ("integer",), build)
@@ -73,13 +73,13 @@ def _positive_modulo(or_null: str) -> Function:
         sql = f"CAST(pmod({a}, abs({b})) AS {value_type(of)})"
         if or_null:
             return typed(f"if({b} = 0, NULL, {sql})", t.Nullable(of))
-        return typed(sql, null_if_any(of, list(values)))
+        return typed(sql, nullable_if_any(of, list(values)))
 
     return Function(f"positiveModulo{or_null}", (2, 2), ("integer",), build)
 
 
 def _negate(values: Sequence[Typed]) -> Typed:
-    found = negated(values[0])
+    found = negate(values[0])
     if found is None:
         raise BadArguments(f"`negate` needs a number, this is {values[0].type}")
     return found
@@ -99,7 +99,7 @@ def _whole_power(base: int) -> Function:
             f"CASE WHEN {number} < 0 THEN CAST(0 AS DECIMAL(20,0)) "
             f"WHEN {number} >= {_POWERS[base]} THEN CAST({2**64 - 1} AS DECIMAL(20,0)) ELSE {inside} END"
         )
-        return typed(unless_null(sql, *values), null_if_any(UINT64, list(values)))
+        return typed(unless_null(sql, *values), nullable_if_any(UINT64, list(values)))
 
     return Function(f"intExp{base}", (1, 1), ("integer",), build)
 
@@ -108,7 +108,7 @@ def _extreme_of_two(name: str, sign: str) -> Function:
     """max2, min2: as doubles."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of: Type = null_if_any(FLOAT64, list(values))
+        of: Type = nullable_if_any(FLOAT64, list(values))
         if any(isinstance(value.bare, (t.Float, t.Decimal)) or value.nullable for value in values):
             raise BadArguments(f"`{name}` of floats, decimals or Nullable is not supported", "greatest, least")
         a, b = (as_spark(value, "DOUBLE") for value in values)
@@ -125,7 +125,7 @@ def _common(name: str, result: str) -> Function:
     """Of `a` and `b`, and of what is left of them: ` s`.a, the divisor."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = arithmetic("+", values[0].bare, values[1].bare)
+        of = arithmetic_type("+", values[0].bare, values[1].bare)
         if not isinstance(of, t.Int) or any(value.nullable for value in values):
             shown = " and ".join(str(value.type) for value in values)
             raise BadArguments(f"`{name}` of {shown} is not supported", "ifNull(…), assumeNotNull(…)")
@@ -139,7 +139,7 @@ def _common(name: str, result: str) -> Function:
         rest = f"named_struct('a', ` s`.b, 'b', CAST(` s`.a % ` s`.b AS {spark}))"
         fold = f"aggregate(sequence(1, {steps}), ` x`, (` s`, ` k`) -> if(` s`.b = 0, ` s`, {rest}), ` s` -> {result})"
         zero = "raise_error('Division by zero')"
-        sql = bound(f"named_struct({pair})", "` x`", f"if(` x`.a = 0 OR ` x`.b = 0, {zero}, {fold})")
+        sql = bind_once(f"named_struct({pair})", "` x`", f"if(` x`.a = 0 OR ` x`.b = 0, {zero}, {fold})")
         return typed(f"CAST({sql} AS {value_type(of)})", of)
 
     return Function(name, (2, 2), ("integer",), build)

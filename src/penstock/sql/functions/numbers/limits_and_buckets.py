@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, number_sql, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed
 from penstock.sql.functions.arguments import constant_number
 from penstock.sql.functions.conditions import common_type
 from penstock.sql.functions.function import UINT8, BadArguments, Function
@@ -36,7 +36,7 @@ def _clamp(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
         return f"CASE {empty}{wrong}WHEN {v} < {low} THEN {low} WHEN {v} > {high} THEN {high} ELSE {v} END"
 
-    return typed(let(value, formula), null_if_any(of, list(values)))
+    return typed(bind_if_long(value, formula), nullable_if_any(of, list(values)))
 
 
 def _limit(value: Typed) -> float:
@@ -62,8 +62,8 @@ def _bucket(values: Sequence[Typed]) -> Typed:
         below = "true" if low >= high else f"{x} < {low!r}D"
         return f"CASE WHEN {x} IS NULL THEN NULL {wrong} WHEN {below} THEN 0 {inside} END"
 
-    sql = let(as_spark(values[0], "DOUBLE"), formula)
-    return typed(f"CAST({sql} AS {value_type(of)})", null_if_any(of, [values[0]]))
+    sql = bind_if_long(as_spark(values[0], "DOUBLE"), formula)
+    return typed(f"CAST({sql} AS {value_type(of)})", nullable_if_any(of, [values[0]]))
 
 
 def _digits(values: Sequence[Typed]) -> Typed:
@@ -71,12 +71,12 @@ def _digits(values: Sequence[Typed]) -> Typed:
     shown = f"CAST({number_sql(values[0])} AS STRING)"
     if isinstance(values[0].bare, t.Decimal):
         zeros = f"ltrim('0', translate({shown}, '-.', ''))"
-        sql = let(zeros, lambda z: f"if({z} = '', 1, length({z}))")
+        sql = bind_if_long(zeros, lambda z: f"if({z} = '', 1, length({z}))")
     elif isinstance(values[0].bare, t.Int):
         sql = f"length(ltrim('-', {shown}))"
     else:
         raise BadArguments(f"`countDigits` needs an integer or a Decimal, this is {values[0].type}")
-    return typed(sql, null_if_any(UINT8, list(values)))
+    return typed(sql, nullable_if_any(UINT8, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, number_sql, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT16, UINT32, BadArguments, Function
 
 
@@ -66,7 +66,7 @@ def _round_float(name: str, sql: str, digits: int) -> str:
             case "round" | "roundBankers":
                 return f"rint({x})"
             case "floor" | "ceil":
-                return let(x, lambda v: f"if(abs({v}) < 4503599627370496D, CAST({name}({v}) AS DOUBLE), {v})")
+                return bind_if_long(x, lambda v: f"if(abs({v}) < 4503599627370496D, CAST({name}({v}) AS DOUBLE), {v})")
             case _:
                 down = f"sign({x}) * CAST(floor(abs({x})) AS DOUBLE)"
                 return f"if(abs({x}) < 4503599627370496D, {down}, {x})"
@@ -81,17 +81,17 @@ def _abs(values: Sequence[Typed]) -> Typed:
     of = UINT8 if isinstance(values[0].bare, t.Bool) else values[0].bare
     result = t.Int(of.bits, signed=False) if isinstance(of, t.Int) else of
     spark = value_type(result)
-    return typed(f"abs({as_spark(values[0], spark)})", null_if_any(result, list(values)))
+    return typed(f"abs({as_spark(values[0], spark)})", nullable_if_any(result, list(values)))
 
 
 def _sign(values: Sequence[Typed]) -> Typed:
-    return typed(f"CAST(sign({as_spark(values[0], 'DOUBLE')}) AS INT)", null_if_any(t.Int(8), list(values)))
+    return typed(f"CAST(sign({as_spark(values[0], 'DOUBLE')}) AS INT)", nullable_if_any(t.Int(8), list(values)))
 
 
 def _float(name: str, template: str, count: int = 1) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         sql = template.format(*(as_spark(value, "DOUBLE") for value in values))
-        return typed(sql, null_if_any(FLOAT64, list(values)))
+        return typed(sql, nullable_if_any(FLOAT64, list(values)))
 
     return Function(name, (count, count), ("float",), build)
 
@@ -112,8 +112,8 @@ def round_whole(name: str, value: Typed, digits: int) -> Typed:
     of = value.bare
     if not isinstance(of, t.Int) or of.bits == 8 or of == t.Int(64, signed=False) or -digits > _LARGEST[of.bits]:
         raise BadArguments(f"`{name}` of {value.type} to {digits} digits is not supported", "cast it by toInt64")
-    exact = let(as_spark(value, "BIGINT"), lambda v: _WHOLE[name].format(v, digits, 10**-digits))
-    return typed(let(exact, lambda v: _inside(v, of)) if of.bits < 64 else exact, value.type)
+    exact = bind_if_long(as_spark(value, "BIGINT"), lambda v: _WHOLE[name].format(v, digits, 10**-digits))
+    return typed(bind_if_long(exact, lambda v: _inside(v, of)) if of.bits < 64 else exact, value.type)
 
 
 def _inside(sql: str, of: t.Int) -> str:
@@ -130,7 +130,7 @@ def _steps(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:
         value = values[0]
         tests = " ".join(f"WHEN {number_sql(value)} >= {low} THEN {result}" for low, result in reversed(bounds))
         null = f"WHEN {value.sql} IS NULL THEN NULL " if value.nullable else ""
-        return typed(f"CASE {null}{tests} ELSE 0 END", null_if_any(of, [value]))
+        return typed(f"CASE {null}{tests} ELSE 0 END", nullable_if_any(of, [value]))
 
     return Function(name, (1, 1), ("integer",), build)
 
@@ -144,7 +144,9 @@ def _to_power_of_two(values: Sequence[Typed]) -> Typed:
     def power(v: str) -> str:
         return f"CASE WHEN {v} > 0 THEN shiftleft(1L, length(bin({v})) - 1) WHEN {v} <= 0 THEN 0L END"
 
-    return typed(f"CAST({let(as_spark(value, 'BIGINT'), power)} AS {value_type(of)})", null_if_any(of, [value]))
+    return typed(
+        f"CAST({bind_if_long(as_spark(value, 'BIGINT'), power)} AS {value_type(of)})", nullable_if_any(of, [value])
+    )
 
 
 _AGES = ((1, 17), (18, 18), (25, 25), (35, 35), (45, 45), (55, 55))
@@ -158,7 +160,7 @@ _LN2 = "0.6931471805599453D"
 
 def _of_one(name: str, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        return typed(let(as_spark(values[0], "DOUBLE"), formula), null_if_any(FLOAT64, list(values)))
+        return typed(bind_if_long(as_spark(values[0], "DOUBLE"), formula), nullable_if_any(FLOAT64, list(values)))
 
     return Function(name, (1, 1), ("float",), build, exact=False)
 
@@ -166,7 +168,9 @@ def _of_one(name: str, formula: Callable[[str], str]) -> Function:
 def _of_two(name: str, formula: Callable[[str, str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         a, b = (as_spark(value, "DOUBLE") for value in values)
-        return typed(let(a, lambda x: let(b, lambda y: formula(x, y))), null_if_any(FLOAT64, list(values)))
+        return typed(
+            bind_if_long(a, lambda x: bind_if_long(b, lambda y: formula(x, y))), nullable_if_any(FLOAT64, list(values))
+        )
 
     return Function(name, (2, 2), ("float",), build, exact=False)
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from math import factorial
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import bound, let
+from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, as_spark, null_if_any, number_sql, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed
 from penstock.sql.functions.arguments import constant_number, constant_text
 from penstock.sql.functions.function import STRING, UINT64, BadArguments, Function
 
@@ -35,7 +35,7 @@ def _decimal_string(values: Sequence[Typed]) -> Typed:
     if not least <= digits <= 37 - whole:
         raise BadArguments(f"`toDecimalString` of {value.type} takes {least} to {37 - whole} digits here", "round")
     shown = f"CAST(CAST({value.sql} AS DECIMAL({whole + 1 + digits},{digits})) AS STRING)"
-    return typed(shown, null_if_any(STRING, [value]))
+    return typed(shown, nullable_if_any(STRING, [value]))
 
 
 def _readable_size(values: Sequence[Typed]) -> Typed:
@@ -43,7 +43,7 @@ def _readable_size(values: Sequence[Typed]) -> Typed:
     if not isinstance(value.bare, t.Int):
         raise BadArguments(f"`formatReadableSize` of {value.type} is not supported", "toInt64")
     number = f"CAST({value.sql} AS DECIMAL(38,0))" if value.bare.bits < 64 else _as_double(value)
-    return typed(let(number, _sized), null_if_any(STRING, [value]))
+    return typed(bind_if_long(number, _sized), nullable_if_any(STRING, [value]))
 
 
 def _as_double(value: Typed) -> str:
@@ -68,7 +68,7 @@ def _factorial(values: Sequence[Typed]) -> Typed:
     failed = "raise_error('The maximum value for the input argument of function factorial is 20')"
     inside = f"element_at(array({results}), CAST(greatest({number}, 0) AS INT) + 1)"
     sql = f"CASE WHEN {number} > 20 THEN {failed} WHEN {number} IS NOT NULL THEN {inside} END"
-    return typed(sql, null_if_any(UINT64, list(values)))
+    return typed(sql, nullable_if_any(UINT64, list(values)))
 
 
 _SIZES = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
@@ -92,8 +92,8 @@ def _scaled(name: str, units: Sequence[str]) -> Function:
         step = "if(` s`.v >= 1000D, named_struct('v', ` s`.v / 1000D, 'i', ` s`.i + 1), ` s`)"
         found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
         digits = f"CAST(CAST(` s`.v * {2**52}D AS BIGINT) AS DECIMAL(19,0)) * 100BD + {2**51}BD"
-        cents = bound(f"({digits}) DIV {2**52}BD", "` c`", _shown(number, units))
-        return typed(bound(found, "` s`", cents), null_if_any(STRING, [value]))
+        cents = bind_once(f"({digits}) DIV {2**52}BD", "` c`", _shown(number, units))
+        return typed(bind_once(found, "` s`", cents), nullable_if_any(STRING, [value]))
 
     return Function(name, (1, 1), ("number",), build)
 
@@ -126,8 +126,8 @@ def _time_delta(values: Sequence[Typed]) -> Typed:
     large = f"concat(CAST(CAST(floor(` v` / {size}D) AS BIGINT) AS STRING), ' {name}s')"
     number = number_sql(value)
     shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_EXACT}, {exact}, {large}))"
-    sql = bound(f"abs(CAST({number} AS DOUBLE))", "` v`", shown)
-    return typed(sql, null_if_any(STRING, [value]))
+    sql = bind_once(f"abs(CAST({number} AS DOUBLE))", "` v`", shown)
+    return typed(sql, nullable_if_any(STRING, [value]))
 
 
 def _joined(parts: str) -> str:

@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import as_bytes, as_int, byte_text, constant_number, constant_text
 from penstock.sql.functions.function import STRING, UINT8, UINT16, UINT64, BadArguments, Function, simple
 
@@ -31,7 +31,7 @@ LONGEST_REPEAT = 1_000_000
 def _length(values: Sequence[Typed]) -> Typed:
     """Bytes of a text, elements of an array or a map."""
     value = values[0]
-    of = null_if_any(UINT64, [value])
+    of = nullable_if_any(UINT64, [value])
     if isinstance(value.bare, (t.Array, t.Map)):
         return Typed(f"size({value.sql})", of, "INT")
     if not isinstance(value.bare, (t.String, t.FixedString)):
@@ -41,7 +41,7 @@ def _length(values: Sequence[Typed]) -> Typed:
 
 def _emptiness(name: str, operator: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        value, of = values[0], null_if_any(UINT8, list(values))
+        value, of = values[0], nullable_if_any(UINT8, list(values))
         if isinstance(value.bare, (t.Array, t.Map)):
             return Typed(f"(size({value.sql}) {operator} 0)", of, "BOOLEAN")
         if not isinstance(value.bare, t.String):
@@ -55,14 +55,14 @@ def _kept(name: str, template: str) -> Function:
     """A FixedString stays one."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        return typed(template.format(values[0].sql), null_if_any(values[0].bare, list(values)))
+        return typed(template.format(values[0].sql), nullable_if_any(values[0].bare, list(values)))
 
     return Function(name, (1, 1), ("bytes",), build)
 
 
 def _substring(values: Sequence[Typed]) -> Typed:
     """By bytes; a start of 0 gives nothing."""
-    of = null_if_any(STRING, list(values))
+    of = nullable_if_any(STRING, list(values))
     _check_start(values[1])
     if len(values) > 2 and not _counts(values[2]):
         return typed(_cut_to(values, as_bytes, "octet_length", byte_text), of)
@@ -86,7 +86,7 @@ def _counts(value: Typed) -> bool:
 
 
 def _substring_utf8(values: Sequence[Typed]) -> Typed:
-    of = null_if_any(STRING, list(values))
+    of = nullable_if_any(STRING, list(values))
     _check_start(values[1])
     if len(values) > 2 and not _counts(values[2]):
         return typed(_cut_to(values, str, "char_length", str), of)
@@ -108,13 +108,15 @@ def _cut_to(values: Sequence[Typed], raw: Callable[[str], str], size: str, text:
 
     may_be_null = values[1].nullable or values[2].nullable  # `greatest` passes over a NULL
     start, length = as_int(values[1]), as_int(values[2])
-    return let(values[0].sql, lambda v: let(start, lambda s: let(length, lambda n: formula(v, s, n))))
+    return bind_if_long(
+        values[0].sql, lambda v: bind_if_long(start, lambda s: bind_if_long(length, lambda n: formula(v, s, n)))
+    )
 
 
 def _left(values: Sequence[Typed]) -> Typed:
     if isinstance(values[1].constant, int) and values[1].constant >= 0:
         cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), 1, {as_int(values[1])}) AS STRING)"
-        return typed(cut, null_if_any(STRING, list(values)))
+        return typed(cut, nullable_if_any(STRING, list(values)))
     return _substring([values[0], _ONE, values[1]])
 
 
@@ -133,12 +135,12 @@ def _right(values: Sequence[Typed]) -> Typed:
     else:
         start = _right_start(f"octet_length({values[0].sql})", values[1])
     cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), {start}) AS STRING)"
-    return typed(cut, null_if_any(STRING, list(values)))
+    return typed(cut, nullable_if_any(STRING, list(values)))
 
 
 def _right_utf8(values: Sequence[Typed]) -> Typed:
     start = _right_start(f"char_length({values[0].sql})", values[1])
-    return typed(f"substring({values[0].sql}, {start})", null_if_any(STRING, list(values)))
+    return typed(f"substring({values[0].sql}, {start})", nullable_if_any(STRING, list(values)))
 
 
 def _right_start(size: str, count: Typed) -> str:
@@ -146,7 +148,7 @@ def _right_start(size: str, count: Typed) -> str:
         start = f"if({n} >= 0, greatest({size} - {n} + 1, 1), - greatest({n}, -2147483646) + 1)"
         return f"if({n} IS NULL, NULL, {start})" if count.nullable else start
 
-    return let(as_int(count), formula)
+    return bind_if_long(as_int(count), formula)
 
 
 def _replace_one(values: Sequence[Typed]) -> Typed:
@@ -156,7 +158,7 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
         f"concat(substring({value}, 1, {place} - 1), {other}, substring({value}, {place} + char_length({needle})))"
     )
     sql = unless_null(f"if({place} = 0 OR {needle} = '', {value}, {replaced})", *values)
-    return typed(sql, null_if_any(STRING, list(values)))
+    return typed(sql, nullable_if_any(STRING, list(values)))
 
 
 def _trim(name: str, template: str) -> Function:
@@ -166,7 +168,7 @@ def _trim(name: str, template: str) -> Function:
         signs = constant_text(values[1], "the characters to trim") if len(values) > 1 else " "
         if not signs.isascii():
             raise BadArguments(f"the characters of `{name}` must be ASCII", "use replaceRegexpAll")
-        of = null_if_any(STRING, [values[0]])
+        of = nullable_if_any(STRING, [values[0]])
         sql = template.format(values[0].sql, text_literal(signs)) if signs else values[0].sql
         return typed(sql, of)
 
@@ -176,13 +178,13 @@ def _trim(name: str, template: str) -> Function:
 def _repeat(values: Sequence[Typed]) -> Typed:
     if isinstance(values[1].constant, int) and values[1].constant > LONGEST_REPEAT:
         raise BadArguments(f"the number of times must be at most {LONGEST_REPEAT}")
-    return typed(f"repeat({values[0].sql}, {as_int(values[1])})", null_if_any(STRING, list(values)))
+    return typed(f"repeat({values[0].sql}, {as_int(values[1])})", nullable_if_any(STRING, list(values)))
 
 
 def _space(values: Sequence[Typed]) -> Typed:
     if isinstance(values[0].constant, int) and values[0].constant > LONGEST_REPEAT:
         raise BadArguments(f"the number of blanks must be at most {LONGEST_REPEAT}")
-    return typed(f"repeat(' ', {as_int(values[0])})", null_if_any(STRING, list(values)))
+    return typed(f"repeat(' ', {as_int(values[0])})", nullable_if_any(STRING, list(values)))
 
 
 def _pad(name: str, template: str, letter: str) -> Function:
@@ -195,7 +197,7 @@ def _pad(name: str, template: str, letter: str) -> Function:
         if letter == "byte" and not letters.isascii():
             raise BadArguments(f"the letters of `{name}` must be ASCII", f"use {name}UTF8")
         sql = template.format(values[0].sql, as_int(values[1]), text_literal(letters))
-        return typed(sql, null_if_any(STRING, list(values)))
+        return typed(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (2, 3), ("text", "integer", "constant"), build)
 
@@ -207,7 +209,7 @@ def _substring_index(name: str) -> Function:
             raise BadArguments(f"the delimiter of `{name}` must be a single character", "splitByString takes more")
         count = constant_number(values[2], "the count")
         sql = f"substring_index({values[0].sql}, {text_literal(sign)}, {max(min(count, 2**31 - 1), -(2**31) + 1)})"
-        return typed(sql, null_if_any(STRING, [values[0]]))
+        return typed(sql, nullable_if_any(STRING, [values[0]]))
 
     return Function(name, (3, 3), ("text", "constant", "constant"), build)
 
@@ -220,7 +222,7 @@ def _translate(name: str) -> Function:
         if len(new) > len(old) or len(set(old)) < len(old) or "\0" in old + new:
             raise BadArguments(f"`{name}` takes each letter once, and no more new letters than old ones")
         sql = f"translate({values[0].sql}, {text_literal(old)}, {text_literal(new)})"
-        return typed(sql, null_if_any(STRING, [values[0]]))
+        return typed(sql, nullable_if_any(STRING, [values[0]]))
 
     return Function(name, (3, 3), ("text", "constant", "constant"), build)
 
@@ -261,7 +263,7 @@ def _overlay(name: str) -> Function:
             head = part(v, "1", f", {kept}")
             return f"concat({head}, {new}, {part(v, f'{kept} + {length} + 1', '')})"
 
-        return typed(let(values[0].sql, formula), null_if_any(STRING, list(values)))
+        return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
     return Function(name, (3, 4), ("text", "text", "constant", "constant"), build)
 
@@ -274,7 +276,7 @@ def _soundex(values: Sequence[Typed]) -> Typed:
         return f"if({v} = '', '0000', soundex({parted}))"
 
     letters = f"regexp_replace({values[0].sql}, '[^A-Za-z]', '')"
-    return typed(let(letters, formula), null_if_any(STRING, list(values)))
+    return typed(bind_if_long(letters, formula), nullable_if_any(STRING, list(values)))
 
 
 def _bytes_of(value: str) -> str:
@@ -286,7 +288,7 @@ def _distance(values: Sequence[Typed]) -> Typed:
     a, b = (_bytes_of(value.sql) for value in values)
     sql = f"size(filter(zip_with({a}, {b}, (` x`, ` y`) -> ` x` <=> ` y`), ` z` -> NOT ` z`))"
     tests = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
-    return Typed(f"if({tests}, NULL, {sql})" if tests else sql, null_if_any(UINT64, list(values)), "INT")
+    return Typed(f"if({tests}, NULL, {sql})" if tests else sql, nullable_if_any(UINT64, list(values)), "INT")
 
 
 def _reversed(values: Sequence[Typed]) -> Typed:
@@ -296,14 +298,16 @@ def _reversed(values: Sequence[Typed]) -> Typed:
     joined = text_literal(sign.encode().decode("latin-1"))
     pattern = text_literal(re.escape(sign.encode().decode("latin-1")))
     parts = f"reverse(split({single(values[0].sql)}, {pattern}))"
-    return typed(byte_text(f"encode(array_join({parts}, {joined}), 'ISO-8859-1')"), null_if_any(STRING, [values[0]]))
+    return typed(
+        byte_text(f"encode(array_join({parts}, {joined}), 'ISO-8859-1')"), nullable_if_any(STRING, [values[0]])
+    )
 
 
 def _different_bytes(values: Sequence[Typed]) -> Typed:
     value = values[0].sql
     count = f"if({value} = '', 0, size(array_distinct({_bytes_of(value)})))"
     sql = f"if({value} IS NULL, NULL, {count})" if values[0].nullable else count
-    return typed(sql, null_if_any(UINT16, list(values)))
+    return typed(sql, nullable_if_any(UINT16, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

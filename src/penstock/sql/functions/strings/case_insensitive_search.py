@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, text
 from penstock.sql.functions.arguments import constant_text, constant_texts
@@ -47,7 +47,7 @@ def _fold(value: Typed, needles: Iterable[str]) -> Typed:
         return f"if({v} RLIKE '[{signs}]', raise_error('the case of {signs} is not defined'), {folded})"
 
     plain = f"translate({value.sql}, {large}, {text_literal(''.join(letters))})"
-    return replace(value, sql=let(value.sql, formula) if signs else plain, constant=None)
+    return replace(value, sql=bind_if_long(value.sql, formula) if signs else plain, constant=None)
 
 
 def _small(needle: str) -> str:

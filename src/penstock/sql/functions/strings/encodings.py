@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import as_bytes, byte_text, constant_text
 from penstock.sql.functions.function import INT32, STRING, UINT8, UINT64, BadArguments, Function, simple
 
@@ -35,14 +35,14 @@ def _radix(name: str, base: int, width: int) -> Function:
     """Whole bytes: of a text, or of a whole number from its first byte that is not 0."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        value, of = values[0], null_if_any(STRING, list(values))
+        value, of = values[0], nullable_if_any(STRING, list(values))
         if isinstance(value.bare, (t.String, t.FixedString)):
             return typed(f"hex({value.sql})" if base == 16 else _bits(value.sql), of)
         if not isinstance(value.bare, (t.Int, t.Bool)):
             raise BadArguments(f"`{name}` of a {value.type} is not supported", "of a text or a whole number")
         digits = _digits(value, name, base)
         whole = f"CAST(ceil(length({{0}}) / {width}D) * {width} AS INT)"
-        return typed(let(digits, lambda d: f"lpad({d}, {whole.format(d)}, '0')"), of)
+        return typed(bind_if_long(digits, lambda d: f"lpad({d}, {whole.format(d)}, '0')"), of)
 
     return Function(name, (1, 1), ("any",), build)
 
@@ -52,7 +52,7 @@ def _bits(value: str) -> str:
         each = f"lpad(conv(hex(substring({as_bytes(v)}, ` p`, 1)), 16, 2), 8, '0')"
         return f"if({v} = '', '', array_join(transform(sequence(1, octet_length({v})), ` p` -> {each}), ''))"
 
-    return let(value, formula)
+    return bind_if_long(value, formula)
 
 
 def _unhex(values: Sequence[Typed]) -> Typed:
@@ -60,7 +60,7 @@ def _unhex(values: Sequence[Typed]) -> Typed:
         wrong = "raise_error('unhex of what is no hexadecimal number')"
         return f"if({v} RLIKE '[^0-9A-Fa-f]', {wrong}, {byte_text(f'unhex({v})')})"
 
-    return typed(let(values[0].sql, formula), null_if_any(STRING, list(values)))
+    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
 def _base64(name: str, url: str, otherwise: str) -> Function:
@@ -75,9 +75,9 @@ def _base64(name: str, url: str, otherwise: str) -> Function:
 
         swapped = "'-_ \\t\\n\\f\\r', '+/'" if url else "' \\t\\n\\f\\r', ''"
         value = f"translate({values[0].sql}, {swapped})"
-        sql = let(f"rtrim('=', {value})" if url else value, formula)
+        sql = bind_if_long(f"rtrim('=', {value})" if url else value, formula)
         sql = unless_null(sql, values[0])
-        return typed(sql, null_if_any(STRING, list(values)))
+        return typed(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -89,7 +89,7 @@ def _xml(values: Sequence[Typed]) -> Typed:
     sql = values[0].sql
     for sign, written in _XML:
         sql = f"replace({sql}, {text_literal(sign)}, {text_literal(written)})"
-    return typed(sql, null_if_any(STRING, list(values)))
+    return typed(sql, nullable_if_any(STRING, list(values)))
 
 
 def _char(values: Sequence[Typed]) -> Typed:
@@ -98,13 +98,13 @@ def _char(values: Sequence[Typed]) -> Typed:
         if not isinstance(value.bare, t.Int) or value.spark.startswith("DECIMAL"):
             raise BadArguments(f"`char` of a {value.type} is not supported", "cast it to UInt8")
     digits = (f"lpad(hex(CAST({value.sql} AS BIGINT) & 255L), 2, '0')" for value in values)
-    return typed(byte_text(f"unhex(concat({', '.join(digits)}))"), null_if_any(STRING, list(values)))
+    return typed(byte_text(f"unhex(concat({', '.join(digits)}))"), nullable_if_any(STRING, list(values)))
 
 
 def _ascii(values: Sequence[Typed]) -> Typed:
     first = f"conv(hex(substring({as_bytes(values[0].sql)}, 1, 1)), 16, 10)"
     sql = f"if({values[0].sql} = '', 0, CAST({first} AS INT))"
-    return Typed(sql, null_if_any(INT32, list(values)), "INT")
+    return Typed(sql, nullable_if_any(INT32, list(values)), "INT")
 
 
 def _append(values: Sequence[Typed]) -> Typed:
@@ -116,7 +116,7 @@ def _append(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
         return f"if({v} = '' OR endswith({v}, {last}), {v}, concat({v}, {last}))"
 
-    return typed(let(values[0].sql, formula), null_if_any(STRING, [values[0]]))
+    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, [values[0]]))
 
 
 def _escaped(pattern: str) -> str:

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import byte_text, constant_text
 from penstock.sql.functions.function import MANY, STRING, BadArguments, Function
 
@@ -56,7 +56,7 @@ def _format(values: Sequence[Typed]) -> Typed:
     pieces.append(text_literal(pattern[end:]))
     unused = [value for value, text in zip(values[1:], texts, strict=True) if text not in pieces]
     sql = f"concat({', '.join(each for each in pieces if each != _EMPTY)})"
-    return typed(unless_null(sql, *unused), null_if_any(STRING, list(values)))
+    return typed(unless_null(sql, *unused), nullable_if_any(STRING, list(values)))
 
 
 def _place(found: re.Match[str], before: list[str], count: int) -> int:
@@ -75,7 +75,7 @@ def _joined(values: Sequence[Typed]) -> Typed:
     texts = _shown(values[1:], "concatWithSeparator")
     pieces = [piece for text in texts for piece in (separator, text)][1:]
     sql = f"concat({', '.join(pieces)})" if pieces else _EMPTY
-    return typed(sql, null_if_any(STRING, list(values)))
+    return typed(sql, nullable_if_any(STRING, list(values)))
 
 
 def _initcap(values: Sequence[Typed]) -> Typed:
@@ -84,7 +84,7 @@ def _initcap(values: Sequence[Typed]) -> Typed:
     words = f"regexp_extract_all({latin}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"
     word = "concat(upper(substring(` w`, 1, 1)), lower(substring(` w`, 2)))"
     each = f"transform({words}, ` w` -> if(` w` RLIKE '^[A-Za-z0-9]', {word}, ` w`))"
-    return typed(byte_text(f"encode(array_join({each}, ''), 'ISO-8859-1')"), null_if_any(STRING, list(values)))
+    return typed(byte_text(f"encode(array_join({each}, ''), 'ISO-8859-1')"), nullable_if_any(STRING, list(values)))
 
 
 def _unbin(values: Sequence[Typed]) -> Typed:
@@ -98,9 +98,9 @@ def _unbin(values: Sequence[Typed]) -> Typed:
         wrong = "raise_error('unbin of what is no binary number')"
         return f"CASE WHEN {v} = '' THEN '' WHEN {v} RLIKE '[^01]' THEN {wrong} ELSE {joined} END"
 
-    sql = let(values[0].sql, formula)
+    sql = bind_if_long(values[0].sql, formula)
     sql = unless_null(sql, values[0])
-    return typed(sql, null_if_any(STRING, list(values)))
+    return typed(sql, nullable_if_any(STRING, list(values)))
 
 
 def concat(values: Sequence[Typed]) -> Typed:
@@ -110,7 +110,7 @@ def concat(values: Sequence[Typed]) -> Typed:
     shown = [as_text(value) for value in values]
     if None in shown:
         raise BadArguments(f"concat of {values[shown.index(None)].type} is not supported")
-    return typed(f"concat({', '.join(map(str, shown))})", null_if_any(STRING, list(values)))
+    return typed(f"concat({', '.join(map(str, shown))})", nullable_if_any(STRING, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

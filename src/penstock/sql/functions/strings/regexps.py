@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import all_or_none, at_most, constant_number, constant_text, constant_texts
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.re2 import BadPattern, Pattern, java_pattern
@@ -44,13 +44,15 @@ def _with_groups(value: Typed, name: str) -> Pattern:
 
 def _match(values: Sequence[Typed]) -> Typed:
     java = text_literal(_pattern(values[1]).java)
-    return Typed(f"({values[0].sql} RLIKE {java})", null_if_any(UINT8, list(values)), "BOOLEAN")
+    return Typed(f"({values[0].sql} RLIKE {java})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
 def _test(name: str, any_case: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         java = text_literal(_pattern(values[1], any_case).java)
-        return Typed(template.format(f"({values[0].sql} RLIKE {java})"), null_if_any(UINT8, list(values)), "BOOLEAN")
+        return Typed(
+            template.format(f"({values[0].sql} RLIKE {java})"), nullable_if_any(UINT8, list(values)), "BOOLEAN"
+        )
 
     return Function(name, (2, 2), ("string", "constant"), build)
 
@@ -62,14 +64,14 @@ def _extract_group(values: Sequence[Typed]) -> Typed:
     if not 0 <= place <= pattern.groups:
         raise BadArguments(f"the pattern has {pattern.groups} groups, not {place}")
     sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {place})"
-    return typed(sql, null_if_any(STRING, [values[0]]))
+    return typed(sql, nullable_if_any(STRING, [values[0]]))
 
 
 def _extract(values: Sequence[Typed]) -> Typed:
     """The first group of the first match, or the whole match where there is no group."""
     pattern = _pattern(values[1])
     sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {min(1, pattern.groups)})"
-    return typed(sql, null_if_any(STRING, list(values)))
+    return typed(sql, nullable_if_any(STRING, list(values)))
 
 
 def _all(value: Typed, pattern: Pattern, group: int) -> str:
@@ -90,7 +92,7 @@ def _extract_groups(values: Sequence[Typed]) -> Typed:
         groups = ", ".join(f"regexp_extract({v}, {java}, {place})" for place in range(1, pattern.groups + 1))
         return f"if({v} RLIKE {java}, array({groups}), CAST(array() AS ARRAY<STRING>))"
 
-    return typed(let(values[0].sql, formula), t.Array(STRING))
+    return typed(bind_if_long(values[0].sql, formula), t.Array(STRING))
 
 
 def _vertical(values: Sequence[Typed]) -> Typed:
@@ -113,7 +115,7 @@ def _count(name: str, any_case: str) -> Function:
         pattern = _filled(values[1], name, any_case)
         count = f"size({_all(values[0], pattern, 0)})"
         sql = unless_null(count, values[0])
-        return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
+        return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("string", "constant"), build)
 
@@ -139,7 +141,7 @@ def _replacement(text: str, pattern: Pattern, shift: int) -> str:
 
 
 def _replace_all(values: Sequence[Typed]) -> Typed:
-    pattern, of = _pattern(values[1]), null_if_any(STRING, list(values))
+    pattern, of = _pattern(values[1]), nullable_if_any(STRING, list(values))
     other = _replacement(constant_text(values[2], "the replacement"), pattern, 0)
     if not values[1].constant:
         return typed(values[0].sql, of)
@@ -148,7 +150,7 @@ def _replace_all(values: Sequence[Typed]) -> Typed:
 
 def _replace_one(values: Sequence[Typed]) -> Typed:
     """What is before the first match is a group in front of the others."""
-    pattern, of = _pattern(values[1]), null_if_any(STRING, list(values))
+    pattern, of = _pattern(values[1]), nullable_if_any(STRING, list(values))
     text = constant_text(values[2], "the replacement")
     whole = "\\0" in text
     other = _replacement(text, pattern, 2 if whole else 1)
@@ -178,12 +180,12 @@ def _match_any(values: Sequence[Typed]) -> Typed:
         if _ODD.search(text):
             raise BadArguments(f"`{text}` in `multiMatchAny` is not supported", "use match(…) OR match(…)")
     tests = " OR ".join(f"{values[0].sql} RLIKE {text_literal(each.java)}" for each in patterns)
-    return Typed(f"({tests})", null_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return Typed(f"({tests})", nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
 def _quote_meta(values: Sequence[Typed]) -> Typed:
     signs, quoted = text_literal(r"[\x{0}\\|()^$.\[\]?*+{:\-]"), text_literal(r"\\$0")
-    return typed(f"regexp_replace({values[0].sql}, {signs}, {quoted})", null_if_any(STRING, [values[0]]))
+    return typed(f"regexp_replace({values[0].sql}, {signs}, {quoted})", nullable_if_any(STRING, [values[0]]))
 
 
 def _not_here(name: str, hint: str) -> Function:

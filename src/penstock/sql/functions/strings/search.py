@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, null_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import as_bytes, as_int, byte_text, constant_text
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.basics import ASCII_LOWER
@@ -61,9 +61,9 @@ def _position(name: str, template: str, place: Callable[[str, str], str]) -> Fun
         if len(values) > 2:
             start = _unsigned(values[2], name)
             rest, there = _from_place(value, start, size)
-            found = let(place(rest, needle), lambda p: f"if({p} = 0, 0, {p} + greatest({start}, 1) - 1)")
+            found = bind_if_long(place(rest, needle), lambda p: f"if({p} = 0, 0, {p} + greatest({start}, 1) - 1)")
             sql = f"if(NOT ({there}), 0, {found})"
-        return Typed(unless_null(sql, *values), null_if_any(UINT64, list(values)), "INT")
+        return Typed(unless_null(sql, *values), nullable_if_any(UINT64, list(values)), "INT")
 
     return Function(name, (2, 3), ("text", "text", "integer"), build)
 
@@ -85,7 +85,7 @@ def _count(name: str, template: str) -> Function:
             value, _ = _from_place(value, _unsigned(values[2], name), "octet_length")
         sizes = f"octet_length({value}) - octet_length(replace({value}, {needle}, ''))"
         sql = f"CAST(({sizes}) DIV greatest(octet_length({needle}), 1) AS INT)"
-        return Typed(sql, null_if_any(UINT64, list(values)), "INT")
+        return Typed(sql, nullable_if_any(UINT64, list(values)), "INT")
 
     return Function(name, (2, 3), ("text", "text", "integer"), build)
 
@@ -106,7 +106,7 @@ def _any(name: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         value = template.format(values[0].sql)
         sql = f"exists({_needles(values[1], name)}, {_NEEDLE} -> {_holds(value, template)})"
-        return Typed(sql, null_if_any(UINT8, [values[0]]), "BOOLEAN")
+        return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "array"), build)
 
@@ -117,7 +117,7 @@ def _first_index(name: str, template: str) -> Function:
         hits = f"transform({_needles(values[1], name)}, {_NEEDLE} -> {test})"
         sql = f"CAST(array_position({hits}, true) AS INT)"
         sql = unless_null(sql, values[0])
-        return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
+        return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("text", "array"), build)
 
@@ -146,7 +146,7 @@ def _first_place(name: str, template: str, place: Callable[[str, str], str]) -> 
         places = f"transform({_needles(values[1], name)}, {_NEEDLE} -> nullif({found}, 0))"
         sql = f"coalesce(array_min({places}), 0)"
         sql = unless_null(sql, values[0])
-        return Typed(sql, null_if_any(UINT64, [values[0]]), "INT")
+        return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("text", "array"), build)
 
@@ -163,7 +163,7 @@ def _has_token(name: str, *, any_case: bool, lenient: bool) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         word = constant_text(values[1], "the token")
-        of = t.Nullable(UINT8) if lenient else null_if_any(UINT8, [values[0]])
+        of = t.Nullable(UINT8) if lenient else nullable_if_any(UINT8, [values[0]])
         if any(sign.isascii() and not sign.isalnum() for sign in word):
             if lenient:
                 return typed("CAST(NULL AS INT)", of)
@@ -186,7 +186,7 @@ def _has_subsequence(name: str, *, any_case: bool) -> Function:
         parts = (re.escape(sign) for sign in (_lowered(needle) if any_case else needle))
         pattern = r"\A" + "".join(f"[^{part}]*+{part}" for part in parts)
         sql = f"({template.format(values[0].sql)} RLIKE {text_literal(pattern)})"
-        return Typed(sql, null_if_any(UINT8, [values[0]]), "BOOLEAN")
+        return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "constant"), build)
 

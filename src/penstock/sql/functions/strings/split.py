@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import let
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, typed
 from penstock.sql.functions.arguments import as_bytes, at_most, byte_text, constant_number, constant_text
@@ -45,7 +45,7 @@ def _all_bytes(value: str) -> str:
             f"if({v} = '', CAST(array() AS ARRAY<STRING>), transform(sequence(1, octet_length({v})), ` p` -> {each}))"
         )
 
-    return let(value, formula)
+    return bind_if_long(value, formula)
 
 
 def _words(name: str, pattern: str) -> Function:
@@ -67,7 +67,7 @@ def _ngrams(values: Sequence[Typed]) -> Typed:
         parts = f"transform(sequence(1, char_length({v}) - {size - 1}), ` p` -> substring({v}, ` p`, {size}))"
         return f"if(char_length({v}) < {size}, CAST(array() AS ARRAY<STRING>), {parts})"
 
-    return typed(let(_given(values[0]), formula), _TEXTS)
+    return typed(bind_if_long(_given(values[0]), formula), _TEXTS)
 
 
 FUNCTIONS: tuple[Function, ...] = (
