@@ -24,7 +24,7 @@ from penstock.sql.aggregates.table import AGGREGATES, ALIASES
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
 from penstock.sql.compile import compile_sql
-from penstock.sql.functions.function import MANY, Function
+from penstock.sql.functions.function import MAX_ARGUMENTS, Function
 from penstock.sql.functions.table import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,7 +82,7 @@ def _arguments(row: Function) -> str:
     low, high = row.arity
     kinds = [row.takes[min(place, len(row.takes) - 1)] for place in range(min(high, max(low, len(row.takes))))]
     shown = [kind if place < low else f"[{kind}]" for place, kind in enumerate(kinds)]
-    return ", ".join([*shown, *(["…"] if high == MANY else [])])
+    return ", ".join([*shown, *(["…"] if high == MAX_ARGUMENTS else [])])
 
 
 def _example(row: Function) -> str:

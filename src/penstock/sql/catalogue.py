@@ -12,7 +12,7 @@ from typing import Literal
 from penstock.sql.aggregates.table import aggregate_named, aggregate_names
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
-from penstock.sql.functions.table import function_named, function_names
+from penstock.sql.functions.table import find_function, function_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SupportedFunction:
 def supported_functions() -> tuple[SupportedFunction, ...]:
     """Sorted by kind and name."""
     scalars = [
-        SupportedFunction(name, "scalar", row.exact) for name in function_names() if (row := function_named(name))
+        SupportedFunction(name, "scalar", row.exact) for name in function_names() if (row := find_function(name))
     ]
     forms = [SupportedFunction(name, "scalar") for name in SPECIAL_FORMS]
     aggregates = [

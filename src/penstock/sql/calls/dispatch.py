@@ -29,11 +29,11 @@ from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
 from penstock.sql.expr.typed import NOTHING, NULL, Typed, integer, is_null
-from penstock.sql.functions.arrays.elements import element
-from penstock.sql.functions.function import BadArguments, Function, is_kind, shown_kind
-from penstock.sql.functions.missing import why_missing
+from penstock.sql.functions.arrays.elements import array_or_map_element
+from penstock.sql.functions.function import BadArguments, Function, is_kind, kind_name
+from penstock.sql.functions.missing import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
-from penstock.sql.functions.table import function_named, function_names
+from penstock.sql.functions.table import find_function, function_names
 from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import as_if, call_name, call_parts
@@ -47,7 +47,7 @@ def _translate_bracket(tr: Translator, node: exp.Expr) -> Typed:
     key = tr.translate(node.expressions[0])
     if isinstance(key.constant, int) and node.args.get("offset") != 1 and isinstance(key.bare, t.Int):
         key = integer(key.constant + 1)
-    return _build_or_refuse(tr, node, lambda: element([value, key]))
+    return _build_or_refuse(tr, node, lambda: array_or_map_element([value, key]))
 
 
 def _translate_concatenation(tr: Translator, node: exp.Expr) -> Typed:
@@ -99,7 +99,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
     special = SPECIAL_FORMS.get(name) or SPECIAL_FORMS.get(name.lower())
     if special is not None:
         return special(tr, node)
-    function = function_named(name)
+    function = find_function(name)
     if function is not None:
         return apply_function(tr, node, function)
     aggregate = parse_aggregate_name(name)
@@ -108,7 +108,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
     if name in WINDOW_FUNCTIONS:
         raise tr.refused(node, "misplaced-window", f"`{name}` needs OVER (…)")
     known = (*function_names(), *SPECIAL_FORMS, *names_for_hints(), *WINDOW_FUNCTIONS)
-    hint = why_missing(name) or did_you_mean(name, known)
+    hint = missing_function_hint(name) or did_you_mean(name, known)
     raise tr.refused(node, "unknown-function", f"unknown function `{name}`", hint)
 
 
@@ -127,7 +127,7 @@ def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> T
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
         if not is_kind(value, kind):
-            message = f"argument {place + 1} of `{function.name}` must be a {shown_kind(kind)}, this is {value.type}"
+            message = f"argument {place + 1} of `{function.name}` must be a {kind_name(kind)}, this is {value.type}"
             raise tr.refused(arguments[place], "wrong-argument-type", message)
     if function.strict and any(map(is_null, values)):
         return Typed("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL

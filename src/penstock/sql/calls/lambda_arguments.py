@@ -16,7 +16,7 @@ from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.bind_once import fresh_name
 from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed, as_condition, is_null, typed
-from penstock.sql.functions.arguments import side_by_side
+from penstock.sql.functions.arguments import zip_arrays
 from penstock.sql.functions.function import UINT8, BadArguments
 from penstock.sql.syntax.tree import call_name, call_parts
 
@@ -81,7 +81,7 @@ class ArrayLambda:
         self.body = tr.with_locals(self._locals(tr, function, names)).translate(function.this)
         self.zipped = self.arrays[0].sql
         if len(self.arrays) > 1:
-            self.zipped = side_by_side([array.sql for array in self.arrays])
+            self.zipped = zip_arrays([array.sql for array in self.arrays])
         self._blame = (tr, function)
 
     def _locals(self, tr: Translator, function: exp.Lambda, names: list[str]) -> dict[str, Typed]:

@@ -35,10 +35,10 @@ from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.bind_once import fresh_name
 from penstock.sql.expr.spark_types import quote_identifier, value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, typed
-from penstock.sql.functions.arguments import check_order, side_by_side
+from penstock.sql.functions.arguments import check_order, zip_arrays
 from penstock.sql.functions.arrays.numeric import ARRAY_FOLDS
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments
-from penstock.sql.functions.maps import SORTED
+from penstock.sql.functions.maps import MAP_SORTS
 from penstock.sql.syntax.tree import call_name, call_parts
 
 Form = Callable[[Translator, exp.Anonymous], Typed]
@@ -206,7 +206,7 @@ def _array_fold(tr: Translator, node: exp.Anonymous) -> Typed:
         message = f"the lambda of `arrayFold` gives {body.type}, its start is {start.type}"
         raise tr.refused(node, "wrong-argument-type", message, "cast the start")
     spark = value_type(start.type)
-    rows = arrays[0].sql if len(arrays) == 1 else side_by_side([array.sql for array in arrays])
+    rows = arrays[0].sql if len(arrays) == 1 else zip_arrays([array.sql for array in arrays])
     folded = f"({total}, {row}) -> {as_spark(body, spark)}"
     return typed(f"aggregate({rows}, {as_spark(start, spark)}, {folded})", start.type)
 
@@ -304,7 +304,7 @@ def _map_sort_form(descending: str) -> _Form:
         values = tr.all(call_parts(node)[1])
         if len(values) != 1:
             raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes a Map")
-        return build_or_refuse(tr, node, lambda: SORTED[call_name(node) or ""](values))
+        return build_or_refuse(tr, node, lambda: MAP_SORTS[call_name(node) or ""](values))
 
     return form
 

@@ -24,7 +24,7 @@ from penstock.sql.expr.dates import (
     zone_of,
 )
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
-from penstock.sql.functions.dates.datetimes import in_zone
+from penstock.sql.functions.dates.datetimes import apply_zone_argument
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.operators import arithmetic
 from penstock.sql.operators.literals import INTERVAL_UNITS, make_tuple
@@ -71,7 +71,7 @@ def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: lis
     if not zone:
         return value
     try:
-        return in_zone(value, [value, tr.translate(zone[0])], 1)
+        return apply_zone_argument(value, [value, tr.translate(zone[0])], 1)
     except BadArguments as error:
         raise tr.refused(node, "wrong-argument-type", error.message) from error
 

@@ -25,17 +25,17 @@ from penstock.sql.expr.spark_types import quote_identifier, text_literal, value_
 from penstock.sql.expr.typed import Typed, as_spark, text
 from penstock.sql.functions.function import BadArguments
 
-_LARGEST = 2**31 - 1
+_MAX_INT = 2**31 - 1
 
 
-def constant_text(value: Typed, what: str) -> str:
+def literal_string(value: Typed, what: str) -> str:
     """The text of a literal. Raises BadArguments for what is none."""
     if not isinstance(value.constant, str):
         raise BadArguments(f"{what} must be a text literal")
     return value.constant
 
 
-def constant_texts(value: Typed, what: str) -> list[Typed]:
+def literal_strings(value: Typed, what: str) -> list[Typed]:
     """The texts of a literal array. Raises BadArguments for what is none."""
     try:
         tokens = sqlglot.tokenize(value.sql, dialect="spark")
@@ -47,51 +47,51 @@ def constant_texts(value: Typed, what: str) -> list[Typed]:
     return found
 
 
-def constant_number(value: Typed, what: str) -> int:
+def literal_integer(value: Typed, what: str) -> int:
     """A literal integer. Raises BadArguments for what is none."""
     if not isinstance(value.constant, int) or isinstance(value.constant, bool):
         raise BadArguments(f"{what} must be a literal number")
     return value.constant
 
 
-def as_int(value: Typed) -> str:
+def as_spark_int(value: Typed) -> str:
     """A number as Spark's INT, the nearest where it is out of range."""
     if value.spark == "INT":
         return value.sql
-    if isinstance(value.constant, int) and abs(value.constant) <= _LARGEST:
+    if isinstance(value.constant, int) and abs(value.constant) <= _MAX_INT:
         return str(int(value.constant))
     if value.spark == "BOOLEAN":
         return f"CAST({value.sql} AS INT)"
     if value.spark == "BIGINT":
-        return f"CAST(greatest(least({value.sql}, {_LARGEST}), -{_LARGEST}) AS INT)"
-    return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _of_unsigned)
+        return f"CAST(greatest(least({value.sql}, {_MAX_INT}), -{_MAX_INT}) AS INT)"
+    return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _uint64_as_int)
 
 
-def _of_unsigned(v: str) -> str:
+def _uint64_as_int(v: str) -> str:
     """A UInt64 is read as an Int64."""
-    negative = f"greatest({v} - 18446744073709551616, -{_LARGEST})"
-    return f"CAST(if({v} > 9223372036854775807, {negative}, least({v}, {_LARGEST})) AS INT)"
+    negative = f"greatest({v} - 18446744073709551616, -{_MAX_INT})"
+    return f"CAST(if({v} > 9223372036854775807, {negative}, least({v}, {_MAX_INT})) AS INT)"
 
 
-def all_or_none(array: str, value: Typed, spark: str = "ARRAY<STRING>") -> str:
+def empty_if_null(array: str, value: Typed, spark: str = "ARRAY<STRING>") -> str:
     """Of a NULL there are no elements: an array is never NULL."""
     return f"coalesce({array}, CAST(array() AS {spark}))" if value.nullable else array
 
 
-def at_most(array: str, values: Sequence[Typed], place: int = 2) -> str:
+def limit_parts(array: str, values: Sequence[Typed], place: int = 2) -> str:
     """The first elements of an array of texts, as many as the argument says; all for 0 and less."""
     if len(values) <= place:
         return array
-    most = constant_number(values[place], "the largest number of parts")
-    return array if most <= 0 else f"slice({array}, 1, {min(most, _LARGEST)})"
+    most = literal_integer(values[place], "the largest number of parts")
+    return array if most <= 0 else f"slice({array}, 1, {min(most, _MAX_INT)})"
 
 
-def as_bytes(sql: str) -> str:
+def to_binary(sql: str) -> str:
     """A text as Spark's BINARY: what is done to it is done to bytes."""
     return f"CAST({sql} AS BINARY)"
 
 
-def byte_text(sql: str) -> str:
+def binary_to_string(sql: str) -> str:
     """Bytes as a text; they stay what they are, valid or not."""
     return f"CAST({sql} AS STRING)"
 
@@ -101,7 +101,7 @@ def template_literal(value: str) -> str:
     return text_literal(value).replace("{", "{{").replace("}", "}}")
 
 
-_KEPT_AS_TEXT = (t.Enum, t.UUID, t.IPv4, t.IPv6)
+_STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6)
 
 
 def element_type(value: Typed) -> Type:
@@ -111,36 +111,36 @@ def element_type(value: Typed) -> Type:
     return value.bare.of
 
 
-def parts_of(of: Type) -> list[Type]:
+def nested_types(of: Type) -> list[Type]:
     """The types that values of a type are made of, without itself."""
     match t.bare(of):
         case t.Array(inner):
-            return [inner, *parts_of(inner)]
+            return [inner, *nested_types(inner)]
         case t.Tuple(fields):
-            return [part for _, inner in fields for part in (inner, *parts_of(inner))]
+            return [part for _, inner in fields for part in (inner, *nested_types(inner))]
         case t.Map(key, value):
-            return [key, value, *parts_of(key), *parts_of(value)]
+            return [key, value, *nested_types(key), *nested_types(value)]
         case _:
             return []
 
 
 def check_equality(of: Type) -> None:
     """Refuses elements that hold floats deeper inside: NaN is not itself in ClickHouse, and is in Spark."""
-    if any(isinstance(t.bare(part), t.Float) for part in parts_of(of)):
+    if any(isinstance(t.bare(part), t.Float) for part in nested_types(of)):
         raise BadArguments(f"elements of {of} cannot be compared exactly", "arrays of plain values")
 
 
 def check_order(of: Type) -> None:
     """Refuses elements whose order in Spark is another than in ClickHouse."""
-    for part in (of, *parts_of(of)):
-        if isinstance(t.bare(part), _KEPT_AS_TEXT):
+    for part in (of, *nested_types(of)):
+        if isinstance(t.bare(part), _STORED_AS_STRING):
             raise BadArguments(f"the order of {t.bare(part)} inside an array is not supported", "toString(x)")
     check_equality(of)
-    if any(t.nullable(part) for part in parts_of(of)):
+    if any(t.nullable(part) for part in nested_types(of)):
         raise BadArguments(f"the order of {of} is not supported", "elements without NULL inside")
 
 
-def common_array(values: Sequence[Typed]) -> tuple[list[str], Type]:
+def cast_to_common_array(values: Sequence[Typed]) -> tuple[list[str], Type]:
     """Arrays as one type, and the type of their elements. Raises BadArguments where there is none."""
     of = supertype([element_type(value) for value in values])
     if of is None:
@@ -148,7 +148,7 @@ def common_array(values: Sequence[Typed]) -> tuple[list[str], Type]:
     return [as_spark(value, value_type(t.Array(of))) for value in values], of
 
 
-def side_by_side(arrays: Sequence[str]) -> str:
+def zip_arrays(arrays: Sequence[str]) -> str:
     """Arrays of one size as one array of structs `0`, `1` …; arrays of several sizes are an error."""
     parts = ", ".join(f"{sql} AS {quote_identifier(str(place))}" for place, sql in enumerate(arrays))
     names = [quote_identifier(str(place)) for place in range(len(arrays))]

@@ -30,11 +30,19 @@ from penstock.sql.expr.typed import (
     typed,
     unless_null,
 )
-from penstock.sql.functions.arguments import constant_text
-from penstock.sql.functions.function import FLOAT64, MANY, UINT8, UINT64, BadArguments, Function, simple
+from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.function import (
+    FLOAT64,
+    MAX_ARGUMENTS,
+    UINT8,
+    UINT64,
+    BadArguments,
+    Function,
+    template_function,
+)
 
 
-def common_type(values: Sequence[Typed]) -> Type:
+def require_common_type(values: Sequence[Typed]) -> Type:
     """The supertype. Raises BadArguments where there is none."""
     of = supertype([value.type for value in values])
     if of is None:
@@ -43,7 +51,7 @@ def common_type(values: Sequence[Typed]) -> Type:
     return of
 
 
-def _as(value: Typed, of: Type) -> str:
+def _cast_to(value: Typed, of: Type) -> str:
     return f"CAST(NULL AS {value_type(of)})" if is_null(value) else as_spark(value, value_type(of))
 
 
@@ -54,11 +62,11 @@ def coalesce(values: Sequence[Typed]) -> Typed:
     given = given[:end]
     if not given:
         return values[0]
-    of = common_type(given)
+    of = require_common_type(given)
     result = of if nullable(given[-1].type) or not nullable(of) else bare(of)
     if len(given) == 1:
-        return typed(_as(given[0], result), result)
-    return typed(f"coalesce({', '.join(_as(value, result) for value in given)})", result)
+        return typed(_cast_to(given[0], result), result)
+    return typed(f"coalesce({', '.join(_cast_to(value, result) for value in given)})", result)
 
 
 def _is_nan(values: Sequence[Typed]) -> Typed:
@@ -71,8 +79,8 @@ def _null_if(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"a {values[0].type} is never NULL")
     if any(map(is_null, values)):  # nothing is equal to NULL
         return Typed(values[0].sql, t.Nullable(values[0].bare), values[0].spark)
-    of = common_type(values)
-    a, b = (_as(value, of) for value in values)
+    of = require_common_type(values)
+    a, b = (_cast_to(value, of) for value in values)
     first = values[0]
     return Typed(f"if({a} = {b}, NULL, {first.sql})", t.Nullable(first.bare), first.spark)
 
@@ -84,11 +92,11 @@ def _assume_not_null(values: Sequence[Typed]) -> Typed:
     return typed(f"coalesce({as_spark(value, value_type(value.bare))}, {value_zero(value.bare)})", value.bare)
 
 
-def _extreme(name: str) -> Function:
+def _extreme_function(name: str) -> Function:
     """greatest, least: NULLs are passed over."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = common_type(values)
+        of = require_common_type(values)
         if len(values) == 1:
             return values[0]
         if is_stored_as_text(of) or contains_stored_as_text(of):
@@ -96,13 +104,13 @@ def _extreme(name: str) -> Function:
         if isinstance(t.bare(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.bare(of), t.Float):
-            return typed(reduce(partial(_float_extreme, name), [_as(value, of) for value in values]), of)
-        return typed(f"{name}({', '.join(_as(value, of) for value in values)})", of)
+            return typed(reduce(partial(_float_extreme_sql, name), [_cast_to(value, of) for value in values]), of)
+        return typed(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
 
-    return Function(name, (1, MANY), ("any",), build, strict=False)
+    return Function(name, (1, MAX_ARGUMENTS), ("any",), build, strict=False)
 
 
-def _float_extreme(name: str, left: str, right: str) -> str:
+def _float_extreme_sql(name: str, left: str, right: str) -> str:
     """NaN is neither greater nor less: then it is the right one; a NULL is passed over."""
     odd, sign = ("{0}", ">") if name == "greatest" else ("{1}", "<")
 
@@ -127,7 +135,7 @@ def _transform(values: Sequence[Typed]) -> Typed:
     if key is None or (key != value.bare and not isinstance(key, t.Int)):
         raise BadArguments(f"{value.type} is not looked up among {source.bare.of}", "cast it first")
     other = values[3] if len(values) > 3 else value
-    result = target.bare.of if len(values) == 3 else common_type([typed("", target.bare.of), other])
+    result = target.bare.of if len(values) == 3 else require_common_type([typed("", target.bare.of), other])
     if len(values) == 3 and value.bare != result and not isinstance(value.bare, t.Int):
         raise BadArguments("without a default the values of `transform` must be of the argument's type")
     spark = value_type(key)
@@ -138,7 +146,7 @@ def _transform(values: Sequence[Typed]) -> Typed:
 
 
 def _throw_if(values: Sequence[Typed]) -> Typed:
-    message = constant_text(values[1], "the message") if len(values) > 1 else "Value passed to 'throwIf' is non-zero"
+    message = literal_string(values[1], "the message") if len(values) > 1 else "Value passed to 'throwIf' is non-zero"
     if values[0].nullable:
         raise BadArguments("`throwIf` of a Nullable is not supported", "ifNull")
     return typed(f"if({as_condition(values[0])}, raise_error({text_literal(message)}), 0)", UINT8)
@@ -148,7 +156,7 @@ def _is_nullable(values: Sequence[Typed]) -> Typed:
     return typed("1" if values[0].nullable else "0", UINT8)
 
 
-def _default_of(values: Sequence[Typed]) -> Typed:
+def _default_of_type(values: Sequence[Typed]) -> Typed:
     return typed(value_zero(values[0].type), values[0].type)
 
 
@@ -163,7 +171,7 @@ def _rand_uniform(values: Sequence[Typed]) -> Typed:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("coalesce", (1, MANY), ("any",), coalesce, strict=False),
+    Function("coalesce", (1, MAX_ARGUMENTS), ("any",), coalesce, strict=False),
     Function("ifNull", (2, 2), ("any",), coalesce, strict=False),
     Function("nullIf", (2, 2), ("any",), _null_if, strict=False),
     Function("assumeNotNull", (1, 1), ("any",), _assume_not_null),
@@ -178,21 +186,19 @@ FUNCTIONS: tuple[Function, ...] = (
         lambda v: Typed(f"coalesce({as_spark(v[0], 'DOUBLE')} = 0, true)", UINT8, "BOOLEAN"),
         strict=False,
     ),
-    _extreme("greatest"),
-    _extreme("least"),
+    _extreme_function("greatest"),
+    _extreme_function("least"),
     Function("isNaN", (1, 1), ("float",), _is_nan),
-    simple("isFinite", "float", "(abs({0}) < double('Infinity') AND NOT isnan({0}))", UINT8, "BOOLEAN"),
-    simple("isInfinite", "float", "(abs({0}) = double('Infinity'))", UINT8, "BOOLEAN"),
+    template_function("isFinite", "float", "(abs({0}) < double('Infinity') AND NOT isnan({0}))", UINT8, "BOOLEAN"),
+    template_function("isInfinite", "float", "(abs({0}) = double('Infinity'))", UINT8, "BOOLEAN"),
     Function("transform", (3, 4), ("any",), _transform),
     Function("throwIf", (1, 2), ("number", "constant"), _throw_if),
     Function("isNullable", (1, 1), ("any",), _is_nullable, strict=False),
-    Function("ignore", (0, MANY), ("any",), lambda values: typed("0", UINT8), strict=False),
-    Function("defaultValueOfArgumentType", (1, 1), ("any",), _default_of),
+    Function("ignore", (0, MAX_ARGUMENTS), ("any",), lambda values: typed("0", UINT8), strict=False),
+    Function("defaultValueOfArgumentType", (1, 1), ("any",), _default_of_type),
     Function("rand64", (0, 1), ("any",), _rand64),
     Function("randCanonical", (0, 1), ("any",), lambda values: typed("rand()", FLOAT64)),
     Function("randUniform", (2, 3), ("number",), lambda values: _rand_uniform(values[:2])),
 )
 ALIASES: dict[str, str] = {}
-ANY_CASE: tuple[str, ...] = (
-    "coalesce", "ifNull", "nullIf", "greatest", "least", "isNull",
-)
+ANY_CASE: tuple[str, ...] = ("coalesce", "ifNull", "nullIf", "greatest", "least", "isNull")

@@ -15,9 +15,9 @@ from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
 from penstock.sql.expr.dates import FIRST_SECOND
 from penstock.sql.expr.spark_types import value_zero
 from penstock.sql.expr.typed import Typed, is_null, nullable_if_any
-from penstock.sql.functions.function import BadArguments, Function, simple
+from penstock.sql.functions.function import BadArguments, Function, template_function
 
-_PLAIN: Mapping[str, Type] = {
+_SIMPLE_TYPES: Mapping[str, Type] = {
     **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
     "Float32": t.Float(32),
     "Float64": t.Float(64),
@@ -32,26 +32,26 @@ _PLAIN: Mapping[str, Type] = {
 _OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
 
 
-def _converted(value: Typed, of: Type, mode: ConversionMode) -> Typed:
+def _convert(value: Typed, of: Type, mode: ConversionMode) -> Typed:
     result = convert(value, of, mode)
     if result is None:
         raise BadArguments(f"{value.type} cannot be converted to {of}")
     return result
 
 
-def _of_text(value: Typed) -> None:
+def _require_string(value: Typed) -> None:
     if not isinstance(value.bare, (t.String, t.FixedString)):
         raise BadArguments(f"the argument must be a String, this is {value.type}")
 
 
-def _to(name: str, of: Type) -> tuple[Function, ...]:
+def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
     def plain(values: Sequence[Typed]) -> Typed:
-        return _converted(values[0], of, CAST_MODE)
+        return _convert(values[0], of, CAST_MODE)
 
     def forgiving(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
         def build(values: Sequence[Typed]) -> Typed:
-            _of_text(values[0])
-            return _converted(values[0], of, mode)
+            _require_string(values[0])
+            return _convert(values[0], of, mode)
 
         return build
 
@@ -59,23 +59,23 @@ def _to(name: str, of: Type) -> tuple[Function, ...]:
     if name != "String":
         rows.append(Function(f"to{name}OrZero", (1, 1), ("string",), forgiving(_OR_ZERO)))
         rows.append(Function(f"to{name}OrNull", (1, 1), ("string",), forgiving(_OR_NULL)))
-        rows.append(Function(f"to{name}OrDefault", (1, 2), ("any",), _or_default(of), strict=False))
+        rows.append(Function(f"to{name}OrDefault", (1, 2), ("any",), _or_default_build(of), strict=False))
     return tuple(rows)
 
 
-def _or_default(of: Type) -> Callable[[Sequence[Typed]], Typed]:
+def _or_default_build(of: Type) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
         if any(map(is_null, values)):
             raise BadArguments("a literal NULL has no default", "the default alone")
         default = value_zero(of) if values[0].nullable else None
         if len(values) > 1:
-            default = _converted(values[1], of, CAST_MODE).sql
-        return _converted(values[0], of, ConversionMode("zero", "refused", default=default))
+            default = _convert(values[1], of, CAST_MODE).sql
+        return _convert(values[0], of, ConversionMode("zero", "refused", default=default))
 
     return build
 
 
-def _zone(values: Sequence[Typed], place: int) -> str | None:
+def _zone_argument(values: Sequence[Typed], place: int) -> str | None:
     if len(values) <= place:
         return values[0].bare.zone if isinstance(values[0].bare, (t.DateTime, t.DateTime64)) else None
     if not isinstance(values[place].constant, str):
@@ -85,20 +85,20 @@ def _zone(values: Sequence[Typed], place: int) -> str | None:
 
 def _to_date(values: Sequence[Typed]) -> Typed:
     """toDate(time, zone) is the day on the zone's clock."""
-    value, zone = values[0], _zone(values, 1) if len(values) > 1 else None
+    value, zone = values[0], _zone_argument(values, 1) if len(values) > 1 else None
     match value.bare:
         case t.DateTime() if zone:
             value = replace(value, type=nullable_if_any(t.DateTime(zone), [value]))
         case t.DateTime64(precision, _) if zone:
             value = replace(value, type=nullable_if_any(t.DateTime64(precision, zone), [value]))
-    return _converted(value, t.Date(), CAST_MODE)
+    return _convert(value, t.Date(), CAST_MODE)
 
 
 def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
         accurate = mode.failure == "null" and isinstance(values[0].bare, t.Int)
-        return _converted(
-            values[0], t.DateTime(_zone(values, 1)), ConversionMode("null", "refused") if accurate else mode
+        return _convert(
+            values[0], t.DateTime(_zone_argument(values, 1)), ConversionMode("null", "refused") if accurate else mode
         )
 
     return build
@@ -109,7 +109,7 @@ def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
         precision = values[1].constant if len(values) > 1 else 3
         if not isinstance(precision, int) or not 0 <= precision <= 6:
             raise BadArguments("the precision must be a literal from 0 to 6")
-        found = _converted(values[0], t.DateTime64(precision, _zone(values, 2)), mode)
+        found = _convert(values[0], t.DateTime64(precision, _zone_argument(values, 2)), mode)
         if mode.failure == "null" and isinstance(values[0].bare, t.String):
             return replace(found, sql=f"if({values[0].sql} = '', {FIRST_SECOND}, {found.sql})")
         return found
@@ -123,20 +123,20 @@ def _to_decimal(precision: int, mode: ConversionMode) -> Callable[[Sequence[Type
         if not isinstance(scale, int) or not 0 <= scale <= precision:
             raise BadArguments(f"the scale must be a literal from 0 to {precision}")
         if mode.failure != "error":
-            _of_text(values[0])
-        return _converted(values[0], t.Decimal(precision, scale), mode)
+            _require_string(values[0])
+        return _convert(values[0], t.Decimal(precision, scale), mode)
 
     return build
 
 
-def _to_fixed(values: Sequence[Typed]) -> Typed:
+def _to_fixed_string(values: Sequence[Typed]) -> Typed:
     length = values[1].constant
     if not isinstance(length, int) or length < 1:
         raise BadArguments("the length must be a literal from 1")
-    return _converted(values[0], t.FixedString(length), CAST_MODE)
+    return _convert(values[0], t.FixedString(length), CAST_MODE)
 
 
-def _default(values: Sequence[Typed], place: int, of: Type) -> str:
+def _default_sql(values: Sequence[Typed], place: int, of: Type) -> str:
     """The SQL of the default at `place`, of the result's own type, or the type's zero."""
     if is_null(values[0]):
         raise BadArguments("a literal NULL has no default", "the default alone")
@@ -147,12 +147,12 @@ def _default(values: Sequence[Typed], place: int, of: Type) -> str:
     return values[place].sql
 
 
-def _no_day_in_zone(value: Typed, of: t.DateTime | t.DateTime64) -> None:
+def _refuse_date_in_zone(value: Typed, of: t.DateTime | t.DateTime64) -> None:
     if isinstance(value.bare, t.Date) and of.zone not in (None, "UTC"):
         raise BadArguments("a Date in a time zone is not converted with a default", "toDateTime(…, zone)")
 
 
-def _fits(value: Typed, of: t.Decimal) -> bool:
+def _surely_fits(value: Typed, of: t.Decimal) -> bool:
     """Whether a text, or a number of a type that surely fits: ClickHouse's decimals hold more digits than they say."""
     match value.bare:
         case t.String():
@@ -166,9 +166,9 @@ def _fits(value: Typed, of: t.Decimal) -> bool:
 
 
 def _datetime_or_default(values: Sequence[Typed]) -> Typed:
-    of = t.DateTime(_zone(values, 1))
-    _no_day_in_zone(values[0], of)
-    return _converted(values[0], of, ConversionMode("zero", "refused", default=_default(values, 2, of)))
+    of = t.DateTime(_zone_argument(values, 1))
+    _refuse_date_in_zone(values[0], of)
+    return _convert(values[0], of, ConversionMode("zero", "refused", default=_default_sql(values, 2, of)))
 
 
 def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
@@ -177,9 +177,9 @@ def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
     precision = values[1].constant
     if not isinstance(precision, int) or not 0 <= precision <= 6:
         raise BadArguments("the precision must be a literal from 0 to 6")
-    of = t.DateTime64(precision, _zone(values, 2))
-    _no_day_in_zone(values[0], of)
-    return _converted(values[0], of, ConversionMode("zero", "refused", default=_default(values, 3, of)))
+    of = t.DateTime64(precision, _zone_argument(values, 2))
+    _refuse_date_in_zone(values[0], of)
+    return _convert(values[0], of, ConversionMode("zero", "refused", default=_default_sql(values, 3, of)))
 
 
 def _decimal_or_default(precision: int) -> Callable[[Sequence[Typed]], Typed]:
@@ -188,39 +188,45 @@ def _decimal_or_default(precision: int) -> Callable[[Sequence[Typed]], Typed]:
         if not isinstance(scale, int) or not 0 <= scale <= precision:
             raise BadArguments(f"the scale must be a literal from 0 to {precision}")
         of = t.Decimal(precision, scale)
-        default = _default(values, 2, of)
-        if not _fits(values[0], of):
+        default = _default_sql(values, 2, of)
+        if not _surely_fits(values[0], of):
             raise BadArguments(f"{values[0].type} may not fit in {of}", f"toDecimal128OrDefault(toString(…), {scale})")
-        return _converted(values[0], of, ConversionMode("zero", "refused", default=default))
+        return _convert(values[0], of, ConversionMode("zero", "refused", default=default))
 
     return build
 
 
-_MODES = {"": CAST_MODE, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
+_MODE_OF_SUFFIX = {"": CAST_MODE, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
 
 FUNCTIONS: tuple[Function, ...] = (
-    *(row for name, of in _PLAIN.items() for row in _to(name, of)),
-    *(Function(f"toDateTime{end}", (1, 2), ("any",), _to_datetime(mode)) for end, mode in _MODES.items()),
-    *(Function(f"toDateTime64{end}", (1, 3), ("any",), _to_datetime64(mode)) for end, mode in _MODES.items()),
+    *(row for name, of in _SIMPLE_TYPES.items() for row in _conversion_functions(name, of)),
+    *(Function(f"toDateTime{end}", (1, 2), ("any",), _to_datetime(mode)) for end, mode in _MODE_OF_SUFFIX.items()),
+    *(Function(f"toDateTime64{end}", (1, 3), ("any",), _to_datetime64(mode)) for end, mode in _MODE_OF_SUFFIX.items()),
     *(
         Function(f"toDecimal{size}{end}", (2, 2), ("any",), _to_decimal(precision, mode))
         for size, precision in ((32, 9), (64, 18), (128, 38))
-        for end, mode in _MODES.items()
+        for end, mode in _MODE_OF_SUFFIX.items()
     ),
     Function("toDateTimeOrDefault", (1, 3), ("any", "constant", "any"), _datetime_or_default, strict=False),
-    Function("toDateTime64OrDefault", (2, 4), ("any", "constant", "constant", "any"), _datetime64_or_default,
-             strict=False),
+    Function(
+        "toDateTime64OrDefault", (2, 4), ("any", "constant", "constant", "any"), _datetime64_or_default, strict=False
+    ),
     *(
-        Function(f"toDecimal{size}OrDefault", (2, 3), ("any", "constant", "any"), _decimal_or_default(precision),
-                 strict=False)
+        Function(
+            f"toDecimal{size}OrDefault",
+            (2, 3),
+            ("any", "constant", "any"),
+            _decimal_or_default(precision),
+            strict=False,
+        )
         for size, precision in ((32, 9), (64, 18), (128, 38))
     ),
     Function("toDate", (1, 2), ("any", "constant"), _to_date),
-    Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed),
-    simple("toLowCardinality", "any", "{0}", lambda values: values[0].type),
-    simple("toNullable", "any", "{0}", lambda values: t.Nullable(values[0].bare)),
-    simple("materialize", "any", "{0}", lambda values: values[0].type),
-    simple("identity", "any", "{0}", lambda values: values[0].type),
+    Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed_string),
+    template_function("toLowCardinality", "any", "{0}", lambda values: values[0].type),
+    template_function("toNullable", "any", "{0}", lambda values: t.Nullable(values[0].bare)),
+    template_function("materialize", "any", "{0}", lambda values: values[0].type),
+    template_function("identity", "any", "{0}", lambda values: values[0].type),
 )
 ALIASES = {"DATE": "toDate", "toDateTime32": "toDateTime"}
 ANY_CASE = ("DATE",)

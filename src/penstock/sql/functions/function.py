@@ -16,7 +16,7 @@ from penstock.sql.expr.typed import NOTHING, Typed, nullable_if_any, typed
 
 Kind = Literal[
     "any", "number", "integer", "float", "string", "time", "date", "array", "map", "constant", "text", "bytes"
-]  # fmt: skip
+]
 Build: TypeAlias = Callable[[Sequence[Typed]], Typed]
 
 UINT8, UINT16, UINT32, UINT64 = (t.Int(bits, signed=False) for bits in (8, 16, 32, 64))
@@ -47,11 +47,11 @@ class Function:
     strict: bool = True
 
 
-Result: TypeAlias = Union[Type, Callable[[Sequence[Typed]], Type]]
-MANY = 64
+ResultType: TypeAlias = Union[Type, Callable[[Sequence[Typed]], Type]]
+MAX_ARGUMENTS = 64
 
 
-def simple(name: str, takes: str, template: str, result: Result, spark: str | None = None) -> Function:
+def template_function(name: str, takes: str, template: str, result: ResultType, spark: str | None = None) -> Function:
     """A function that is one Spark expression. `takes` are kinds separated by spaces; one in brackets
     may be left out. `spark` is the Spark type of the template where it is not the result's own."""
     kinds = [kind.strip("[]") for kind in takes.split()]
@@ -67,7 +67,7 @@ def simple(name: str, takes: str, template: str, result: Result, spark: str | No
     return Function(name, (least, len(kinds)), tuple(kinds), build)  # type: ignore[arg-type]
 
 
-_KINDS: dict[Kind, tuple[type[Type], ...]] = {
+_TYPES_OF_KIND: dict[Kind, tuple[type[Type], ...]] = {
     "number": (t.Int, t.Float, t.Decimal, t.Bool),
     "integer": (t.Int, t.Bool),
     "float": (t.Float, t.Int, t.Decimal, t.Bool),
@@ -87,9 +87,9 @@ def is_kind(value: Typed, kind: Kind) -> bool:
         return not isinstance(value.bare, t.AggregateFunction)
     if kind == "constant":
         return value.constant is not None
-    return isinstance(value.bare, _KINDS[kind])
+    return isinstance(value.bare, _TYPES_OF_KIND[kind])
 
 
-def shown_kind(kind: Kind) -> str:
+def kind_name(kind: Kind) -> str:
     """A kind in a message: what are texts to ClickHouse are strings to its users."""
     return "string" if kind in ("text", "bytes") else kind

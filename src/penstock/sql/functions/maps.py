@@ -20,7 +20,7 @@ from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import NOTHING, Typed, as_spark, is_null, nullable_if_any, typed
 from penstock.sql.functions.arguments import check_equality, check_order, element_type
-from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function
+from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 
 def _make_map(values: Sequence[Typed]) -> Typed:
@@ -47,7 +47,7 @@ def _check_keys(of: Type, keys: Sequence[Typed]) -> None:
         raise BadArguments("a key that comes twice in a `map` is not supported", "an Array of tuples keeps both")
 
 
-def _of_arrays(values: Sequence[Typed]) -> Typed:
+def _map_from_arrays(values: Sequence[Typed]) -> Typed:
     key, item = element_type(values[0]), element_type(values[1])
     if t.nullable(key) or NOTHING in (t.bare(key), t.bare(item)):
         raise BadArguments(f"a Map cannot have a key of type {key}", "assumeNotNull")
@@ -56,7 +56,7 @@ def _of_arrays(values: Sequence[Typed]) -> Typed:
     return typed(f"if(size({a}) <> size({b}), {wrong}, map_from_arrays({a}, {b}))", t.Map(key, item))
 
 
-def _of_map(name: str, spark: str) -> Function:
+def _map_parts_function(name: str, spark: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         of = map_type(values[0])
         return typed(f"{spark}({values[0].sql})", t.Array(of.key if name == "mapKeys" else of.value))
@@ -75,7 +75,7 @@ def _contains_value(values: Sequence[Typed]) -> Typed:
     return Typed(f"exists({items}, ` x` -> ` x` <=> {as_spark(values[1], spark)})", UINT8, "BOOLEAN")
 
 
-def _liked(name: str, part: str) -> Function:
+def _like_function(name: str, part: str) -> Function:
     """Of texts that are like a pattern: the pairs, or whether there are some."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -91,34 +91,34 @@ def _liked(name: str, part: str) -> Function:
     return Function(name, (2, 2), ("map", "text"), build)
 
 
-def _same_maps(name: str, values: Sequence[Typed]) -> t.Map:
+def _common_map_type(name: str, values: Sequence[Typed]) -> t.Map:
     of = map_type(values[0])
     if any(map_type(value) != of for value in values):
         raise BadArguments(f"the maps of `{name}` must be of one type", "CAST them to one Map(…)")
     return of
 
 
-def _concat(values: Sequence[Typed]) -> Typed:
-    of = _same_maps("mapConcat", values)
+def _map_concat(values: Sequence[Typed]) -> Typed:
+    of = _common_map_type("mapConcat", values)
     return typed(f"map_concat({', '.join(value.sql for value in values)})", of)
 
 
-def _update(values: Sequence[Typed]) -> Typed:
+def _map_update(values: Sequence[Typed]) -> Typed:
     """What the second map has goes over what the first has, at the end."""
-    of, (a, b) = _same_maps("mapUpdate", values), (value.sql for value in values)
+    of, (a, b) = _common_map_type("mapUpdate", values), (value.sql for value in values)
     return typed(f"map_concat(map_filter({a}, (` k`, ` v`) -> NOT map_contains_key({b}, ` k`)), {b})", of)
 
 
-def _promoted(name: str, values: Sequence[Typed]) -> t.Map:
+def _summed_map_type(name: str, values: Sequence[Typed]) -> t.Map:
     types = [map_type(value) for value in values]
-    sums = {_sum_type(name, of.value) for of in types}
+    sums = {_sum_value_type(name, of.value) for of in types}
     if len({of.key for of in types}) > 1 or len(sums) > 1:
         raise BadArguments(f"the maps of `{name}` must have keys and values of one type each", "CAST them")
     check_order(types[0].key)
     return t.Map(types[0].key, sums.pop())
 
 
-def _sum_type(name: str, of: Type) -> Type:
+def _sum_value_type(name: str, of: Type) -> Type:
     match of:
         case t.Int(_, signed):
             return t.Int(64, signed)
@@ -128,14 +128,14 @@ def _sum_type(name: str, of: Type) -> Type:
             raise BadArguments(f"`{name}` of values of {of} is not supported", "integers and floats")
 
 
-def _added(name: str, sign: str) -> Function:
+def _add_function(name: str, sign: str) -> Function:
     """Key by key, in the order of the keys; whole numbers without a sign wrap around below 0."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = _promoted(name, values)
+        of = _summed_map_type(name, values)
         spark = value_type(of.value)
         wide = spark if spark != "DECIMAL(20,0)" else "DECIMAL(38,0)"
-        found = (f"coalesce(CAST(try_element_at({v.sql}, ` k`) AS {wide}), {_zero(wide)})" for v in values)
+        found = (f"coalesce(CAST(try_element_at({v.sql}, ` k`) AS {wide}), {_zero_literal(wide)})" for v in values)
         total = f" {sign} ".join(found)
         if wide == "DECIMAL(38,0)":
             total = f"pmod({total}, {TWO_64})"
@@ -143,14 +143,14 @@ def _added(name: str, sign: str) -> Function:
         pairs = f"transform({keys}, ` k` -> struct(` k` AS k, CAST({total} AS {spark}) AS v))"
         return typed(f"map_from_entries({pairs})", of)
 
-    return Function(name, (2, MANY), ("map",), build)
+    return Function(name, (2, MAX_ARGUMENTS), ("map",), build)
 
 
-def _zero(spark: str) -> str:
+def _zero_literal(spark: str) -> str:
     return f"CAST(0 AS {spark})"
 
 
-def _sorted(name: str, reverse: str) -> Function:
+def _sort_function(name: str, reverse: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         of = map_type(values[0])
         check_order(of.key)
@@ -161,7 +161,9 @@ def _sorted(name: str, reverse: str) -> Function:
     return Function(name, (1, 1), ("map",), build)
 
 
-SORTED = {row.name: row.build for row in (_sorted("mapSort", ""), _sorted("mapReverseSort", "reverse"))}
+MAP_SORTS = {
+    row.name: row.build for row in (_sort_function("mapSort", ""), _sort_function("mapReverseSort", "reverse"))
+}
 
 
 def map_type(value: Typed) -> t.Map:
@@ -171,7 +173,7 @@ def map_type(value: Typed) -> t.Map:
     return value.bare
 
 
-def _key(of: t.Map, key: Typed) -> str:
+def _key_sql(of: t.Map, key: Typed) -> str:
     """A key as the map has its keys; NULL where it cannot be one of them."""
     common = supertype((t.bare(of.key), key.bare))
     if common is None or (isinstance(t.bare(of.key), t.Float) != isinstance(key.bare, t.Float)):
@@ -185,7 +187,7 @@ def _key(of: t.Map, key: Typed) -> str:
 def map_element(value: Typed, key: Typed) -> Typed:
     """`map[key]`: the zero value for a key that is not there."""
     of = map_type(value)
-    found = f"try_element_at({value.sql}, {_key(of, key)})"
+    found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
     sql = found if nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
     if not key.nullable:
         return typed(sql, of.value)
@@ -199,28 +201,26 @@ def map_contains(values: Sequence[Typed]) -> Typed:
     of = map_type(values[0])
     if is_null(values[1]):
         return Typed("false", UINT8, "BOOLEAN")
-    found = f"map_contains_key({values[0].sql}, {_key(of, values[1])})"
-    known = _key(of, values[1]) == values[1].sql and not values[1].nullable
+    found = f"map_contains_key({values[0].sql}, {_key_sql(of, values[1])})"
+    known = _key_sql(of, values[1]) == values[1].sql and not values[1].nullable
     return Typed(found if known or values[1].constant is not None else f"coalesce({found}, false)", UINT8, "BOOLEAN")
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("map", (0, MANY), ("any",), _make_map, strict=False),
-    Function("mapFromArrays", (2, 2), ("array",), _of_arrays),
-    _of_map("mapKeys", "map_keys"),
-    _of_map("mapValues", "map_values"),
+    Function("map", (0, MAX_ARGUMENTS), ("any",), _make_map, strict=False),
+    Function("mapFromArrays", (2, 2), ("array",), _map_from_arrays),
+    _map_parts_function("mapKeys", "map_keys"),
+    _map_parts_function("mapValues", "map_values"),
     Function("mapContainsKey", (2, 2), ("map", "any"), map_contains, strict=False),
     Function("mapContainsValue", (2, 2), ("map", "any"), _contains_value, strict=False),
-    _liked("mapContainsKeyLike", "k"),
-    _liked("mapContainsValueLike", "v"),
-    _liked("mapExtractKeyLike", "k"),
-    _liked("mapExtractValueLike", "v"),
-    Function("mapConcat", (1, MANY), ("map",), _concat),
-    Function("mapUpdate", (2, 2), ("map",), _update),
-    _added("mapAdd", "+"),
-    _added("mapSubtract", "-"),
+    _like_function("mapContainsKeyLike", "k"),
+    _like_function("mapContainsValueLike", "v"),
+    _like_function("mapExtractKeyLike", "k"),
+    _like_function("mapExtractValueLike", "v"),
+    Function("mapConcat", (1, MAX_ARGUMENTS), ("map",), _map_concat),
+    Function("mapUpdate", (2, 2), ("map",), _map_update),
+    _add_function("mapAdd", "+"),
+    _add_function("mapSubtract", "-"),
 )
-ALIASES: dict[str, str] = {
-    "mapContains": "mapContainsKey", "MAP_FROM_ARRAYS": "mapFromArrays",
-}
+ALIASES: dict[str, str] = {"mapContains": "mapContainsKey", "MAP_FROM_ARRAYS": "mapFromArrays"}
 ANY_CASE: tuple[str, ...] = ()

@@ -8,27 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_NO_ORDER = "the order of its elements is not defined; {0}"
-_SERVER = "it asks ClickHouse's server, and there is none here; write the value as a literal"
-_SUFFIXES = "it needs ClickHouse's list of public suffixes; domain(…), topLevelDomain(…) or a pattern for extract(…)"
+_UNDEFINED_ORDER = "the order of its elements is not defined; {0}"
+_SERVER_STATE = "it asks ClickHouse's server, and there is none here; write the value as a literal"
+_PUBLIC_SUFFIXES = (
+    "it needs ClickHouse's list of public suffixes; domain(…), topLevelDomain(…) or a pattern for extract(…)"
+)
 
 MISSING: Mapping[str, str] = {
-    "arrayUnion": _NO_ORDER.format("arraySort(arrayDistinct(arrayConcat(…)))"),
-    "arraySymmetricDifference": _NO_ORDER.format("arraySort(arrayConcat(arrayExcept(a, b), arrayExcept(b, a)))"),
-    "arrayPartialSort": _NO_ORDER.format("arraySort(…)"),
-    "arrayPartialReverseSort": _NO_ORDER.format("arrayReverseSort(…)"),
-    "arrayShuffle": _NO_ORDER.format("arraySort(…)"),
-    "arrayPartialShuffle": _NO_ORDER.format("arraySort(…)"),
-    "arrayRandomSample": _NO_ORDER.format("arraySlice(…)"),
+    "arrayUnion": _UNDEFINED_ORDER.format("arraySort(arrayDistinct(arrayConcat(…)))"),
+    "arraySymmetricDifference": _UNDEFINED_ORDER.format("arraySort(arrayConcat(arrayExcept(a, b), arrayExcept(b, a)))"),
+    "arrayPartialSort": _UNDEFINED_ORDER.format("arraySort(…)"),
+    "arrayPartialReverseSort": _UNDEFINED_ORDER.format("arrayReverseSort(…)"),
+    "arrayShuffle": _UNDEFINED_ORDER.format("arraySort(…)"),
+    "arrayPartialShuffle": _UNDEFINED_ORDER.format("arraySort(…)"),
+    "arrayRandomSample": _UNDEFINED_ORDER.format("arraySlice(…)"),
     "groupArraySample": "which rows it takes is not defined; groupArraySorted(n)(x)",
     **dict.fromkeys(
-        ("currentDatabase", "database", "schema", "current_database", "hostName", "hostname", "fqdn", "fullHostName",
-         "version", "uptime", "currentUser", "user", "current_user", "serverUUID", "queryID", "buildId", "tcpPort",
-         "getSetting", "getMacro", "connectionId", "serverTimezone", "revision", "initialQueryID"), _SERVER,
+        (
+            "currentDatabase",
+            "database",
+            "schema",
+            "current_database",
+            "hostName",
+            "hostname",
+            "fqdn",
+            "fullHostName",
+            "version",
+            "uptime",
+            "currentUser",
+            "user",
+            "current_user",
+            "serverUUID",
+            "queryID",
+            "buildId",
+            "tcpPort",
+            "getSetting",
+            "getMacro",
+            "connectionId",
+            "serverTimezone",
+            "revision",
+            "initialQueryID",
+        ),
+        _SERVER_STATE,
     ),
     **dict.fromkeys(
         ("firstSignificantSubdomain", "cutToFirstSignificantSubdomain", "cutToFirstSignificantSubdomainWithWWW"),
-        _SUFFIXES,
+        _PUBLIC_SUFFIXES,
     ),
     "toValidUTF8": "isValidUTF8(s) tests a text",
     "printf": "format('{} {}', …) or concat(…)",
@@ -36,10 +61,10 @@ MISSING: Mapping[str, str] = {
     "extractKeyValuePairs": "mapFromArrays over extractAll(…), or a JSON text",
     "str_to_map": "mapFromArrays over extractAll(…), or a JSON text",
     "toTime": "formatDateTime(t, '%T'), or toHour, toMinute and toSecond",
-}  # fmt: skip
-_ANY_CASE = {name.lower(): hint for name, hint in MISSING.items()}
+}
+_HINTS = {name.lower(): hint for name, hint in MISSING.items()}
 
 
-def why_missing(name: str) -> str | None:
+def missing_function_hint(name: str) -> str | None:
     """What to write instead of a function that is not here."""
-    return _ANY_CASE.get(name.lower())
+    return _HINTS.get(name.lower())

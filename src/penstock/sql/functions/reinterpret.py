@@ -14,15 +14,15 @@ from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.ip_addresses import IPV6_DIGITS, ipv6_digits, ipv6_text
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed, unless_null
-from penstock.sql.functions.arguments import byte_text, constant_number, constant_text
+from penstock.sql.functions.arguments import binary_to_string, literal_integer, literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
-from penstock.sql.functions.strings.basics import single
+from penstock.sql.functions.strings.basics import bytes_as_characters
 
-_TARGETS = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False))
-_RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))
+_INTEGER_TYPES = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False))
+_IPV6_RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))
 
 
-def _unsigned(value: Typed, name: str) -> tuple[str, int]:
+def _unsigned_bits(value: Typed, name: str) -> tuple[str, int]:
     """The bits of a value as a DECIMAL(20,0) that is not negative, and how many they are."""
     match value.bare:
         case t.Int() | t.Bool() as of:
@@ -38,67 +38,67 @@ def _unsigned(value: Typed, name: str) -> tuple[str, int]:
     return bind_if_long(wide, lambda n: f"CAST(if({n} < 0, {n} + {2**size}, {n}) AS DECIMAL(20,0))"), size
 
 
-def _of_bytes(value: Typed, size: int) -> str:
+def _number_from_bytes(value: Typed, size: int) -> str:
     """The first bytes of a text as a DECIMAL(20,0)."""
-    first = f"reverse(substring({single(value.sql)}, 1, {size}))"
+    first = f"reverse(substring({bytes_as_characters(value.sql)}, 1, {size}))"
     number = f"coalesce(conv(hex(encode({first}, 'ISO-8859-1')), 16, 10), '0')"
     sql = f"CAST({number} AS DECIMAL(20,0))"
     return unless_null(sql, value)
 
 
-def _to_integer(of: t.Int) -> Function:
+def _integer_function(of: t.Int) -> Function:
     name = f"reinterpretAs{of}"
 
     def build(values: Sequence[Typed]) -> Typed:
         value = values[0]
         if isinstance(value.bare, (t.String, t.FixedString)):
-            bits = _of_bytes(value, of.bits // 8)
+            bits = _number_from_bytes(value, of.bits // 8)
         else:
-            bits, _ = _unsigned(value, name)
+            bits, _ = _unsigned_bits(value, name)
         sql = bind_if_long(bits, lambda n: wrap_integer(n, "DECIMAL(20,0)", of))
         return typed(sql, nullable_if_any(of, [value]))
 
     return Function(name, (1, 1), ("any",), build)
 
 
-def _hex(value: Typed, name: str) -> tuple[str, int]:
+def _hex_digits(value: Typed, name: str) -> tuple[str, int]:
     """The bytes as hexadecimal digits, the greatest first."""
-    bits, size = _unsigned(value, name)
+    bits, size = _unsigned_bits(value, name)
     signed = bind_if_long(bits, lambda n: f"CAST(if({n} > {2**63 - 1}, {n} - {TWO_64}, {n}) AS BIGINT)")
     return f"lpad(hex({signed}), {size // 4}, '0')", size // 8
 
 
-def _to_text(values: Sequence[Typed]) -> Typed:
+def _to_string(values: Sequence[Typed]) -> Typed:
     """Without the zero bytes at the end."""
     value = values[0]
     if isinstance(value.bare, t.String):
         return value
-    digits, _ = _hex(value, "reinterpretAsString")
+    digits, _ = _hex_digits(value, "reinterpretAsString")
     turned = f"reverse(decode(unhex({digits}), 'ISO-8859-1'))"
     shown = f"regexp_replace({turned}, '\\\\x00+\\\\z', '')"
-    return typed(byte_text(f"encode({shown}, 'ISO-8859-1')"), nullable_if_any(STRING, [value]))
+    return typed(binary_to_string(f"encode({shown}, 'ISO-8859-1')"), nullable_if_any(STRING, [value]))
 
 
-def _to_fixed(values: Sequence[Typed]) -> Typed:
-    digits, size = _hex(values[0], "reinterpretAsFixedString")
+def _to_fixed_string(values: Sequence[Typed]) -> Typed:
+    digits, size = _hex_digits(values[0], "reinterpretAsFixedString")
     turned = f"reverse(decode(unhex({digits}), 'ISO-8859-1'))"
-    return typed(byte_text(f"encode({turned}, 'ISO-8859-1')"), nullable_if_any(t.FixedString(size), [values[0]]))
+    return typed(binary_to_string(f"encode({turned}, 'ISO-8859-1')"), nullable_if_any(t.FixedString(size), [values[0]]))
 
 
-def _uuid_bytes(values: Sequence[Typed]) -> Typed:
+def _uuid_to_number(values: Sequence[Typed]) -> Typed:
     if not isinstance(values[0].bare, t.UUID):
         raise BadArguments(f"`UUIDToNum` needs a UUID, this is {values[0].type}", "toUUID, or UUIDStringToNum")
     return typed(
-        byte_text(f"unhex(replace({values[0].sql}, '-', ''))"), nullable_if_any(t.FixedString(16), [values[0]])
+        binary_to_string(f"unhex(replace({values[0].sql}, '-', ''))"), nullable_if_any(t.FixedString(16), [values[0]])
     )
 
 
-def _uuid_time(values: Sequence[Typed]) -> Typed:
+def _uuid_timestamp(values: Sequence[Typed]) -> Typed:
     """The milliseconds in a UUID of version 7; 1970 in any other."""
     value = values[0]
     if not isinstance(value.bare, t.UUID):
         raise BadArguments(f"`UUIDv7ToDateTime` needs a UUID, this is {value.type}", "toUUID")
-    of = t.DateTime64(3, constant_text(values[1], "the time zone") if len(values) > 1 else None)
+    of = t.DateTime64(3, literal_string(values[1], "the time zone") if len(values) > 1 else None)
     digits = f"replace(left({value.sql}, 13), '-', '')"
     millis = f"CAST(conv({digits}, 16, 10) AS BIGINT)"
     return typed(
@@ -106,9 +106,9 @@ def _uuid_time(values: Sequence[Typed]) -> Typed:
     )
 
 
-def _ipv6_range(values: Sequence[Typed]) -> Typed:
+def _ipv6_cidr_range(values: Sequence[Typed]) -> Typed:
     """The first and the last address of a prefix; one longer than 128 is 128."""
-    size = min(constant_number(values[1], "the prefix of `IPv6CIDRToRange`"), 128)
+    size = min(literal_integer(values[1], "the prefix of `IPv6CIDRToRange`"), 128)
     if size < 0 or values[0].nullable or not isinstance(values[0].bare, t.IPv6):
         raise BadArguments("`IPv6CIDRToRange` takes an IPv6 that is not Nullable and a literal prefix", "toIPv6")
     whole, rest = divmod(size, 4)
@@ -122,16 +122,16 @@ def _ipv6_range(values: Sequence[Typed]) -> Typed:
         return ipv6_text(f"rpad({kept}, {IPV6_DIGITS}, '{filler}')")
 
     parts = f"named_struct('_1', {end('0')}, '_2', {end('f')})"
-    return typed(bind_once(ipv6_digits(values[0].sql), "` r`", parts), _RANGE)
+    return typed(bind_once(ipv6_digits(values[0].sql), "` r`", parts), _IPV6_RANGE)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    *map(_to_integer, _TARGETS),
-    Function("reinterpretAsString", (1, 1), ("any",), _to_text),
-    Function("reinterpretAsFixedString", (1, 1), ("any",), _to_fixed),
-    Function("UUIDToNum", (1, 1), ("any",), _uuid_bytes),
-    Function("UUIDv7ToDateTime", (1, 2), ("any", "constant"), _uuid_time),
-    Function("IPv6CIDRToRange", (2, 2), ("any", "constant"), _ipv6_range),
+    *map(_integer_function, _INTEGER_TYPES),
+    Function("reinterpretAsString", (1, 1), ("any",), _to_string),
+    Function("reinterpretAsFixedString", (1, 1), ("any",), _to_fixed_string),
+    Function("UUIDToNum", (1, 1), ("any",), _uuid_to_number),
+    Function("UUIDv7ToDateTime", (1, 2), ("any", "constant"), _uuid_timestamp),
+    Function("IPv6CIDRToRange", (2, 2), ("any", "constant"), _ipv6_cidr_range),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

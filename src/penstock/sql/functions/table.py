@@ -23,13 +23,7 @@ from penstock.sql.functions.geo import distances, geohash
 from penstock.sql.functions.hashes import hash_functions
 from penstock.sql.functions.json import extract, simple_json, to_json_string
 from penstock.sql.functions.network import ip_addresses, urls
-from penstock.sql.functions.numbers import (
-    bits,
-    division,
-    limits_and_buckets,
-    math,
-    readable,
-)
+from penstock.sql.functions.numbers import bits, division, limits_and_buckets, math, readable
 from penstock.sql.functions.strings import (
     basics,
     case_insensitive_search,
@@ -82,7 +76,7 @@ _ALIASES: Mapping[str, str] = {alias: name for family in FAMILIES for alias, nam
 _ANY_CASE: Mapping[str, str] = {name.lower(): name for family in FAMILIES for name in family.ANY_CASE}
 
 
-def function_named(name: str) -> Function | None:
+def find_function(name: str) -> Function | None:
     """The row of a name."""
     exact = _ALIASES.get(name, name)
     if exact in FUNCTIONS:

@@ -43,7 +43,7 @@ from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, as_condition, is_null, typed
 from penstock.sql.functions import conversions
 from penstock.sql.functions.dates import parse_best_effort
-from penstock.sql.functions.table import function_named
+from penstock.sql.functions.table import find_function
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.outputs.forward_query import compile_forward, read_select_list
 from penstock.sql.syntax.problems import Report
@@ -278,7 +278,7 @@ class ConversionWatcher:
     def _translate_call(self, tr: Translator, node: exp.Expr) -> Typed:
         name = call_name(node) or ""
         arguments = call_parts(node)[1]
-        function = function_named(name)
+        function = find_function(name)
         match name if name in SPECIAL_FORMS else function.name if function else name.lower():
             case "if":
                 return self._translate_choice(tr, node, arguments[:1], arguments[1:])

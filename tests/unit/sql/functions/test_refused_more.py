@@ -8,7 +8,7 @@ from tests.unit.sql.flights import problems
 from penstock.sql.aggregates.combinators import parse_aggregate_name
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.functions.missing import MISSING
-from penstock.sql.functions.table import function_named
+from penstock.sql.functions.table import find_function
 
 _NY = "toDateTime('2024-01-01 00:00:00', 'America/New_York')"
 CASES = {
@@ -60,4 +60,4 @@ def test_refused(call: str) -> None:
 
 
 def test_no_name_that_is_here_is_missing() -> None:
-    assert not [name for name in MISSING if function_named(name) or parse_aggregate_name(name) or name in SPECIAL_FORMS]
+    assert not [name for name in MISSING if find_function(name) or parse_aggregate_name(name) or name in SPECIAL_FORMS]

@@ -15,15 +15,15 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, is_null, nullable_if_any, typed
-from penstock.sql.functions.arguments import as_int, common_array, element_type
-from penstock.sql.functions.arrays.sets import both
-from penstock.sql.functions.function import MANY, STRING, BadArguments, Function, simple
+from penstock.sql.functions.arguments import as_spark_int, cast_to_common_array, element_type
+from penstock.sql.functions.arrays.sets import cast_array_and_value
+from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function, template_function
 from penstock.sql.functions.maps import map_element
 
 _NESTED = (t.Array, t.Map, t.Tuple)
 
 
-def element(values: Sequence[Typed]) -> Typed:
+def array_or_map_element(values: Sequence[Typed]) -> Typed:
     """`array[place]` or `map[key]`."""
     value, key = values
     if is_null(key):
@@ -32,7 +32,7 @@ def element(values: Sequence[Typed]) -> Typed:
         return map_element(value, key)
     if not isinstance(value.bare, t.Array):
         raise BadArguments(f"`[…]` needs an Array or a Map, this is {value.type}")
-    of, found = value.bare.of, _at(value, key)
+    of, found = value.bare.of, _element_at(value, key)
     sql = found if nullable(of) else f"coalesce({found}, {value_zero(of)})"
     if not key.nullable:
         return typed(sql, of)
@@ -41,14 +41,14 @@ def element(values: Sequence[Typed]) -> Typed:
     return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of, [key]))
 
 
-def _at(value: Typed, key: Typed) -> str:
+def _element_at(value: Typed, key: Typed) -> str:
     if not isinstance(key.bare, (t.Int, t.Bool)):
         raise BadArguments(f"a place in an Array must be an integer, this is {key.type}")
     if key.constant == 0 and not isinstance(key.constant, bool):
         raise BadArguments("places in arrays are counted from 1")
     if key.spark == "DECIMAL(20,0)":
         return f"try_element_at({value.sql}, nullif(try_cast({key.sql} AS INT), 0))"
-    place = as_int(key) if key.spark in ("BIGINT", "BOOLEAN") else as_spark(key, "INT")
+    place = as_spark_int(key) if key.spark in ("BIGINT", "BOOLEAN") else as_spark(key, "INT")
     return f"try_element_at({value.sql}, nullif({place}, 0))"
 
 
@@ -57,27 +57,27 @@ def _element_or_null(values: Sequence[Typed]) -> Typed:
     of = element_type(value)
     if isinstance(t.bare(of), _NESTED):
         raise BadArguments(f"`arrayElementOrNull` of {value.type} is not supported", "arrayElement")
-    return typed(_at(value, key), of if nullable(of) else t.Nullable(of))
+    return typed(_element_at(value, key), of if nullable(of) else t.Nullable(of))
 
 
-def _pushed(name: str, template: str) -> Function:
+def _push_function(name: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        array, value, of = both(values)
+        array, value, of = cast_array_and_value(values)
         return typed(template.format(array, value), t.Array(of))
 
     return Function(name, (2, 2), ("array", "any"), build, strict=False)
 
 
-def _same(name: str, template: str) -> Function:
+def _same_type_function(name: str, template: str) -> Function:
     """An array to an array of the same elements."""
-    return simple(name, "array", template, lambda values: values[0].bare)
+    return template_function(name, "array", template, lambda values: values[0].bare)
 
 
 def _slice(values: Sequence[Typed]) -> Typed:
     array, start = values[0].sql, values[1]
     length = values[2] if len(values) > 2 else None
     fixed = isinstance(start.constant, int) and start.constant != 0
-    if fixed and int(start.constant or 0) > 0 and (length is None or _from_zero(length)):
+    if fixed and int(start.constant or 0) > 0 and (length is None or _is_literal_count(length)):
         end = as_spark(length, "INT") if length else f"size({array})"
         return Typed(f"slice({array}, {as_spark(start, 'INT')}, {end})", values[0].type, values[0].spark)
     if fixed and length is None:
@@ -86,15 +86,17 @@ def _slice(values: Sequence[Typed]) -> Typed:
         return Typed(sql, values[0].type, values[0].spark)
     if any(value.nullable for value in values[1:]):
         raise BadArguments("places of `arraySlice` that may be NULL are not supported", "assumeNotNull")
-    sql = bind_if_long(array, lambda a: _any_slice(a, as_int(start), as_int(length) if length else None))
+    sql = bind_if_long(
+        array, lambda a: _slice_of_signed_length(a, as_spark_int(start), as_spark_int(length) if length else None)
+    )
     return Typed(sql, values[0].type, values[0].spark)
 
 
-def _from_zero(length: Typed) -> bool:
+def _is_literal_count(length: Typed) -> bool:
     return isinstance(length.constant, int) and length.constant >= 0
 
 
-def _any_slice(array: str, start: str, length: str | None) -> str:
+def _slice_of_signed_length(array: str, start: str, length: str | None) -> str:
     """Of any start, any length: a length below 0 leaves so many out at the end."""
     place, size = f"CAST({start} AS BIGINT)", f"size({array})"
     first = f"if({place} < 0, {size} + {place} + 1, {place})"
@@ -107,7 +109,7 @@ def _any_slice(array: str, start: str, length: str | None) -> str:
     return f"slice({array}, CAST(least({begin}, 2147483647L) AS INT), {count})"
 
 
-def _join(values: Sequence[Typed]) -> Typed:
+def _array_string_concat(values: Sequence[Typed]) -> Typed:
     of = element_type(values[0])
     shown = as_text(typed("` x`", of)) if of != NOTHING else "` x`"
     if shown is None:
@@ -134,20 +136,20 @@ def _flatten(values: Sequence[Typed]) -> Typed:
     return typed(sql, of)
 
 
-def _concat(values: Sequence[Typed]) -> Typed:
-    arrays, of = common_array(values)
+def _array_concat(values: Sequence[Typed]) -> Typed:
+    arrays, of = cast_to_common_array(values)
     return typed(f"concat({', '.join(arrays)})", t.Array(of))
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("arrayElement", (2, 2), ("any",), element),
+    Function("arrayElement", (2, 2), ("any",), array_or_map_element),
     Function("arrayElementOrNull", (2, 2), ("array", "integer"), _element_or_null),
-    _pushed("arrayPushBack", "array_append({0}, {1})"),
-    _pushed("arrayPushFront", "array_prepend({0}, {1})"),
-    _same("arrayReverse", "reverse({0})"),
-    _same("arrayPopBack", "slice({0}, 1, greatest(size({0}) - 1, 0))"),
-    _same("arrayPopFront", "slice({0}, 2, size({0}))"),
-    _same(
+    _push_function("arrayPushBack", "array_append({0}, {1})"),
+    _push_function("arrayPushFront", "array_prepend({0}, {1})"),
+    _same_type_function("arrayReverse", "reverse({0})"),
+    _same_type_function("arrayPopBack", "slice({0}, 1, greatest(size({0}) - 1, 0))"),
+    _same_type_function("arrayPopFront", "slice({0}, 2, size({0}))"),
+    _same_type_function(
         "arrayCompact",
         "transform(filter(transform({0}, (` x`, ` i`) -> struct(` x` AS v, "
         "if(` i` = 0, false, ` x` <=> {0}[` i` - 1]) AS r)), "
@@ -155,9 +157,9 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function("arrayFlatten", (1, 1), ("array",), _flatten),
     Function("arraySlice", (2, 3), ("array", "integer"), _slice),
-    Function("arrayStringConcat", (1, 2), ("array", "string"), _join),
-    Function("arrayConcat", (1, MANY), ("array",), _concat),
-    Function("array", (0, MANY), ("any",), _make_array, strict=False),
+    Function("arrayStringConcat", (1, 2), ("array", "string"), _array_string_concat),
+    Function("arrayConcat", (1, MAX_ARGUMENTS), ("array",), _array_concat),
+    Function("array", (0, MAX_ARGUMENTS), ("any",), _make_array, strict=False),
 )
 ALIASES = {"flatten": "arrayFlatten"}
 ANY_CASE = ("flatten",)

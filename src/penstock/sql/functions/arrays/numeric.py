@@ -20,7 +20,7 @@ from penstock.sql.expr.common_type import arithmetic_type, supertype
 from penstock.sql.expr.overflow import TWO_64, add_wrapping, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_spark, typed
-from penstock.sql.functions.arguments import check_order, element_type, side_by_side
+from penstock.sql.functions.arguments import check_order, element_type, zip_arrays
 from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Function
 
 
@@ -39,7 +39,7 @@ def array_sum_type(of: Type) -> Type:
             raise BadArguments(f"elements of {of} cannot be added")
 
 
-def numbers(value: Typed) -> Type:
+def number_element_type(value: Typed) -> Type:
     """The type of elements that are numbers and never NULL."""
     of = element_type(value)
     if t.nullable(of):
@@ -50,7 +50,7 @@ def numbers(value: Typed) -> Type:
     return t.bare(of)
 
 
-def _plus(of: Type, total: str, each: str) -> str:
+def _add_element(of: Type, total: str, each: str) -> str:
     """One more element of a sum; whole numbers of 64 bits wrap around."""
     spark = value_type(of)
     if of == t.Int(64):
@@ -61,18 +61,18 @@ def _plus(of: Type, total: str, each: str) -> str:
 
 
 def _sum(values: Sequence[Typed]) -> Typed:
-    given = numbers(values[0])
+    given = number_element_type(values[0])
     of = array_sum_type(given)
     spark = value_type(of)
     narrow = isinstance(given, t.Int) and given.bits < 64
     element = "coalesce(` x`, 0)"
-    step = f"CAST(` a` + {element} AS {spark})" if narrow else _plus(of, "` a`", element)
+    step = f"CAST(` a` + {element} AS {spark})" if narrow else _add_element(of, "` a`", element)
     array = as_spark(values[0], "ARRAY<INT>") if isinstance(given, t.Bool) else values[0].sql
     return typed(f"aggregate({array}, CAST(0 AS {spark}), (` a`, ` x`) -> {step})", of)
 
 
 def _average(values: Sequence[Typed]) -> Typed:
-    of = numbers(values[0])
+    of = number_element_type(values[0])
     if isinstance(of, t.Decimal):
         raise BadArguments("`arrayAvg` of decimals is not supported", "CAST(… AS Array(Float64))")
     array = as_spark(values[0], "ARRAY<INT>") if isinstance(of, t.Bool) else values[0].sql
@@ -84,7 +84,7 @@ def _average(values: Sequence[Typed]) -> Typed:
 
 def _product(values: Sequence[Typed]) -> Typed:
     """Whole numbers are multiplied in 64 bits, where they wrap around, and only the result is made a double."""
-    of = numbers(values[0])
+    of = number_element_type(values[0])
     if isinstance(of, t.Decimal):
         raise BadArguments("`arrayProduct` of decimals is not supported", "CAST(… AS Array(Float64))")
     if isinstance(of, t.Int):
@@ -101,7 +101,7 @@ def _whole_product(value: Typed, of: t.Int) -> str:
     return bits if of.signed else f"pmod(CAST({bits} AS DECIMAL(20,0)), {TWO_64})"
 
 
-def _extreme(name: str, spark: str) -> Build:
+def _extreme_build(name: str, spark: str) -> Build:
     """NaN is the extreme only of an array without another number."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -120,17 +120,17 @@ def _extreme(name: str, spark: str) -> Build:
     return build
 
 
-def _running(total: str) -> Build:
+def _running_sum_build(total: str) -> Build:
     """Each place's sum of what is up to it; `total` is written of `{}`, the sum."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        given = numbers(values[0])
+        given = number_element_type(values[0])
         of = array_sum_type(given)
         spark = value_type(of)
         array = as_spark(values[0], "ARRAY<INT>") if isinstance(given, t.Bool) else values[0].sql
         last = f"coalesce(try_element_at(` a`, -1), CAST(0 AS {spark}))"
         narrow = isinstance(given, t.Int) and given.bits < 64
-        more = f"CAST({last} + ` x` AS {spark})" if narrow else _plus(of, last, "` x`")
+        more = f"CAST({last} + ` x` AS {spark})" if narrow else _add_element(of, last, "` x`")
         step = f"array_append(` a`, {total.format(more, spark)})"
         rows = f"aggregate({array}, CAST(array() AS ARRAY<{spark}>), (` a`, ` x`) -> {step})"
         return typed(rows, t.Array(of))
@@ -139,7 +139,7 @@ def _running(total: str) -> Build:
 
 
 def _difference(values: Sequence[Typed]) -> Typed:
-    of = numbers(values[0])
+    of = number_element_type(values[0])
     if isinstance(of, t.Bool):
         raise BadArguments("`arrayDifference` of Bool is not supported", "CAST(… AS Array(UInt8))")
     result = of if isinstance(of, t.Decimal) else FLOAT64 if isinstance(of, t.Float) else arithmetic_type("-", of, of)
@@ -181,15 +181,15 @@ def _range(values: Sequence[Typed]) -> Typed:
     return typed(f"CAST({whole} AS {value_type(result)})", result)
 
 
-def _dot(values: Sequence[Typed]) -> Typed:
+def _dot_product(values: Sequence[Typed]) -> Typed:
     """Whole numbers wrap around in the type of a product."""
-    of = arithmetic_type("*", numbers(values[0]), numbers(values[1]))
+    of = arithmetic_type("*", number_element_type(values[0]), number_element_type(values[1]))
     if not isinstance(of, (t.Int, t.Float)) or of == t.Int(64, signed=False):
         raise BadArguments(f"a product of {values[0].type} and {values[1].type} is not supported", "Array(Float64)")
-    if isinstance(of, t.Float) and t.Float(32) in (numbers(values[0]), numbers(values[1])):
+    if isinstance(of, t.Float) and t.Float(32) in (number_element_type(values[0]), number_element_type(values[1])):
         raise BadArguments("a product of Float32 is not supported", "CAST(… AS Array(Float64))")
     spark, zero = ("DOUBLE", "0D") if isinstance(of, t.Float) else ("BIGINT", "0L")
-    rows = side_by_side([as_spark(value, f"ARRAY<{spark}>") for value in values])
+    rows = zip_arrays([as_spark(value, f"ARRAY<{spark}>") for value in values])
     step = "` a` + ` r`.`0` * ` r`.`1`"
     if of == t.Int(64):
         sum_so_far, left, right = (Typed(sql, of, spark) for sql in ("` a`", "` r`.`0`", "` r`.`1`"))
@@ -204,68 +204,68 @@ def _dot(values: Sequence[Typed]) -> Typed:
 
 ARRAY_FOLDS: Mapping[str, Build] = {
     "arraySum": _sum,
-    "arrayMin": _extreme("arrayMin", "array_min"),
-    "arrayMax": _extreme("arrayMax", "array_max"),
+    "arrayMin": _extreme_build("arrayMin", "array_min"),
+    "arrayMax": _extreme_build("arrayMax", "array_max"),
     "arrayAvg": _average,
     "arrayProduct": _product,
-    "arrayCumSum": _running("{0}"),
-    "arrayCumSumNonNegative": _running("greatest({0}, CAST(0 AS {1}))"),
+    "arrayCumSum": _running_sum_build("{0}"),
+    "arrayCumSumNonNegative": _running_sum_build("greatest({0}, CAST(0 AS {1}))"),
     "arrayDifference": _difference,
 }
 
 
-def _doubles(name: str, value: Typed) -> str:
+def _as_doubles(name: str, value: Typed) -> str:
     """An array as doubles; ClickHouse counts Float32 in Float32."""
-    of = numbers(value)
+    of = number_element_type(value)
     if isinstance(of, (t.Decimal, t.Bool)) or of == t.Float(32):
         raise BadArguments(f"`{name}` of elements of {of} is not supported", "CAST(… AS Array(Float64))")
     return as_spark(value, "ARRAY<DOUBLE>")
 
 
-def _folded(rows: str, each: str, step: str = "` a` + ") -> str:
+def _fold_sum(rows: str, each: str, step: str = "` a` + ") -> str:
     return f"aggregate({rows}, 0D, (` a`, ` x`) -> {step}{each})"
 
 
 _NORMS: Mapping[str, Callable[[str], str]] = {
-    "L1": lambda rows: _folded(rows, "abs(` x`)"),
-    "L2": lambda rows: f"sqrt({_folded(rows, '` x` * ` x`')})",
-    "L2Squared": lambda rows: _folded(rows, "` x` * ` x`"),
+    "L1": lambda rows: _fold_sum(rows, "abs(` x`)"),
+    "L2": lambda rows: f"sqrt({_fold_sum(rows, '` x` * ` x`')})",
+    "L2Squared": lambda rows: _fold_sum(rows, "` x` * ` x`"),
     "Linf": lambda rows: f"aggregate({rows}, 0D, (` a`, ` x`) -> greatest(` a`, abs(` x`)))",
 }
 
 
-def _norm(kind: str) -> Function:
+def _norm_function(kind: str) -> Function:
     name = f"{kind}Norm"
-    return Function(name, (1, 1), ("array",), lambda v: typed(_NORMS[kind](_doubles(name, v[0])), FLOAT64))
+    return Function(name, (1, 1), ("array",), lambda v: typed(_NORMS[kind](_as_doubles(name, v[0])), FLOAT64))
 
 
-def _gaps(name: str, values: Sequence[Typed]) -> str:
-    rows = side_by_side([_doubles(name, value) for value in values[:2]])
+def _differences(name: str, values: Sequence[Typed]) -> str:
+    rows = zip_arrays([_as_doubles(name, value) for value in values[:2]])
     return f"transform({rows}, ` r` -> ` r`.`0` - ` r`.`1`)"
 
 
-def _distance(kind: str) -> Function:
+def _distance_function(kind: str) -> Function:
     name = f"{kind}Distance"
-    return Function(name, (2, 2), ("array",), lambda v: typed(_NORMS[kind](_gaps(name, v)), FLOAT64))
+    return Function(name, (2, 2), ("array",), lambda v: typed(_NORMS[kind](_differences(name, v)), FLOAT64))
 
 
-def _power(value: Typed) -> str:
+def _power_argument(value: Typed) -> str:
     number = value.constant
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not 1 <= number < 1e9:
         raise BadArguments("the power must be a literal number from 1")
     return f"{float(number)!r}D"
 
 
-def _of_power(rows: str, value: Typed) -> str:
-    power = _power(value)
-    total = _folded(rows, f"power(abs(` x`), {power})")
+def _power_norm(rows: str, value: Typed) -> str:
+    power = _power_argument(value)
+    total = _fold_sum(rows, f"power(abs(` x`), {power})")
     return f"power({total}, 1D / {power})"
 
 
-def _cosine(values: Sequence[Typed]) -> Typed:
+def _cosine_distance(values: Sequence[Typed]) -> Typed:
     a, b = (as_spark(value, "ARRAY<DOUBLE>") for value in values)
     for value in values:
-        _doubles("cosineDistance", value)
+        _as_doubles("cosineDistance", value)
 
     def dot(x: str, y: str) -> str:
         return f"aggregate(zip_with({x}, {y}, (` p`, ` q`) -> ` p` * ` q`), 0D, (` s`, ` v`) -> ` s` + ` v`)"
@@ -277,18 +277,19 @@ def _cosine(values: Sequence[Typed]) -> Typed:
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("range", (1, 3), ("integer",), _range),
-    Function("arrayDotProduct", (2, 2), ("array",), _dot),
-    *map(_norm, _NORMS),
-    *map(_distance, _NORMS),
+    Function("arrayDotProduct", (2, 2), ("array",), _dot_product),
+    *map(_norm_function, _NORMS),
+    *map(_distance_function, _NORMS),
     Function(
-        "LpNorm", (2, 2), ("array", "number"),
-        lambda v: typed(_of_power(_doubles("LpNorm", v[0]), v[1]), FLOAT64),
+        "LpNorm", (2, 2), ("array", "number"), lambda v: typed(_power_norm(_as_doubles("LpNorm", v[0]), v[1]), FLOAT64)
     ),
     Function(
-        "LpDistance", (3, 3), ("array", "array", "number"),
-        lambda v: typed(_of_power(_gaps("LpDistance", v), v[2]), FLOAT64),
+        "LpDistance",
+        (3, 3),
+        ("array", "array", "number"),
+        lambda v: typed(_power_norm(_differences("LpDistance", v), v[2]), FLOAT64),
     ),
-    Function("cosineDistance", (2, 2), ("array",), _cosine),
-)  # fmt: skip
+    Function("cosineDistance", (2, 2), ("array",), _cosine_distance),
+)
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -20,30 +20,30 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import quote_identifier, value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_spark, is_null, typed
-from penstock.sql.functions.arguments import as_int, check_equality, constant_number, element_type, side_by_side
+from penstock.sql.functions.arguments import as_spark_int, check_equality, element_type, literal_integer, zip_arrays
 from penstock.sql.functions.arrays.sets import FUNCTIONS as SETS
-from penstock.sql.functions.arrays.sets import both
-from penstock.sql.functions.function import MANY, STRING, UINT64, BadArguments, Function
+from penstock.sql.functions.arrays.sets import cast_array_and_value
+from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, UINT64, BadArguments, Function
 
 _NESTED = (t.Array, t.Map, t.Tuple)
 
 
-def _filler(values: Sequence[Typed], place: int, of: Type) -> str:
+def _filler_sql(values: Sequence[Typed], place: int, of: Type) -> str:
     """What new places hold: an argument, or the zero value."""
     return as_spark(values[place], value_type(of)) if len(values) > place else value_zero(of)
 
 
-def _size(value: Typed, name: str) -> str:
+def _size_argument(value: Typed, name: str) -> str:
     if value.nullable:
         raise BadArguments(f"a number of `{name}` that may be NULL is not supported", "assumeNotNull")
-    return as_int(value)
+    return as_spark_int(value)
 
 
 def _resize(values: Sequence[Typed]) -> Typed:
     of = supertype([element_type(values[0]), *(value.type for value in values[2:])])
     if of is None:
         raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
-    filler, n = _filler(values, 2, of), _size(values[1], "arrayResize")
+    filler, n = _filler_sql(values, 2, of), _size_argument(values[1], "arrayResize")
 
     def formula(a: str) -> str:
         new = f"array_repeat({filler}, greatest(abs({n}) - size({a}), 0))"
@@ -53,7 +53,7 @@ def _resize(values: Sequence[Typed]) -> Typed:
     return typed(bind_if_long(as_spark(values[0], value_type(t.Array(of))), formula), t.Array(of))
 
 
-def _rotate(name: str, sign: str) -> Function:
+def _rotate_function(name: str, sign: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if values[1].nullable or values[1].spark.startswith("DECIMAL"):
             raise BadArguments(f"a number of `{name}` cannot be a {values[1].type}", "toInt64")
@@ -68,14 +68,14 @@ def _rotate(name: str, sign: str) -> Function:
     return Function(name, (2, 2), ("array", "integer"), build)
 
 
-def _shift(name: str, sign: str) -> Function:
+def _shift_function(name: str, sign: str) -> Function:
     """Places that become free hold the third argument, or the zero value."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of, n = element_type(values[0]), f"{sign}({_size(values[1], name)})"
+        of, n = element_type(values[0]), f"{sign}({_size_argument(values[1], name)})"
         if len(values) > 2 and supertype((of, values[2].type)) != of:
             raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
-        filler = _filler(values, 2, of)
+        filler = _filler_sql(values, 2, of)
 
         def formula(a: str) -> str:
             count = f"least(abs({n}), size({a}))"
@@ -93,7 +93,7 @@ def _zip(values: Sequence[Typed]) -> Typed:
     if len(values) == 1:
         return typed(f"transform({values[0].sql}, ` r` -> named_struct('_1', ` r`))", result)
     parts = ", ".join(f"'_{place + 1}', ` r`.{quote_identifier(str(place))}" for place in range(len(values)))
-    rows = side_by_side([value.sql for value in values])
+    rows = zip_arrays([value.sql for value in values])
     return typed(f"transform({rows}, ` r` -> named_struct({parts}))", result)
 
 
@@ -109,7 +109,7 @@ def _zip_unaligned(values: Sequence[Typed]) -> Typed:
 
 
 def _with_constant(values: Sequence[Typed]) -> Typed:
-    n, value = _size(values[0], "arrayWithConstant"), values[1]
+    n, value = _size_argument(values[0], "arrayWithConstant"), values[1]
     wrong = "raise_error('the size of an array is negative')"
     return typed(f"if({n} < 0, {wrong}, array_repeat({value.sql}, {n}))", t.Array(value.type))
 
@@ -119,19 +119,24 @@ def _empty_to_single(values: Sequence[Typed]) -> Typed:
     return Typed(f"if(size({array}) = 0, array({value_zero(of)}), {array})", values[0].type, values[0].spark)
 
 
-def _empty(name: str, of: Type) -> Function:
+def _empty_array_function(name: str, of: Type) -> Function:
     return Function(f"emptyArray{name}", (0, 0), ("any",), lambda values: typed(value_zero(t.Array(of)), t.Array(of)))
 
 
-_EMPTY: tuple[tuple[str, Type], ...] = (
+_EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
     *((str(t.Int(bits, signed)), t.Int(bits, signed)) for bits in (8, 16, 32, 64) for signed in (True, False)),
-    ("Float32", t.Float(32)), ("Float64", t.Float(64)), ("String", STRING), ("Date", t.Date()),
+    ("Float32", t.Float(32)),
+    ("Float64", t.Float(64)),
+    ("String", STRING),
+    ("Date", t.Date()),
     ("DateTime", t.DateTime()),
-)  # fmt: skip
+)
 
 
 _HAS = next(row for row in SETS if row.name == "has")
-_INTEGERS = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False) if bits < 64 or signed)
+_SERIES_TYPES = tuple(
+    t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False) if bits < 64 or signed
+)
 
 
 def _not_has(values: Sequence[Typed]) -> Typed:
@@ -147,7 +152,7 @@ def _remove(values: Sequence[Typed]) -> Typed:
         raise BadArguments("`arrayRemove` of floats and decimals is not supported", "arrayFilter(x -> x != …, …)")
     if is_null(values[1]):
         return typed(f"filter({values[0].sql}, ` x` -> ` x` IS NOT NULL)", values[0].type)
-    array, value, wide = both(values)
+    array, value, wide = cast_array_and_value(values)
     kept = f"filter({array}, ` x` -> NOT (` x` <=> {value}))"
     whole = value_type(values[0].type)
     return typed(kept if value_type(t.Array(wide)) == whole else f"CAST({kept} AS {whole})", values[0].type)
@@ -155,7 +160,7 @@ def _remove(values: Sequence[Typed]) -> Typed:
 
 def _shingles(values: Sequence[Typed]) -> Typed:
     """All runs of neighbours of one length; a shorter array is an error."""
-    size = constant_number(values[1], "the length of the shingles")
+    size = literal_integer(values[1], "the length of the shingles")
     if not 1 <= size < 2**31:
         raise BadArguments("the length of the shingles must be a literal from 1")
 
@@ -193,17 +198,17 @@ def _flattened_length(values: Sequence[Typed]) -> Typed:
     return Typed(count(values[0].sql, values[0].bare, 0), UINT64, "BIGINT")
 
 
-def _populate(values: Sequence[Typed]) -> Typed:
+def _populate_series(values: Sequence[Typed]) -> Typed:
     """Every key between the least and the greatest, or a given last one; a new one has the value 0."""
     of = values[0].bare
-    if not isinstance(of, t.Map) or of.key not in _INTEGERS or of.value not in _INTEGERS:
+    if not isinstance(of, t.Map) or of.key not in _SERIES_TYPES or of.value not in _SERIES_TYPES:
         raise BadArguments(f"`mapPopulateSeries` of {values[0].type} is not supported", "a Map of integers")
     key, value = value_type(of.key), value_type(of.value)
 
     def formula(m: str) -> str:
         last = f"array_max(map_keys({m}))"
         if len(values) > 1:
-            end = constant_number(values[1], "the last key")
+            end = literal_integer(values[1], "the last key")
             if not isinstance(of.key, t.Int) or not of.key.low <= end <= of.key.high:
                 raise BadArguments(f"the last key {end} is no {of.key}")
             last = f"CAST({end} AS {key})"
@@ -219,25 +224,25 @@ def _populate(values: Sequence[Typed]) -> Typed:
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("arrayResize", (2, 3), ("array", "integer", "any"), _resize, strict=False),
-    _rotate("arrayRotateLeft", ""),
-    _rotate("arrayRotateRight", "-"),
-    _shift("arrayShiftLeft", ""),
-    _shift("arrayShiftRight", "-"),
-    Function("arrayZip", (1, MANY), ("array",), _zip),
-    Function("arrayZipUnaligned", (1, MANY), ("array",), _zip_unaligned),
+    _rotate_function("arrayRotateLeft", ""),
+    _rotate_function("arrayRotateRight", "-"),
+    _shift_function("arrayShiftLeft", ""),
+    _shift_function("arrayShiftRight", "-"),
+    Function("arrayZip", (1, MAX_ARGUMENTS), ("array",), _zip),
+    Function("arrayZipUnaligned", (1, MAX_ARGUMENTS), ("array",), _zip_unaligned),
     Function("arrayWithConstant", (2, 2), ("integer", "any"), _with_constant, strict=False),
     Function("emptyArrayToSingle", (1, 1), ("array",), _empty_to_single),
-    *(_empty(name, of) for name, of in _EMPTY),
+    *(_empty_array_function(name, of) for name, of in _EMPTY_ARRAY_TYPES),
     Function("notHas", (2, 2), ("any",), _not_has, strict=False),
     Function("arrayRemove", (2, 2), ("array", "any"), _remove, strict=False),
     Function("arrayShingles", (2, 2), ("array", "constant"), _shingles),
     Function("arrayTranspose", (1, 1), ("array",), _transpose),
     Function("arrayFlattenedLength", (1, 1), ("array",), _flattened_length),
-    Function("mapPopulateSeries", (1, 2), ("map", "constant"), _populate),
+    Function("mapPopulateSeries", (1, 2), ("map", "constant"), _populate_series),
 )
 ALIASES: dict[str, str] = {
-    "array_remove": "arrayRemove", "CARDINALITY": "length", "array_to_string": "arrayStringConcat",
+    "array_remove": "arrayRemove",
+    "CARDINALITY": "length",
+    "array_to_string": "arrayStringConcat",
 }
-ANY_CASE: tuple[str, ...] = (
-    "array_remove", "CARDINALITY", "array_to_string",
-)
+ANY_CASE: tuple[str, ...] = ("array_remove", "CARDINALITY", "array_to_string")

@@ -14,8 +14,17 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import quote_identifier, value_type
 from penstock.sql.expr.typed import Typed, as_spark, typed
-from penstock.sql.functions.arguments import check_equality, common_array, element_type, side_by_side
-from penstock.sql.functions.function import FLOAT64, MANY, UINT8, UINT32, UINT64, BadArguments, Function, simple
+from penstock.sql.functions.arguments import cast_to_common_array, check_equality, element_type, zip_arrays
+from penstock.sql.functions.function import (
+    FLOAT64,
+    MAX_ARGUMENTS,
+    UINT8,
+    UINT32,
+    UINT64,
+    BadArguments,
+    Function,
+    template_function,
+)
 from penstock.sql.functions.maps import map_contains
 
 
@@ -23,7 +32,7 @@ def _is_float(of: Type) -> bool:
     return isinstance(t.bare(of), t.Float)
 
 
-def both(values: Sequence[Typed]) -> tuple[str, str, Type]:
+def cast_array_and_value(values: Sequence[Typed]) -> tuple[str, str, Type]:
     """An array and a value as one element type."""
     of = supertype((element_type(values[0]), values[1].type))
     if of is None:
@@ -31,9 +40,9 @@ def both(values: Sequence[Typed]) -> tuple[str, str, Type]:
     return as_spark(values[0], value_type(t.Array(of))), as_spark(values[1], value_type(of)), of
 
 
-def _like(values: Sequence[Typed]) -> tuple[str, str]:
+def _equality_test(values: Sequence[Typed]) -> tuple[str, str]:
     """An array, and the test whether ` x` is like the value."""
-    array, value, of = both(values)
+    array, value, of = cast_array_and_value(values)
     check_equality(of)
     known = f" AND NOT coalesce(isnan({value}), false)" if _is_float(of) else ""
     return array, f"` x` <=> {value}{known}"
@@ -42,34 +51,34 @@ def _like(values: Sequence[Typed]) -> tuple[str, str]:
 def _has(values: Sequence[Typed]) -> Typed:
     if isinstance(values[0].bare, t.Map):
         return map_contains(values)
-    array, test = _like(values)
+    array, test = _equality_test(values)
     return Typed(f"exists({array}, ` x` -> {test})", UINT8, "BOOLEAN")
 
 
 def _index_of(values: Sequence[Typed]) -> Typed:
-    array, test = _like(values)
+    array, test = _equality_test(values)
     return Typed(f"CAST(array_position(transform({array}, ` x` -> {test}), true) AS INT)", UINT64, "INT")
 
 
 def _count_equal(values: Sequence[Typed]) -> Typed:
-    array, test = _like(values)
+    array, test = _equality_test(values)
     return Typed(f"size(filter({array}, ` x` -> {test}))", UINT64, "INT")
 
 
-def _pair(values: Sequence[Typed]) -> tuple[str, str]:
+def _arrays_without_nan(values: Sequence[Typed]) -> tuple[str, str]:
     """Two arrays as one type, the second without NaN."""
-    (a, b), of = common_array(values)
+    (a, b), of = cast_to_common_array(values)
     check_equality(of)
     return a, f"filter({b}, ` x` -> NOT coalesce(isnan(` x`), false))" if _is_float(of) else b
 
 
 def _has_any(values: Sequence[Typed]) -> Typed:
-    a, b = _pair(values)
+    a, b = _arrays_without_nan(values)
     return Typed(f"(size(array_intersect({a}, {b})) > 0)", UINT8, "BOOLEAN")
 
 
 def _has_all(values: Sequence[Typed]) -> Typed:
-    (a, b), of = common_array(values)
+    (a, b), of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
         unlike = f"NOT exists({b}, ` x` -> coalesce(isnan(` x`), false)) AND "
@@ -77,8 +86,8 @@ def _has_all(values: Sequence[Typed]) -> Typed:
     return Typed(f"(size(array_except({b}, {a})) = 0)", UINT8, "BOOLEAN")
 
 
-def _has_substring(values: Sequence[Typed]) -> Typed:
-    (a, b), of = common_array(values)
+def _has_subarray(values: Sequence[Typed]) -> Typed:
+    (a, b), of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
         raise BadArguments(f"`hasSubstr` of elements of {of} is not supported", "whole numbers or texts")
@@ -86,7 +95,7 @@ def _has_substring(values: Sequence[Typed]) -> Typed:
     return Typed(f"exists({places}, ` p` -> slice({a}, ` p`, size({b})) <=> {b})", UINT8, "BOOLEAN")
 
 
-def _least_type(types: Sequence[Type]) -> Type:
+def _most_subtype(types: Sequence[Type]) -> Type:
     """ClickHouse's getMostSubtype: the narrowest, unsigned before signed; Nullable if all are."""
     plain = [t.bare(of) for of in types]
     wraps = all(map(t.nullable, types))
@@ -104,8 +113,8 @@ def _least_type(types: Sequence[Type]) -> Type:
 
 def _intersect(values: Sequence[Typed]) -> Typed:
     """In the order of the first array."""
-    arrays, of = common_array(values)
-    least = _least_type([element_type(value) for value in values])
+    arrays, of = cast_to_common_array(values)
+    least = _most_subtype([element_type(value) for value in values])
     sql = arrays[0]
     for other in arrays[1:] or arrays:
         sql = f"array_intersect({sql}, {other})"
@@ -118,7 +127,7 @@ def _except(values: Sequence[Typed]) -> Typed:
     """The elements of the first array that are not in the second, each as often as it is there."""
     if element_type(values[0]) != element_type(values[1]):
         raise BadArguments("both arrays of `arrayExcept` must have elements of one type")
-    arrays, of = common_array(values)
+    arrays, of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
         raise BadArguments("`arrayExcept` of floats is not supported", "arrayFilter(x -> NOT has(…, x), …)")
@@ -126,7 +135,7 @@ def _except(values: Sequence[Typed]) -> Typed:
 
 
 def _jaccard(values: Sequence[Typed]) -> Typed:
-    (a, b), of = common_array(values)
+    (a, b), of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
         raise BadArguments("`arrayJaccardIndex` of floats is not supported", "whole numbers or texts")
@@ -145,7 +154,7 @@ def _distinct(values: Sequence[Typed]) -> Typed:
     return typed(f"transform(array_distinct({keyed}), ` s` -> ` s`.v)", result)
 
 
-def _keys(values: Sequence[Typed]) -> str:
+def _equality_keys(values: Sequence[Typed]) -> str:
     """A struct for each place that is the same where the elements are; -0.0 is not 0.0."""
     for value in values:
         check_equality(element_type(value))
@@ -156,11 +165,11 @@ def _keys(values: Sequence[Typed]) -> str:
     if len(values) == 1:
         return f"transform({values[0].sql}, ` x` -> struct({key('` x`', values[0])} AS k))"
     fields = (f"{key(f'` r`.{quote_identifier(str(place))}', value)} AS k{place}" for place, value in enumerate(values))
-    return f"transform({side_by_side([value.sql for value in values])}, ` r` -> struct({', '.join(fields)}))"
+    return f"transform({zip_arrays([value.sql for value in values])}, ` r` -> struct({', '.join(fields)}))"
 
 
 def _uniq(values: Sequence[Typed]) -> Typed:
-    return Typed(f"size(array_distinct({_keys(values)}))", UINT32, "INT")
+    return Typed(f"size(array_distinct({_equality_keys(values)}))", UINT32, "INT")
 
 
 def _enumerate_uniq(values: Sequence[Typed]) -> Typed:
@@ -168,14 +177,14 @@ def _enumerate_uniq(values: Sequence[Typed]) -> Typed:
         before = f"filter(slice({k}, 1, ` i` + 1), ` y` -> ` y` <=> ` k`)"
         return f"transform({k}, (` k`, ` i`) -> CAST(size({before}) AS BIGINT))"
 
-    return typed(bind_if_long(_keys(values), formula), t.Array(UINT32))
+    return typed(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
 
 
 def _enumerate_dense(values: Sequence[Typed]) -> Typed:
     def formula(k: str) -> str:
         return f"transform({k}, ` k` -> array_position(array_distinct({k}), ` k`))"
 
-    return typed(bind_if_long(_keys(values), formula), t.Array(UINT32))
+    return typed(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
 
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -184,15 +193,15 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("countEqual", (2, 2), ("array", "any"), _count_equal, strict=False),
     Function("hasAll", (2, 2), ("array",), _has_all),
     Function("hasAny", (2, 2), ("array",), _has_any),
-    Function("hasSubstr", (2, 2), ("array",), _has_substring),
-    Function("arrayIntersect", (1, MANY), ("array",), _intersect),
+    Function("hasSubstr", (2, 2), ("array",), _has_subarray),
+    Function("arrayIntersect", (1, MAX_ARGUMENTS), ("array",), _intersect),
     Function("arrayExcept", (2, 2), ("array",), _except),
     Function("arrayJaccardIndex", (2, 2), ("array",), _jaccard),
     Function("arrayDistinct", (1, 1), ("array",), _distinct),
-    Function("arrayUniq", (1, MANY), ("array",), _uniq),
-    Function("arrayEnumerateUniq", (1, MANY), ("array",), _enumerate_uniq),
-    Function("arrayEnumerateDense", (1, MANY), ("array",), _enumerate_dense),
-    simple(
+    Function("arrayUniq", (1, MAX_ARGUMENTS), ("array",), _uniq),
+    Function("arrayEnumerateUniq", (1, MAX_ARGUMENTS), ("array",), _enumerate_uniq),
+    Function("arrayEnumerateDense", (1, MAX_ARGUMENTS), ("array",), _enumerate_dense),
+    template_function(
         "arrayEnumerate",
         "array",
         "CAST(if(size({0}) = 0, array(), sequence(1, size({0}))) AS ARRAY<BIGINT>)",

@@ -14,22 +14,22 @@ from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, zone_of
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
-from penstock.sql.functions.arguments import constant_number
+from penstock.sql.functions.arguments import literal_integer
 from penstock.sql.functions.function import BadArguments, Function
 
 _ZERO_DAY, _END_DAY = "DATE'0000-01-01'", "DATE'9999-12-31'"
 _ZERO_TIME = "TIMESTAMP'0000-01-01 00:00:00'"
-_RANGES = {"Month": (1, 12), "Day": (1, 31), "Hour": (0, 23), "Minute": (0, 59), "Second": (0, 59)}
+_PART_RANGES = {"Month": (1, 12), "Day": (1, 31), "Hour": (0, 23), "Minute": (0, 59), "Second": (0, 59)}
 
 
-def whole(value: Typed) -> str:
+def as_bigint(value: Typed) -> str:
     """A number as a BIGINT; the greatest of them where it is greater."""
     if value.spark.startswith("DECIMAL") and value.constant is None:
         return f"CAST(least({value.sql}, 9223372036854775807) AS BIGINT)"
     return as_spark(value, "BIGINT")
 
 
-def _ends(of: Type) -> tuple[str, str]:
+def _first_and_last_value(of: Type) -> tuple[str, str]:
     match of:
         case t.Date(wide=False):
             return FIRST_DAY, LAST_DAY
@@ -44,22 +44,22 @@ def _ends(of: Type) -> tuple[str, str]:
             raise BadArguments(f"{of} is no time")
 
 
-def _years(of: Type) -> tuple[int, int]:
+def _year_range(of: Type) -> tuple[int, int]:
     if isinstance(of, t.DateTime):
         return 1970, 2106
     return (1970, 2149) if of == t.Date() else (0, 9999)
 
 
-def _checked(value: Typed, name: str) -> None:
+def _refuse_zone(value: Typed, name: str) -> None:
     if zone_of(value.bare) is not None:
         raise BadArguments(f"`{name}` in a time zone is not supported", "toTimeZone(…, 'UTC')")
 
 
-def _day_changed(value: Typed, unit: str, number: str) -> str:
+def _change_day_part(value: Typed, unit: str, number: str) -> str:
     """Days of a month that it does not have go on into the next one."""
     at = value.sql
     parts = {"Year": f"year({at})", "Month": f"month({at})", "Day": f"dayofmonth({at})"}
-    low, high = _years(value.bare) if unit == "Year" else _RANGES[unit]
+    low, high = _year_range(value.bare) if unit == "Year" else _PART_RANGES[unit]
     parts[unit] = f"CAST(least(greatest({number}, {low}), {high}) AS INT)"
     day = f"date_add(make_date({parts['Year']}, {parts['Month']}, 1), {parts['Day']} - 1)"
     if isinstance(value.bare, t.Date):
@@ -68,46 +68,46 @@ def _day_changed(value: Typed, unit: str, number: str) -> str:
     return f"timestamp_micros(unix_micros(CAST({day} AS TIMESTAMP)) + {since})"
 
 
-def _clock_changed(value: Typed, unit: str, number: str) -> str:
+def _change_clock_part(value: Typed, unit: str, number: str) -> str:
     at = f"CAST({value.sql} AS TIMESTAMP)" if isinstance(value.bare, t.Date) else value.sql
     return f"timestampadd({unit.upper()}, least(greatest({number}, 0), 59) - {unit.lower()}({at}), {at})"
 
 
-def _clock_type(of: Type) -> Type:
+def _type_with_clock(of: Type) -> Type:
     if isinstance(of, t.Date):
         return t.DateTime64(3) if of.wide else t.DateTime()
     return of
 
 
-def _change(unit: str) -> Function:
+def _change_function(unit: str) -> Function:
     name = f"change{unit}"
     by_day = unit in ("Year", "Month", "Day")
 
     def build(values: Sequence[Typed]) -> Typed:
         value = values[0]
-        _checked(value, name)
-        of = value.bare if by_day else _clock_type(value.bare)
-        low, high = _ends(of)
-        first, last = _years(value.bare) if unit == "Year" else _RANGES[unit]
+        _refuse_zone(value, name)
+        of = value.bare if by_day else _type_with_clock(value.bare)
+        low, high = _first_and_last_value(of)
+        first, last = _year_range(value.bare) if unit == "Year" else _PART_RANGES[unit]
         greatest = high if unit == "Year" else low
 
         def formula(number: str) -> str:
-            changed = (_day_changed if by_day else _clock_changed)(value, unit, number)
+            changed = (_change_day_part if by_day else _change_clock_part)(value, unit, number)
             wrong = f"WHEN {number} < {first} THEN {low} WHEN {number} > {last} THEN {greatest}"
             inside = bind_if_long(changed, lambda x: f"if({x} > {high}, {high}, {x})")
             nothing = " OR ".join(f"{each.sql} IS NULL" for each in values if each.nullable)
             empty = f"WHEN {nothing} THEN NULL " if nothing else ""
             return f"CASE {empty}{wrong} ELSE {inside} END"
 
-        return typed(bind_if_long(whole(values[1]), formula), nullable_if_any(of, list(values)))
+        return typed(bind_if_long(as_bigint(values[1]), formula), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("time", "integer"), build)
 
 
-def _slots(values: Sequence[Typed]) -> Typed:
+def _time_slots(values: Sequence[Typed]) -> Typed:
     """The starts of the slots from a time on for so many seconds; seconds are counted in 32 bits."""
     start, duration = values[:2]
-    size = constant_number(values[2], "the size of a slot") if len(values) > 2 else 1800
+    size = literal_integer(values[2], "the size of a slot") if len(values) > 2 else 1800
     if not isinstance(start.bare, t.DateTime) or duration.bare != t.Int(32, signed=False) or size < 1:
         raise BadArguments("`timeSlots` takes a DateTime, a UInt32 and a size from 1", "toUInt32(…)")
     if start.nullable or duration.nullable:
@@ -123,8 +123,8 @@ def _slots(values: Sequence[Typed]) -> Typed:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    *map(_change, ("Year", "Month", "Day", "Hour", "Minute", "Second")),
-    Function("timeSlots", (2, 3), ("time", "integer", "constant"), _slots),
+    *map(_change_function, ("Year", "Month", "Day", "Hour", "Minute", "Second")),
+    Function("timeSlots", (2, 3), ("time", "integer", "constant"), _time_slots),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -18,19 +18,41 @@ from penstock.model import types as t
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, from_wall_clock, wall_clock, wrap_to_range, zone_of
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
-from penstock.sql.functions.arguments import constant_text
-from penstock.sql.functions.dates.datetimes import in_zone
-from penstock.sql.functions.dates.parse_best_effort import settled
+from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.dates.datetimes import apply_zone_argument
+from penstock.sql.functions.dates.parse_best_effort import handle_unparsable
 from penstock.sql.functions.function import STRING, BadArguments, Function
 
-_LETTERS: Mapping[str, str] = {
-    "%Y": "yyyy", "%m": "MM", "%d": "dd", "%H": "HH", "%M": "MMMM", "%i": "mm", "%S": "ss", "%s": "ss",
-    "%F": "yyyy-MM-dd", "%T": "HH:mm:ss", "%R": "HH:mm", "%y": "yy", "%D": "MM/dd/yy", "%j": "DDD", "%I": "hh",
-    "%h": "hh", "%p": "a", "%b": "MMM", "%a": "EEE", "%W": "EEEE", "%r": "hh:mm a", "%c": "MM", "%%": "%",
-    "%e": "d", "%k": "HH", "%l": "hh",
-}  # fmt: skip
+_SPARK_LETTERS: Mapping[str, str] = {
+    "%Y": "yyyy",
+    "%m": "MM",
+    "%d": "dd",
+    "%H": "HH",
+    "%M": "MMMM",
+    "%i": "mm",
+    "%S": "ss",
+    "%s": "ss",
+    "%F": "yyyy-MM-dd",
+    "%T": "HH:mm:ss",
+    "%R": "HH:mm",
+    "%y": "yy",
+    "%D": "MM/dd/yy",
+    "%j": "DDD",
+    "%I": "hh",
+    "%h": "hh",
+    "%p": "a",
+    "%b": "MMM",
+    "%a": "EEE",
+    "%W": "EEEE",
+    "%r": "hh:mm a",
+    "%c": "MM",
+    "%%": "%",
+    "%e": "d",
+    "%k": "HH",
+    "%l": "hh",
+}
 """The codes that are letters of Spark's patterns."""
-_FORMULAS: Mapping[str, str] = {
+_CODE_FORMULAS: Mapping[str, str] = {
     "%C": "lpad(CAST(CAST(floor(year({0}) / 100) AS INT) AS STRING), 2, '0')",
     "%g": "lpad(CAST(extract(YEAROFWEEK FROM {0}) % 100 AS STRING), 2, '0')",
     "%G": "lpad(CAST(extract(YEAROFWEEK FROM {0}) AS STRING), 4, '0')",
@@ -49,31 +71,31 @@ def format_time(value: Typed, pattern: str) -> str:
     wall = wall_clock(value)
     moment = f"CAST({wall} AS TIMESTAMP)" if value.spark == "DATE" else wall
     pieces = re.findall(r"%.|[^%]+|%", pattern, re.DOTALL)
-    if all(piece in _LETTERS or not piece.startswith("%") for piece in pieces):
-        return f"date_format({moment}, {text_literal(''.join(map(_letters, pieces)))})"
-    return f"concat({', '.join(_part(piece, value, moment) for piece in pieces)})"
+    if all(piece in _SPARK_LETTERS or not piece.startswith("%") for piece in pieces):
+        return f"date_format({moment}, {text_literal(''.join(map(_spark_pattern_piece, pieces)))})"
+    return f"concat({', '.join(_code_sql(piece, value, moment) for piece in pieces)})"
 
 
-def _letters(piece: str) -> str:
+def _spark_pattern_piece(piece: str) -> str:
     """A code, or the text between two of them, in Spark's pattern."""
-    return _LETTERS[piece] if piece.startswith("%") else "'" + piece.replace("'", "''") + "'"
+    return _SPARK_LETTERS[piece] if piece.startswith("%") else "'" + piece.replace("'", "''") + "'"
 
 
-def _part(piece: str, value: Typed, moment: str) -> str:
+def _code_sql(piece: str, value: Typed, moment: str) -> str:
     if not piece.startswith("%"):
         return text_literal(piece)
-    if piece in _LETTERS:
-        return f"date_format({moment}, {text_literal(_LETTERS[piece])})"
-    if piece in _FORMULAS:
-        return _FORMULAS[piece].format(moment)
+    if piece in _SPARK_LETTERS:
+        return f"date_format({moment}, {text_literal(_SPARK_LETTERS[piece])})"
+    if piece in _CODE_FORMULAS:
+        return _CODE_FORMULAS[piece].format(moment)
     if piece == "%f":
         return f"date_format({moment}, 'SSSSSS')"
     if piece == "%z":
-        return _offset(value, moment)
+        return _offset_digits(value, moment)
     raise BadArguments(f"the format code `{piece}` is not supported")
 
 
-def _offset(value: Typed, moment: str) -> str:
+def _offset_digits(value: Typed, moment: str) -> str:
     """How far the zone's clock is ahead: +0200."""
     if isinstance(value.bare, t.Date):
         raise BadArguments("a Date has no time zone, so no `%z`")
@@ -84,12 +106,12 @@ def _offset(value: Typed, moment: str) -> str:
     return f"concat(if({minutes} < 0, '-', '+'), lpad(CAST({digits} AS STRING), 4, '0'))"
 
 
-def _format(values: Sequence[Typed]) -> Typed:
-    value = in_zone(values[0], values, 2)
-    return typed(format_time(value, constant_text(values[1], "the format")), nullable_if_any(STRING, [value]))
+def _format_datetime(values: Sequence[Typed]) -> Typed:
+    value = apply_zone_argument(values[0], values, 2)
+    return typed(format_time(value, literal_string(values[1], "the format")), nullable_if_any(STRING, [value]))
 
 
-def _from_seconds(values: Sequence[Typed]) -> Typed:
+def _from_unix_timestamp(values: Sequence[Typed]) -> Typed:
     number = values[0]
     of = number.bare
     seconds = as_spark(number, "BIGINT")
@@ -98,52 +120,58 @@ def _from_seconds(values: Sequence[Typed]) -> Typed:
     moment = typed(f"timestamp_seconds({seconds})", nullable_if_any(t.DateTime(), [number]))
     if len(values) == 1:
         return moment
-    shown = format_time(in_zone(moment, values, 2), constant_text(values[1], "the format"))
+    shown = format_time(apply_zone_argument(moment, values, 2), literal_string(values[1], "the format"))
     return typed(shown, nullable_if_any(STRING, [number]))
 
 
-_MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
-_WHOLE: Mapping[str, str] = {"%F": "%Y-%m-%d", "%T": "%H:%i:%S", "%R": "%H:%i"}
-_CODES: Mapping[str, tuple[str, str]] = {
-    "%Y": ("year", "([0-9]{4})"), "%m": ("month", "(0[1-9]|1[0-2])"), "%d": ("day", "(0[1-9]|[12][0-9]|3[01])"),
-    "%H": ("hour", "([01][0-9]|2[0-3])"), "%i": ("minute", "([0-5][0-9])"), "%S": ("second", "([0-5][0-9])"),
-    "%s": ("second", "([0-5][0-9])"), "%f": ("fraction", "([0-9]{1,6})"),
-    "%b": ("name", "((?i:" + "|".join(re.findall("...", _MONTHS)) + "))"),
-}  # fmt: skip
-_DEFAULTS = {"year": "", "month": "01", "day": "01", "hour": "00", "minute": "00", "second": "00",
-             "fraction": "0"}  # fmt: skip
+_MONTH_NAMES = "janfebmaraprmayjunjulaugsepoctnovdec"
+_COMPOSITE_CODES: Mapping[str, str] = {"%F": "%Y-%m-%d", "%T": "%H:%i:%S", "%R": "%H:%i"}
+_PARSE_CODES: Mapping[str, tuple[str, str]] = {
+    "%Y": ("year", "([0-9]{4})"),
+    "%m": ("month", "(0[1-9]|1[0-2])"),
+    "%d": ("day", "(0[1-9]|[12][0-9]|3[01])"),
+    "%H": ("hour", "([01][0-9]|2[0-3])"),
+    "%i": ("minute", "([0-5][0-9])"),
+    "%S": ("second", "([0-5][0-9])"),
+    "%s": ("second", "([0-5][0-9])"),
+    "%f": ("fraction", "([0-9]{1,6})"),
+    "%b": ("name", "((?i:" + "|".join(re.findall("...", _MONTH_NAMES)) + "))"),
+}
+_DEFAULTS = {"year": "", "month": "01", "day": "01", "hour": "00", "minute": "00", "second": "00", "fraction": "0"}
 """A year that is not given is that of 1970, or 2000 beside a month or day."""
-_TOO_LATE = "TIMESTAMP'2107-01-01 00:00:00'"
+_END_OF_RANGE = "TIMESTAMP'2107-01-01 00:00:00'"
 """What is before it and no longer a DateTime wraps around."""
 
 
-def _pattern(form: str) -> tuple[str, list[str]]:
+def _format_regexp(form: str) -> tuple[str, list[str]]:
     """The pattern of a format and the names of its groups. Raises BadArguments."""
-    pieces = re.findall(r"%.|[^%]|%", re.sub("%[FTR]", lambda code: _WHOLE[code[0]], form), re.DOTALL)
+    pieces = re.findall(r"%.|[^%]|%", re.sub("%[FTR]", lambda code: _COMPOSITE_CODES[code[0]], form), re.DOTALL)
     names = []
     shown = []
     for piece in pieces:
-        if piece in _CODES:
-            names.append(_CODES[piece][0])
-            shown.append(_CODES[piece][1])
+        if piece in _PARSE_CODES:
+            names.append(_PARSE_CODES[piece][0])
+            shown.append(_PARSE_CODES[piece][1])
         elif piece == "%%" or not piece.startswith("%"):
             shown.append(re.escape(piece[-1]))
         else:
-            raise BadArguments(f"the format code `{piece}` is not supported", ", ".join((*_CODES, *_WHOLE)))
+            raise BadArguments(
+                f"the format code `{piece}` is not supported", ", ".join((*_PARSE_CODES, *_COMPOSITE_CODES))
+            )
     if len({name.replace("name", "month") for name in names}) < len(names):
         raise BadArguments("a format takes each part of a time once")
     return f"(?s)\\A{''.join(shown)}\\z", names
 
 
-def _moment(text: str, form: str) -> str:
-    pattern, names = _pattern(form)
+def _parse_wall_clock(text: str, form: str) -> str:
+    pattern, names = _format_regexp(form)
     parts = {**_DEFAULTS, "year": "2000" if {"month", "name", "day"} & {*names} else "1970"}
     quoted = text_literal(pattern)
     written = {}
     for place, name in enumerate(names, 1):
         group = f"regexp_extract({text}, {quoted}, {place})"
         if name == "name":
-            month = f"(instr('{_MONTHS}', lower({group})) + 2) DIV 3"
+            month = f"(instr('{_MONTH_NAMES}', lower({group})) + 2) DIV 3"
             name, group = "month", f"lpad(CAST({month} AS STRING), 2, '0')"
         written[name] = group
     year, month, day, hour, minute, second, fraction = (written.get(name, f"'{parts[name]}'") for name in parts)
@@ -152,45 +180,43 @@ def _moment(text: str, form: str) -> str:
     return f"if({text} RLIKE {quoted}, try_cast({joined} AS TIMESTAMP), NULL)"
 
 
-def _parse(name: str, end: str) -> Function:
+def _parse_function(name: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        text, form = values[0], constant_text(values[1], "the format")
-        zone = constant_text(values[2], "the time zone") if len(values) > 2 else "UTC"
+        text, form = values[0], literal_string(values[1], "the format")
+        zone = literal_string(values[2], "the time zone") if len(values) > 2 else "UTC"
         of = t.DateTime(zone)
-        wall = _moment(text.sql, form)
+        wall = _parse_wall_clock(text.sql, form)
         moment = from_wall_clock(wall, zone_of(of))
-        inside = f"{moment} >= {FIRST_SECOND} AND {wall} < {_TOO_LATE}"
+        inside = f"{moment} >= {FIRST_SECOND} AND {wall} < {_END_OF_RANGE}"
         found = f"if({inside}, {wrap_to_range(moment, of)}, NULL)"
-        return settled(text, found, of, end)
+        return handle_unparsable(text, found, of, end)
 
     return Function(f"{name}{end}", (2, 3), ("text", "constant", "constant"), build)
 
 
-def _parse64(name: str, end: str) -> Function:
+def _parse64_function(name: str, end: str) -> Function:
     """Always of six digits, and of any year."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = t.DateTime64(6, constant_text(values[2], "the time zone") if len(values) > 2 else "UTC")
-        wall = _moment(values[0].sql, constant_text(values[1], "the format"))
-        return settled(values[0], from_wall_clock(wall, zone_of(of)), of, end)
+        of = t.DateTime64(6, literal_string(values[2], "the time zone") if len(values) > 2 else "UTC")
+        wall = _parse_wall_clock(values[0].sql, literal_string(values[1], "the format"))
+        return handle_unparsable(values[0], from_wall_clock(wall, zone_of(of)), of, end)
 
     return Function(f"{name}{end}", (2, 3), ("text", "constant", "constant"), build)
 
 
-_ENDS = ("", "OrNull", "OrZero")
+_SUFFIXES = ("", "OrNull", "OrZero")
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("formatDateTime", (2, 3), ("time", "constant"), _format),
-    Function("fromUnixTimestamp", (1, 3), ("integer", "constant"), _from_seconds),
-    *(_parse("parseDateTime", end) for end in _ENDS),
-    *(_parse64("parseDateTime64", end) for end in _ENDS),
+    Function("formatDateTime", (2, 3), ("time", "constant"), _format_datetime),
+    Function("fromUnixTimestamp", (1, 3), ("integer", "constant"), _from_unix_timestamp),
+    *(_parse_function("parseDateTime", end) for end in _SUFFIXES),
+    *(_parse64_function("parseDateTime64", end) for end in _SUFFIXES),
 )
 ALIASES: dict[str, str] = {
-    "DATE_FORMAT": "formatDateTime", "FROM_UNIXTIME": "fromUnixTimestamp",
+    "DATE_FORMAT": "formatDateTime",
+    "FROM_UNIXTIME": "fromUnixTimestamp",
     "str_to_date": "parseDateTimeOrNull",
 }
-ANY_CASE: tuple[str, ...] = (
-    "DATE_FORMAT", "FROM_UNIXTIME",
-    "str_to_date",
-)
+ANY_CASE: tuple[str, ...] = ("DATE_FORMAT", "FROM_UNIXTIME", "str_to_date")

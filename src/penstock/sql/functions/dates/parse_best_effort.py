@@ -13,13 +13,13 @@ from penstock.model import types as t
 from penstock.sql.conversions.dates import parse_time_best_effort
 from penstock.sql.expr.dates import FIRST_SECOND
 from penstock.sql.expr.typed import Typed, typed, unless_null
-from penstock.sql.functions.arguments import constant_text
+from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import BadArguments, Function
 
-_ENDS = ("", "OrNull", "OrZero")
+_SUFFIXES = ("", "OrNull", "OrZero")
 
 
-def settled(value: Typed, found: str, of: t.DateTime | t.DateTime64, end: str) -> Typed:
+def handle_unparsable(value: Typed, found: str, of: t.DateTime | t.DateTime64, end: str) -> Typed:
     """What a text becomes that is no time."""
     if end == "OrNull":
         return typed(found, t.Nullable(of))
@@ -31,39 +31,39 @@ def settled(value: Typed, found: str, of: t.DateTime | t.DateTime64, end: str) -
     return typed(f"coalesce({found}, {other})", t.Nullable(of) if value.nullable else of)
 
 
-def _zone(values: Sequence[Typed], place: int) -> str | None:
-    return constant_text(values[place], "the time zone") if len(values) > place else None
+def _zone_argument(values: Sequence[Typed], place: int) -> str | None:
+    return literal_string(values[place], "the time zone") if len(values) > place else None
 
 
-def _text(value: Typed) -> str:
+def _require_string(value: Typed) -> str:
     if not isinstance(value.bare, t.String):
         raise BadArguments(f"expected a String, this is {value.type}")
     return value.sql
 
 
-def _datetime(name: str, american: str, end: str) -> Function:
+def _datetime_function(name: str, american: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        of = t.DateTime(_zone(values, 1))
-        return settled(values[0], parse_time_best_effort(_text(values[0]), of, american), of, end)
+        of = t.DateTime(_zone_argument(values, 1))
+        return handle_unparsable(values[0], parse_time_best_effort(_require_string(values[0]), of, american), of, end)
 
     return Function(name, (1, 2), ("string", "constant"), build, exact=False)
 
 
-def _datetime64(name: str, american: str, end: str) -> Function:
+def _datetime64_function(name: str, american: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         precision = values[1].constant if len(values) > 1 else 3
         if not isinstance(precision, int) or not 0 <= precision <= 6:
             raise BadArguments("the precision must be a literal from 0 to 6")
-        of = t.DateTime64(precision, _zone(values, 2))
-        return settled(values[0], parse_time_best_effort(_text(values[0]), of, american), of, end)
+        of = t.DateTime64(precision, _zone_argument(values, 2))
+        return handle_unparsable(values[0], parse_time_best_effort(_require_string(values[0]), of, american), of, end)
 
     return Function(name, (1, 3), ("string", "constant"), build, exact=False)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    *(_datetime(f"parseDateTimeBestEffort{us}{end}", us, end) for us in ("", "US") for end in _ENDS),
-    *(_datetime(f"parseDateTime32BestEffort{end}", "", end) for end in _ENDS),
-    *(_datetime64(f"parseDateTime64BestEffort{us}{end}", us, end) for us in ("", "US") for end in _ENDS),
+    *(_datetime_function(f"parseDateTimeBestEffort{us}{end}", us, end) for us in ("", "US") for end in _SUFFIXES),
+    *(_datetime_function(f"parseDateTime32BestEffort{end}", "", end) for end in _SUFFIXES),
+    *(_datetime64_function(f"parseDateTime64BestEffort{us}{end}", us, end) for us in ("", "US") for end in _SUFFIXES),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -12,11 +12,11 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, clamp_below, has_whole_hour_offsets, offset_at_1970, wall_clock, zone_of
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
-from penstock.sql.functions.dates.datetimes import in_zone, week_mode
+from penstock.sql.functions.dates.datetimes import apply_zone_argument, week_mode
 from penstock.sql.functions.function import UINT8, UINT16, UINT32, BadArguments, Function
 
 
-def _first_day(day: str, years: int, mode: int) -> str:
+def _first_day_of_week_one(day: str, years: int, mode: int) -> str:
     """The first day, as a number, of week 1 of the day's year or of one after it: the first week start that is
     not earlier than `before` days before January 1."""
     since_1970 = 3 if mode % 2 else 4
@@ -27,49 +27,52 @@ def _first_day(day: str, years: int, mode: int) -> str:
     return f"({new_year} - {before} + pmod({before - since_1970} - {new_year}, 7))"
 
 
-def _week(day: str, first: str) -> str:
+def _week_number(day: str, first: str) -> str:
     return f"CAST(floor((unix_date({day}) - {first}) / 7) + 1 AS INT)"
 
 
-def _by_year(day: str, mode: int, results: tuple[str, str, str]) -> str:
+def _choose_by_week_year(day: str, mode: int, results: tuple[str, str, str]) -> str:
     """One of three: for a day in a week of the next year, of its own or of the last."""
-    after, own = (f"unix_date({day}) >= {_first_day(day, years, mode)}" for years in (1, 0))
+    after, own = (f"unix_date({day}) >= {_first_day_of_week_one(day, years, mode)}" for years in (1, 0))
     return f"CASE WHEN {after} THEN {results[0]} WHEN {own} THEN {results[1]} ELSE {results[2]} END"
 
 
-def _week_of(day: str, mode: int) -> str:
-    own = _week(day, _first_day(day, 0, mode))
+def _week_in_mode(day: str, mode: int) -> str:
+    own = _week_number(day, _first_day_of_week_one(day, 0, mode))
     if mode < 8 and not mode & 2:
-        return f"{own} * CAST(unix_date({day}) >= {_first_day(day, 0, mode)} AS INT)"
-    weeks = [_week(day, _first_day(day, years, mode)) for years in (1, 0, -1)]
-    return _by_year(day, mode, (weeks[0], weeks[1], weeks[2]))
+        return f"{own} * CAST(unix_date({day}) >= {_first_day_of_week_one(day, 0, mode)} AS INT)"
+    weeks = [_week_number(day, _first_day_of_week_one(day, years, mode)) for years in (1, 0, -1)]
+    return _choose_by_week_year(day, mode, (weeks[0], weeks[1], weeks[2]))
 
 
-def _year_week_of(day: str, mode: int) -> str:
-    parts = [f"((year({day}) + {years}) * 100 + {_week(day, _first_day(day, years, mode))})" for years in (1, 0, -1)]
-    return _by_year(day, mode, (parts[0], parts[1], parts[2]))
+def _year_and_week_in_mode(day: str, mode: int) -> str:
+    parts = [
+        f"((year({day}) + {years}) * 100 + {_week_number(day, _first_day_of_week_one(day, years, mode))})"
+        for years in (1, 0, -1)
+    ]
+    return _choose_by_week_year(day, mode, (parts[0], parts[1], parts[2]))
 
 
-def _day(values: Sequence[Typed]) -> tuple[Typed, str]:
-    value = in_zone(values[0], values, 2)
+def _day_argument(values: Sequence[Typed]) -> tuple[Typed, str]:
+    value = apply_zone_argument(values[0], values, 2)
     return value, f"CAST({wall_clock(value)} AS DATE)"
 
 
 def _to_week(values: Sequence[Typed]) -> Typed:
-    value, day = _day(values)
-    return typed(bind_if_long(day, lambda d: _week_of(d, week_mode(values))), nullable_if_any(UINT8, [value]))
+    value, day = _day_argument(values)
+    return typed(bind_if_long(day, lambda d: _week_in_mode(d, week_mode(values))), nullable_if_any(UINT8, [value]))
 
 
 def _to_year_week(values: Sequence[Typed]) -> Typed:
-    value, day = _day(values)
-    sql = bind_if_long(day, lambda d: _year_week_of(d, week_mode(values)))
+    value, day = _day_argument(values)
+    sql = bind_if_long(day, lambda d: _year_and_week_in_mode(d, week_mode(values)))
     return typed(f"CAST({sql} AS BIGINT)", nullable_if_any(UINT32, [value]))
 
 
 def _day_of_week(values: Sequence[Typed]) -> Typed:
     """1 or 0 for Monday or Sunday: 1 to 7 from Monday, 0 to 6 from Monday, 0 to 6 from Sunday, 1 to 7 from it."""
     mode = values[1].constant if len(values) > 1 else 0
-    value = in_zone(values[0], values, 2)
+    value = apply_zone_argument(values[0], values, 2)
     forms = {0: "(weekday({0}) + 1)", 1: "weekday({0})", 2: "(dayofweek({0}) - 1)", 3: "dayofweek({0})"}
     if not isinstance(mode, int) or mode not in forms:
         raise BadArguments("the mode of `toDayOfWeek` must be a literal from 0 to 3")
@@ -77,7 +80,7 @@ def _day_of_week(values: Sequence[Typed]) -> Typed:
 
 
 def _last_day_of_week(values: Sequence[Typed]) -> Typed:
-    value, day = _day(values)
+    value, day = _day_argument(values)
     left = f"6 - weekday({day})" if week_mode(values) % 2 else f"7 - dayofweek({day})"
     return typed(
         clamp_below(f"date_add({day}, {left})", FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
@@ -85,7 +88,7 @@ def _last_day_of_week(values: Sequence[Typed]) -> Typed:
 
 
 def _last_day_of_month(values: Sequence[Typed]) -> Typed:
-    value = in_zone(values[0], values, 1)
+    value = apply_zone_argument(values[0], values, 1)
     last = f"last_day({wall_clock(value)})"
     plain = isinstance(value.bare, (t.Date, t.DateTime)) and value.bare != t.Date(wide=True) and not zone_of(value.bare)
     return typed(
@@ -94,7 +97,7 @@ def _last_day_of_month(values: Sequence[Typed]) -> Typed:
 
 
 def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
-    value = in_zone(values[0], values, 1)
+    value = apply_zone_argument(values[0], values, 1)
     day = f"CAST({wall_clock(value)} AS DATE)"
 
     def first(d: str) -> str:
@@ -104,9 +107,9 @@ def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
     return typed(first(day), nullable_if_any(t.Date(), [value]))
 
 
-def _relative(name: str, template: str, of: t.Int) -> Function:
+def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        value = in_zone(values[0], values, 1)
+        value = apply_zone_argument(values[0], values, 1)
         wall, zone = wall_clock(value), zone_of(value.bare)
         moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
         seconds = f"unix_seconds({moment})"
@@ -125,14 +128,14 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("toLastDayOfWeek", (1, 3), ("time", "constant"), _last_day_of_week),
     Function("toLastDayOfMonth", (1, 2), ("time", "constant"), _last_day_of_month),
     Function("toStartOfISOYear", (1, 2), ("time", "constant"), _start_of_iso_year),
-    _relative("Year", "year({wall})", UINT16),
-    _relative("Quarter", "(year({wall}) * 4 + quarter({wall}) - 1)", UINT32),
-    _relative("Month", "(year({wall}) * 12 + month({wall}))", UINT32),
-    _relative("Week", "floor(({day} + 3) / 7)", UINT32),
-    _relative("Day", "{day}", UINT32),
-    _relative("Hour", "floor({seconds} / 3600)", UINT32),
-    _relative("Minute", "floor({seconds} / 60)", UINT32),
-    _relative("Second", "{seconds}", UINT32),
+    _relative_number_function("Year", "year({wall})", UINT16),
+    _relative_number_function("Quarter", "(year({wall}) * 4 + quarter({wall}) - 1)", UINT32),
+    _relative_number_function("Month", "(year({wall}) * 12 + month({wall}))", UINT32),
+    _relative_number_function("Week", "floor(({day} + 3) / 7)", UINT32),
+    _relative_number_function("Day", "{day}", UINT32),
+    _relative_number_function("Hour", "floor({seconds} / 3600)", UINT32),
+    _relative_number_function("Minute", "floor({seconds} / 60)", UINT32),
+    _relative_number_function("Second", "{seconds}", UINT32),
 )
 ALIASES = {"week": "toWeek", "yearweek": "toYearWeek", "DAYOFWEEK": "toDayOfWeek", "LAST_DAY": "toLastDayOfMonth"}
 ANY_CASE = ("week", "yearweek", "DAYOFWEEK", "LAST_DAY")

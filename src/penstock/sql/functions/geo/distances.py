@@ -13,21 +13,21 @@ from math import pi
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_once
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
-from penstock.sql.functions.function import FLOAT64, MANY, UINT8, BadArguments, Function
+from penstock.sql.functions.function import FLOAT64, MAX_ARGUMENTS, UINT8, BadArguments, Function
 
-_PLACES, _ASIN_PLACES = 1024, 512
-_DIAMETER = 2.0 * 6371007.180918475
-_LATITUDE = f"(({{i}}) * {pi / _PLACES!r}D - {pi * 0.5!r}D)"
-_NEAR = 13
+_TABLE_SIZE, _ASIN_TABLE_SIZE = 1024, 512
+_EARTH_DIAMETER = 2.0 * 6371007.180918475
+_LATITUDE = f"(({{i}}) * {pi / _TABLE_SIZE!r}D - {pi * 0.5!r}D)"
+_FLAT_DEGREES = 13
 """Degrees of longitude up to which the Earth is flat."""
 
 
-def _place(y: str) -> str:
+def _table_index(y: str) -> str:
     """The place before a number in a table; 0 for what is no number."""
     return f"if(abs({y}) < 9.0E18D, CAST({y} AS BIGINT), 0L)"
 
 
-def _between(entry: str, y: str, place: str) -> str:
+def _interpolate(entry: str, y: str, place: str) -> str:
     """The line from one entry of a table to the next. `entry` is a template of `i`."""
     one, other = entry.format(i=place), entry.format(i=f"{place} + 1")
     return f"({one} + ({other} - {one}) * {y})"
@@ -37,13 +37,13 @@ def _square(sql: str) -> str:
     return f"({sql} * {sql})"
 
 
-_COSINE = f"cos({2 * pi!r}D * ({{i}}) / {_PLACES}D)"
+_COSINE = f"cos({2 * pi!r}D * ({{i}}) / {_TABLE_SIZE}D)"
 _SPHERE = f"cos({_LATITUDE})"
 _METRICS = {
     "greatCircleAngle": ("1D", _square(_SPHERE)),
     "greatCircleDistance": (
-        f"{(_DIAMETER * pi / 360.0) ** 2!r}D",
-        _square(f"({_DIAMETER * pi / 360!r}D * {_SPHERE})"),
+        f"{(_EARTH_DIAMETER * pi / 360.0) ** 2!r}D",
+        _square(f"({_EARTH_DIAMETER * pi / 360!r}D * {_SPHERE})"),
     ),
     "geoDistance": (
         _square(f"(111132.09D - 566.05D * cos(2D * {_LATITUDE}) + 1.2D * cos(4D * {_LATITUDE}))"),
@@ -53,7 +53,7 @@ _METRICS = {
 """What a square of a degree of latitude and one of longitude measure, by the place of the latitude."""
 
 
-def _distance(name: str) -> Function:
+def _distance_function(name: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if not any(value.bare == FLOAT64 for value in values):
             raise BadArguments(f"`{name}` without a Float64 is not supported", "toFloat64(…)")
@@ -61,8 +61,8 @@ def _distance(name: str) -> Function:
             raise BadArguments(f"`{name}` of decimals and Bools is not supported", "toFloat64(…)")
         names = ("a", "b", "c", "d")
         degrees = ", ".join(f"'{n}', {as_spark(v, 'DOUBLE')}" for n, v in zip(names, values, strict=True))
-        pair = f"named_struct('x', {_difference('a', 'c')}, 'y', {_difference('b', 'd')})"
-        formula = f"if(` d`.x < {_NEAR}D, {_near(name)}, {_far(name)})"
+        pair = f"named_struct('x', {_angle_between('a', 'c')}, 'y', {_angle_between('b', 'd')})"
+        formula = f"if(` d`.x < {_FLAT_DEGREES}D, {_flat_distance(name)}, {_haversine_distance(name)})"
         sql = bind_once(f"named_struct({degrees})", "` g`", bind_once(pair, "` d`", formula))
         nulls = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
         return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(FLOAT64, list(values)))
@@ -70,51 +70,53 @@ def _distance(name: str) -> Function:
     return Function(name, (4, 4), ("number",), build, exact=False)
 
 
-def _difference(one: str, other: str) -> str:
+def _angle_between(one: str, other: str) -> str:
     """Degrees between two, the shorter way round."""
     return bind_once(
         f"abs(` g`.{one} - ` g`.{other})", "` x`", "if(` x` > 180D AND NOT isnan(` x`), 360D - ` x`, ` x`)"
     )
 
 
-def _near(name: str) -> str:
-    latitude, longitude = (_between(entry, "(` m` - ` i`)", "` i`") for entry in _METRICS[name])
+def _flat_distance(name: str) -> str:
+    latitude, longitude = (_interpolate(entry, "(` m` - ` i`)", "` i`") for entry in _METRICS[name])
     if "{i}" not in _METRICS[name][0]:
         latitude = _METRICS[name][0]
     root = f"sqrt({latitude} * ` d`.y * ` d`.y + {longitude} * ` d`.x * ` d`.x)"
-    middle = f"(` g`.b + ` g`.d + 180D) * {_PLACES}D / 360D"
-    return bind_once(middle, "` m`", bind_once(f"{_place('` m`')} & {_PLACES - 1}L", "` i`", root))
+    middle = f"(` g`.b + ` g`.d + 180D) * {_TABLE_SIZE}D / 360D"
+    return bind_once(middle, "` m`", bind_once(f"{_table_index('` m`')} & {_TABLE_SIZE - 1}L", "` i`", root))
 
 
-def _far(name: str) -> str:
+def _haversine_distance(name: str) -> str:
     """By haversines: two sines (cosines a quarter further) and two cosines."""
     half, whole = f"{pi / 360.0!r}D", f"{pi / 180.0!r}D"
     angles = ((f"` d`.y * {half}", 256), (f"` d`.x * {half}", 256), (f"` g`.b * {whole}", 0), (f"` g`.d * {whole}", 0))
     turned = ", ".join(
-        f"named_struct('y', abs({angle}) * {_PLACES / pi / 2.0!r}D, 'q', {quarter}L)" for angle, quarter in angles
+        f"named_struct('y', abs({angle}) * {_TABLE_SIZE / pi / 2.0!r}D, 'q', {quarter}L)" for angle, quarter in angles
     )
-    placed = f"transform(array({turned}), ` e` -> named_struct('y', ` e`.y, 'p', {_place('` e`.y')}, 'q', ` e`.q))"
-    masked = f"((` e`.p - ` e`.q) & {_PLACES - 1}L)"
-    waves = f"transform({placed}, ` e` -> {_between(_COSINE, '(` e`.y - ` e`.p)', masked)})"
+    placed = (
+        f"transform(array({turned}), ` e` -> named_struct('y', ` e`.y, 'p', {_table_index('` e`.y')}, 'q', ` e`.q))"
+    )
+    masked = f"((` e`.p - ` e`.q) & {_TABLE_SIZE - 1}L)"
+    waves = f"transform({placed}, ` e` -> {_interpolate(_COSINE, '(` e`.y - ` e`.p)', masked)})"
     square = "` w`[0] * ` w`[0] + ` w`[2] * ` w`[3] * (` w`[1] * ` w`[1])"
-    scale = 360.0 / pi if name == "greatCircleAngle" else _DIAMETER
-    return f"({scale!r}D * {bind_once(bind_once(waves, '` w`', square), '` h`', _asin_of_root())})"
+    scale = 360.0 / pi if name == "greatCircleAngle" else _EARTH_DIAMETER
+    return f"({scale!r}D * {bind_once(bind_once(waves, '` w`', square), '` h`', _asin_sqrt())})"
 
 
-def _asin_of_root() -> str:
+def _asin_sqrt() -> str:
     h = "` h`"
     root = f"sqrt({h})"
     series = (
         f"{root} + {h} * {root} * 0.166666666666666D + {h} * {h} * {root} * 0.075D "
         f"+ {h} * {h} * {h} * {root} * 0.044642857142857D"
     )
-    place = f"CAST({h} * {_ASIN_PLACES}D AS BIGINT)"
-    entry = f"asin(sqrt(({{i}}) / {_ASIN_PLACES}D))"
-    table = bind_once(place, "` i`", _between(entry, f"({h} * {_ASIN_PLACES}D - ` i`)", "` i`"))
+    place = f"CAST({h} * {_ASIN_TABLE_SIZE}D AS BIGINT)"
+    entry = f"asin(sqrt(({{i}}) / {_ASIN_TABLE_SIZE}D))"
+    table = bind_once(place, "` i`", _interpolate(entry, f"({h} * {_ASIN_TABLE_SIZE}D - ` i`)", "` i`"))
     return f"CASE WHEN {h} < 0.122D THEN {series} WHEN {h} < 0.948D THEN {table} ELSE asin({root}) END"
 
 
-def _in_ellipses(values: Sequence[Typed]) -> Typed:
+def _point_in_ellipses(values: Sequence[Typed]) -> Typed:
     """A point, then a centre and two half axes for each ellipse, in literals."""
     if len(values) % 4 != 2:
         raise BadArguments("`pointInEllipses` takes a point and four numbers for each ellipse")
@@ -136,8 +138,8 @@ def _in_ellipses(values: Sequence[Typed]) -> Typed:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    *map(_distance, _METRICS),
-    Function("pointInEllipses", (6, MANY), ("number",), _in_ellipses),
+    *map(_distance_function, _METRICS),
+    Function("pointInEllipses", (6, MAX_ARGUMENTS), ("number",), _point_in_ellipses),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -13,8 +13,8 @@ from penstock.sql.expr.bind_once import bind_once
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.function import FLOAT64, STRING, BadArguments, Function
 
-_LETTERS = "'0123456789bcdefghjkmnpqrstuvwxyz'"
-_LONGEST = 12
+_ALPHABET = "'0123456789bcdefghjkmnpqrstuvwxyz'"
+_MAX_PRECISION = 12
 _SPAN = "named_struct('l', {0}D, 'h', {1}D, 'b', '')"
 _LONGITUDE, _LATITUDE = _SPAN.format(-180.0, 180.0), _SPAN.format(-90.0, 90.0)
 
@@ -26,9 +26,9 @@ def _encode(values: Sequence[Typed]) -> Typed:
     longitude, latitude = (as_spark(value, "DOUBLE") for value in values[:2])
     bit = "substring(if(` k` % 2 = 0, ` p`.x, ` p`.y), CAST(` k` DIV 2 AS INT) + 1, 1)"
     bits = f"array_join(transform(sequence(0, 5 * {_precision(values)} - 1), ` k` -> {bit}), '')"
-    letter = f"substring({_LETTERS}, CAST(conv(substring(` b`, 5 * ` k` - 4, 5), 2, 10) AS INT) + 1, 1)"
+    letter = f"substring({_ALPHABET}, CAST(conv(substring(` b`, 5 * ` k` - 4, 5), 2, 10) AS INT) + 1, 1)"
     letters = f"array_join(transform(sequence(1, CAST(length(` b`) / 5 AS INT)), ` k` -> {letter}), '')"
-    pair = f"named_struct('x', {_bits(longitude, _LONGITUDE)}, 'y', {_bits(latitude, _LATITUDE)})"
+    pair = f"named_struct('x', {_coordinate_bits(longitude, _LONGITUDE)}, 'y', {_coordinate_bits(latitude, _LATITUDE)})"
     sql = f"transform(transform(array({pair}), ` p` -> {bits}), ` b` -> {letters})[0]"
     nulls = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
     return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(STRING, list(values)))
@@ -37,14 +37,14 @@ def _encode(values: Sequence[Typed]) -> Typed:
 def _precision(values: Sequence[Typed]) -> int:
     """0 and what is too large are 12, of the lowest byte."""
     if len(values) < 3:
-        return _LONGEST
+        return _MAX_PRECISION
     given = values[2].constant
     if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= 255:
         raise BadArguments("the precision of `geohashEncode` must be a literal number from 0 to 255", "1 to 12")
-    return given if 1 <= given <= _LONGEST else _LONGEST
+    return given if 1 <= given <= _MAX_PRECISION else _MAX_PRECISION
 
 
-def _bits(value: str, span: str) -> str:
+def _coordinate_bits(value: str, span: str) -> str:
     """30 bits as a text; NaN is below everything."""
     middle = "(` s`.l + ` s`.h) / 2D"
     above = f"named_struct('l', {middle}, 'h', ` s`.h, 'b', concat(` s`.b, '1'))"
@@ -59,18 +59,18 @@ def _decode(values: Sequence[Typed]) -> Typed:
     value = values[0]
     if value.nullable:
         raise BadArguments(f"`geohashDecode` of {value.type} is not supported", "assumeNotNull(…), ifNull(…)")
-    latin = f"left(decode(CAST({value.sql} AS BINARY), 'ISO-8859-1'), {_LONGEST})"
-    place = f"instr({_LETTERS}, substring(` t`, ` k`, 1))"
+    latin = f"left(decode(CAST({value.sql} AS BINARY), 'ISO-8859-1'), {_MAX_PRECISION})"
+    place = f"instr({_ALPHABET}, substring(` t`, ` k`, 1))"
     letter = f"lpad(conv(CAST(if({place} = 0, 31, {place} - 1) AS STRING), 10, 2), 5, '0')"
     bits = f"array_join(transform(sequence(1, length(` t`)), ` k` -> {letter}), '')"
-    longitude, latitude = _middle(1, _LONGITUDE), _middle(0, _LATITUDE)
+    longitude, latitude = _midpoint(1, _LONGITUDE), _midpoint(0, _LATITUDE)
     found = bind_once(bits, "` b`", f"named_struct('longitude', {longitude}, 'latitude', {latitude})")
     empty = "named_struct('longitude', 0D, 'latitude', 0D)"
     sql = bind_once(latin, "` t`", f"if(length(` t`) = 0, {empty}, {found})")
     return typed(sql, t.Tuple((("longitude", FLOAT64), ("latitude", FLOAT64))))
 
 
-def _middle(parity: int, span: str) -> str:
+def _midpoint(parity: int, span: str) -> str:
     """Of what every other bit leaves of the span."""
     middle = "(` s`.l + ` s`.h) / 2D"
     above = f"named_struct('l', {middle}, 'h', ` s`.h, 'b', '')"

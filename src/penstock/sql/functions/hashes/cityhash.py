@@ -24,24 +24,24 @@ _LENGTH = f"CAST({_N} AS BIGINT)"
 _DO = WrappingArithmetic()
 
 
-def hashes_of(texts: Sequence[str]) -> str:
+def city_hashes(texts: Sequence[str]) -> str:
     """The array of the hashes of several texts."""
-    return f"transform(array({', '.join(map(reversed_digits, texts))}), {_BYTES} -> {_formula()})"
+    return f"transform(array({', '.join(map(reversed_hex_digits, texts))}), {_BYTES} -> {_city_hash_formula()})"
 
 
-def reversed_digits(text: str) -> str:
+def reversed_hex_digits(text: str) -> str:
     """The bytes in hexadecimal, reversed: a number that begins at a byte ends with its digits."""
     return f"hex(encode(reverse(decode(CAST({text} AS BINARY), 'ISO-8859-1')), 'ISO-8859-1'))"
 
 
-def combined(first: str, second: str) -> str:
+def combine_hashes(first: str, second: str) -> str:
     """One hash of two. (The high bits folded in twice are as before: the first step does it again.)"""
     step = _DO.times("(` t` ^ shiftrightunsigned(` t`, 47) ^ ` e`)", _MUL)
     return f"aggregate(array({second}, {second}, 0L), {_DO.mixed(first, 47)}, (` t`, ` e`) -> {step})"
 
 
 @lru_cache(maxsize=1)
-def _formula() -> str:
+def _city_hash_formula() -> str:
     """The text as its digits (of 8 bytes at least), its length and that of the digits; then eight of its words:
     the first four and the last four, or the last eight."""
     text = _struct(
@@ -50,14 +50,16 @@ def _formula() -> str:
         m=f"CAST(greatest(length({_BYTES}) / 2, 8) AS INT)",
     )
     start = f"if(` i` < 4 AND {_N} <= 64, least(8 * ` i`, {_M} - 8), greatest({_M} - 64 + 8 * ` i`, 0))"
-    words = f"transform(transform(sequence(0, 7), ` i` -> {start}), ` o` -> {_number('` o`')})"
-    cases = f"CASE WHEN {_N} > 64 THEN {_longer()} WHEN {_N} > 32 THEN {_to_64()} ELSE {_to_32()} END"
+    words = f"transform(transform(sequence(0, 7), ` i` -> {start}), ` o` -> {_word_at('` o`')})"
+    cases = (
+        f"CASE WHEN {_N} > 64 THEN {_hash_over_64()} WHEN {_N} > 32 THEN {_hash_33_to_64()} ELSE {_hash_up_to_32()} END"
+    )
     last = (
-        f"if({_N} > 64 OR {_N} BETWEEN 4 AND 32, {combined(f'{_V}.u', f'{_V}.v')} ^ {_V}.o, "
+        f"if({_N} > 64 OR {_N} BETWEEN 4 AND 32, {combine_hashes(f'{_V}.u', f'{_V}.v')} ^ {_V}.o, "
         f"{_DO.times(_DO.mixed(f'{_V}.u', 47), _K2)})"
     )
     step = f"if(` k` = 0, {cases}, {_result(last)})"
-    both = f"aggregate(array(0, 1), {_empty('u', 'v', 'o')}, ({_V}, ` k`) -> {step}, {_V} -> {_V}.u)"
+    both = f"aggregate(array(0, 1), {_null_struct('u', 'v', 'o')}, ({_V}, ` k`) -> {step}, {_V} -> {_V}.u)"
     hashed = bind_in_chain(_TEXT, text, bind_in_chain(_WORDS, words, both))
     return f"if({_BYTES} IS NULL, NULL, {hashed})"
 
@@ -66,23 +68,23 @@ def _struct(**fields: str) -> str:
     return f"named_struct({', '.join(f'{name!r}, {value}' for name, value in fields.items())})"
 
 
-def _empty(*fields: str) -> str:
+def _null_struct(*fields: str) -> str:
     """NULL of the type of a struct."""
     return f"CAST(NULL AS STRUCT<{', '.join(f'{name}: BIGINT' for name in fields)}>)"
 
 
-def _number(place: str) -> str:
+def _word_at(place: str) -> str:
     """The little-endian number of 8 bytes at a place."""
     return f"CAST(conv(substring({_TEXT}.r, 2 * ({_M} - {place}) - 15, 16), 16, -10) AS BIGINT)"
 
 
-def _w(place: int) -> str:
+def _word(place: int) -> str:
     return f"{_WORDS}[{place}]"
 
 
-def _to_32() -> str:
+def _hash_up_to_32() -> str:
     """Two numbers to be combined, and what goes into the hash at the end; up to 3 bytes one number to be mixed."""
-    first, last = _w(0), _w(7)
+    first, last = _word(0), _word(7)
     low = f"(({first} & 255L) + shiftleft(shiftrightunsigned({first}, 8 * shiftright({_N}, 1)) & 255L, 8))"
     high = f"({_N} + shiftleft(shiftrightunsigned({first}, 8 * ({_N} - 1)), 2))"
     bytes_ = f"({_DO.times(low, _K2)} ^ {_DO.times(high, _K3)})"
@@ -91,7 +93,7 @@ def _to_32() -> str:
     )
     ends = _result(f"({_N} + shiftleft({first} & 4294967295L, 3))", f"shiftrightunsigned({first}, 8 * ({_N} - 4))")
     return (
-        f"CASE WHEN {_N} > 16 THEN {_to_32_long()} WHEN {_N} > 8 THEN {_result(first, turned, last)} "
+        f"CASE WHEN {_N} > 16 THEN {_hash_17_to_32()} WHEN {_N} > 8 THEN {_result(first, turned, last)} "
         f"WHEN {_N} >= 4 THEN {ends} WHEN {_N} > 0 THEN {_result(bytes_)} ELSE {_result('1L')} END"
     )
 
@@ -100,18 +102,18 @@ def _result(u: str, v: str = "0L", o: str = "0L") -> str:
     return _struct(u=u, v=v, o=o)
 
 
-def _to_32_long() -> str:
-    a, b, c = f"{_P}.a", _w(1), f"{_P}.c"
+def _hash_17_to_32() -> str:
+    a, b, c = f"{_P}.a", _word(1), f"{_P}.c"
     differences = _struct(b=_DO.minus(a, b), d=f"({b} ^ {bigint_literal(_K3)})")
     left = _DO.plus(_DO.rotated(f"{_Q}.b", 43), _DO.rotated(c, 30), f"{_P}.d")
     right = _DO.minus(a, _DO.rotated(f"{_Q}.d", 20), _LENGTH, c)
-    products = _struct(a=_DO.times(_w(0), _K1), c=_DO.times(_w(7), _K2), d=_DO.times(_w(6), _K0))
+    products = _struct(a=_DO.times(_word(0), _K1), c=_DO.times(_word(7), _K2), d=_DO.times(_word(6), _K0))
     return bind_in_chain(_P, products, bind_in_chain(_Q, differences, _result(left, right)))
 
 
-def _to_64() -> str:
+def _hash_33_to_64() -> str:
     """Twice the same with four words; `f` and `s` come out."""
-    starts = (_DO.plus(_w(0), _DO.times(_DO.plus(_w(6), _LENGTH), _K0)), _DO.plus(_w(2), _w(4)))
+    starts = (_DO.plus(_word(0), _DO.times(_DO.plus(_word(6), _LENGTH), _K0)), _DO.plus(_word(2), _word(4)))
     pairs = ", ".join(_struct(o=str(4 * place), a=start) for place, start in enumerate(starts))
     one, two, three = (f"{_WORDS}[{_Q}.o + {place}]" for place in (1, 2, 3))
     a, b, c, d, z = (f"{_Q}.{name}" for name in "abcdz")
@@ -128,7 +130,7 @@ def _to_64() -> str:
     return bind_in_chain(_P, both, _result(mixed))
 
 
-def _weak(words: str, first: tuple[str, str], second: tuple[str, str]) -> str:
+def _weak_hash_pairs(words: str, first: tuple[str, str], second: tuple[str, str]) -> str:
     """The pairs (f, s) of two times four words and two seeds."""
     pairs = ", ".join(_struct(o=str(4 * place), a=a, b=b) for place, (a, b) in enumerate((first, second)))
     zero, one, two, three = (f"{words}[{_Q}.o + {place}]" for place in range(4))
@@ -143,39 +145,39 @@ def _weak(words: str, first: tuple[str, str], second: tuple[str, str]) -> str:
     return sql
 
 
-def _longer() -> str:
+def _hash_over_64() -> str:
     """All chunks of 64 bytes, then two pairs combined: one fold, whose steps know the state's type beforehand. Spark
     resolves them side by side, and it has a limit to how deep what it resolves may be."""
     c, last = _CHUNK, f"2 * shiftright({_N} - 1, 6)"
-    begun = " ".join(f"WHEN {c} = {place - 3} THEN {sql}" for place, sql in enumerate(_begin()))
-    even, odd = _step()
-    body = f"CASE {begun} WHEN {c} = {last} THEN {_ends()} WHEN {c} & 1 = 0 THEN {even} ELSE {odd} END"
+    begun = " ".join(f"WHEN {c} = {place - 3} THEN {sql}" for place, sql in enumerate(_initial_states()))
+    even, odd = _chunk_steps()
+    body = f"CASE {begun} WHEN {c} = {last} THEN {_final_state()} WHEN {c} & 1 = 0 THEN {even} ELSE {odd} END"
     result = _result(f"{_STATE}.x", f"{_STATE}.y")
-    return f"aggregate(sequence(-3, {last}), {_empty(*_FIELDS)}, ({_STATE}, {c}) -> {body}, {_STATE} -> {result})"
+    return f"aggregate(sequence(-3, {last}), {_null_struct(*_FIELDS)}, ({_STATE}, {c}) -> {body}, {_STATE} -> {result})"
 
 
 def _state(**changed: str) -> str:
     return _struct(**{name: changed.get(name, f"{_STATE}.{name}") for name in _FIELDS})
 
 
-def _pairs(pairs: str, **others: str) -> str:
+def _state_with_pairs(pairs: str, **others: str) -> str:
     """The state with both pairs of `_weak`."""
     ends = {"v1": f"{_P}[0].f", "v2": f"{_P}[0].s", "w1": f"{_P}[1].f", "w2": f"{_P}[1].s"}
     return bind_in_chain(_P, f"{pairs}", _state(**others, **ends))
 
 
-def _begin() -> tuple[str, str, str]:
+def _initial_states() -> tuple[str, str, str]:
     """The state before the first chunk, of the last 64 bytes, in three steps."""
-    s, y, z = _STATE, f"({_w(6)} ^ {bigint_literal(_K1)})", f"({_w(1)} ^ {bigint_literal(_K0)})"
-    pairs = _weak(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), bigint_literal(_K0)))
+    s, y, z = _STATE, f"({_word(6)} ^ {bigint_literal(_K1)})", f"({_word(1)} ^ {bigint_literal(_K0)})"
+    pairs = _weak_hash_pairs(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), bigint_literal(_K0)))
     product = _DO.times(_DO.mixed(f"{s}.v2", 47), _K1)
     second = bind_in_chain(_Q, product, _state(z=_DO.plus(f"{s}.z", _Q)))
-    x = bind_in_chain(_Q, _number("0"), _DO.times(_DO.rotated(_DO.plus(f"{s}.z", _Q), 39), _K1))
+    x = bind_in_chain(_Q, _word_at("0"), _DO.times(_DO.rotated(_DO.plus(f"{s}.z", _Q), 39), _K1))
     third = _state(x=x, y=_DO.times(_DO.rotated(f"{s}.y", 33), _K1))
-    return _pairs(pairs, x="0L", y=y, z=z), second, third
+    return _state_with_pairs(pairs, x="0L", y=y, z=z), second, third
 
 
-def _step() -> tuple[str, str]:
+def _chunk_steps() -> tuple[str, str]:
     """One chunk, in two steps; between them `v1` is a product."""
     s, place = _STATE, f"64 * shiftright({_CHUNK}, 1)"
     turned = (
@@ -189,20 +191,18 @@ def _step() -> tuple[str, str]:
     made = _state(
         x=f"({_P}[0] ^ {s}.w2)", y=f"({_P}[1] ^ {s}.v1)", z=_DO.rotated(f"({s}.z ^ {s}.w1)", 33), v1=f"{_P}[2]"
     )
-    numbers = _struct(a=_number(f"({place} + 16)"), b=_number(f"({place} + 48)"))
+    numbers = _struct(a=_word_at(f"({place} + 16)"), b=_word_at(f"({place} + 48)"))
     even = bind_in_chain(_P, bind_in_chain(_Q, numbers, products), made)
-    words = f"transform(sequence({place}, {place} + 56, 8), ` o` -> {_number('` o`')})"
-    pairs = _weak(_V, (f"{s}.v1", _DO.plus(f"{s}.x", f"{s}.w1")), (_DO.plus(f"{s}.z", f"{s}.w2"), f"{s}.y"))
-    return even, bind_in_chain(_V, words, _pairs(pairs, x=f"{s}.z", z=f"{s}.x"))
+    words = f"transform(sequence({place}, {place} + 56, 8), ` o` -> {_word_at('` o`')})"
+    pairs = _weak_hash_pairs(_V, (f"{s}.v1", _DO.plus(f"{s}.x", f"{s}.w1")), (_DO.plus(f"{s}.z", f"{s}.w2"), f"{s}.y"))
+    return even, bind_in_chain(_V, words, _state_with_pairs(pairs, x=f"{s}.z", z=f"{s}.x"))
 
 
-def _ends() -> str:
+def _final_state() -> str:
     """What the hash is combined of, as `x` and `y`."""
     s = _STATE
-    ends = (
-        _struct(a=f"{s}.v1", b=f"{s}.w1", c=_DO.plus(_P, f"{s}.z")),
-        _struct(a=f"{s}.v2", b=f"{s}.w2", c=f"{s}.x"),
-    )
+    ends = (_struct(a=f"{s}.v1", b=f"{s}.w1", c=_DO.plus(_P, f"{s}.z")), _struct(a=f"{s}.v2", b=f"{s}.w2", c=f"{s}.x"))
     pairs = bind_in_chain(_P, _DO.times(_DO.mixed(f"{s}.y", 47), _K1), f"array({', '.join(ends)})")
-    hashes = f"transform({pairs}, {_Q} -> {bind_in_chain(_P, combined(f'{_Q}.a', f'{_Q}.b'), _DO.plus(_P, f'{_Q}.c'))})"
+    hash_of_pair = bind_in_chain(_P, combine_hashes(f"{_Q}.a", f"{_Q}.b"), _DO.plus(_P, f"{_Q}.c"))
+    hashes = f"transform({pairs}, {_Q} -> {hash_of_pair})"
     return bind_in_chain(_P, hashes, _state(x=f"{_P}[0]", y=f"{_P}[1]"))

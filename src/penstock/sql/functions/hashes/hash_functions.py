@@ -13,8 +13,8 @@ from penstock.sql.expr.bind_once import bind_once
 from penstock.sql.expr.overflow import WrappingArithmetic, as_unsigned, bigint_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
-from penstock.sql.functions.hashes.cityhash import combined, hashes_of
-from penstock.sql.functions.hashes.siphash import hash_of_words, words_of_hashes, words_of_number, words_of_text
+from penstock.sql.functions.hashes.cityhash import city_hashes, combine_hashes
+from penstock.sql.functions.hashes.siphash import hash_pair_words, number_words, sip_hash, string_words
 
 _INT_SEED_64, _INT_SEED_32 = 0x4CF2D2BAAE6DA887, 0x75D9543DE018BF45
 _FIRST, _SECOND = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
@@ -22,7 +22,7 @@ _FIRST, _SECOND = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
 _MAKES_ZERO = "-365884300664092260L"
 
 
-def _bits(value: Typed, name: str) -> str:
+def _bits_as_bigint(value: Typed, name: str) -> str:
     """The bytes of a number as the lowest ones of a BIGINT."""
     match value.bare:
         case t.Bool():
@@ -41,7 +41,7 @@ def _bits(value: Typed, name: str) -> str:
             raise BadArguments(f"`{name}` of a {value.type} is not supported", "texts, whole numbers and dates are")
 
 
-def _mixed(sql: str) -> str:
+def _int_hash(sql: str) -> str:
     """The mixing of MurmurHash that ClickHouse has for numbers."""
     do = WrappingArithmetic()
     seeded = f"({sql} ^ {bigint_literal(_INT_SEED_64)})"
@@ -54,41 +54,41 @@ def _int_hash_64(values: Sequence[Typed]) -> Typed:
     if not isinstance(value.bare, (t.Int, t.Bool, t.Date, t.DateTime)):
         raise BadArguments(f"`intHash64` needs a whole number, this is {value.type}")
     wide = isinstance(value.bare, t.Int) and value.bare.signed
-    bits = as_spark(value, "BIGINT") if wide else _bits(value, "intHash64")
-    return typed(as_unsigned(_mixed(bits)), nullable_if_any(UINT64, list(values)))
+    bits = as_spark(value, "BIGINT") if wide else _bits_as_bigint(value, "intHash64")
+    return typed(as_unsigned(_int_hash(bits)), nullable_if_any(UINT64, list(values)))
 
 
-def _is_text(value: Typed) -> bool:
+def _is_string(value: Typed) -> bool:
     return isinstance(value.bare, (t.String, t.FixedString))
 
 
-def _city(values: Sequence[Typed]) -> Typed:
+def _city_hash(values: Sequence[Typed]) -> Typed:
     """Of several arguments each one's hash is combined with those before."""
     of = nullable_if_any(UINT64, list(values))
-    texts = [value for value in values if _is_text(value)]
-    numbers = [value for value in values if not _is_text(value)]
-    hashes = hashes_of([value.sql for value in texts]) if texts else ""
-    mixed = ", ".join(_mixed(_bits(value, "cityHash64")) for value in numbers)
+    texts = [value for value in values if _is_string(value)]
+    numbers = [value for value in values if not _is_string(value)]
+    hashes = city_hashes([value.sql for value in texts]) if texts else ""
+    mixed = ", ".join(_int_hash(_bits_as_bigint(value, "cityHash64")) for value in numbers)
     if len(values) == 1:
         return typed(as_unsigned(mixed or f"{hashes}[0]"), of)
     found = f"concat({hashes}, array({mixed}))" if texts and numbers else hashes or f"array({mixed})"
     order = [*texts, *numbers]
     places = [next(place for place, other in enumerate(order) if other is value) for value in values]
     rest = ", ".join(f"` p`[{place}]" for place in places[1:])
-    fold = f"aggregate(array({rest}), ` p`[{places[0]}], (` a`, ` h`) -> {combined('` a`', '` h`')})"
+    fold = f"aggregate(array({rest}), ` p`[{places[0]}], (` a`, ` h`) -> {combine_hashes('` a`', '` h`')})"
     return typed(as_unsigned(bind_once(found, "` p`", fold)), of)
 
 
-def _sip(name: str, halves: int) -> Function:
+def _sip_hash_function(name: str, halves: int) -> Function:
     """SipHash of 64 bits, or of 128 as raw bytes. Of several arguments, each hash follows the one of those before."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        words = ", ".join(_words(value, name) for value in values)
-        one = f"if(` x` IS NULL, NULL, {hash_of_words('` x`', halves)})"
+        words = ", ".join(_sip_words(value, name) for value in values)
+        one = f"if(` x` IS NULL, NULL, {sip_hash('` x`', halves)})"
         hashes = f"transform(array({words}), ` x` -> {one})"
         if len(values) == 1:
             return _sip_result(f"{hashes}[0]", values, halves)
-        both = f"if(` h` IS NULL OR ` e` IS NULL, NULL, {words_of_hashes('` h`', '` e`', halves)})"
+        both = f"if(` h` IS NULL OR ` e` IS NULL, NULL, {hash_pair_words('` h`', '` e`', halves)})"
         step = bind_once(both, "` x`", one)
         fold = f"aggregate(slice(` p`, 2, {len(values) - 1}), ` p`[0], (` h`, ` e`) -> {step})"
         return _sip_result(f"transform(array({hashes}), ` p` -> {fold})[0]", values, halves)
@@ -96,9 +96,9 @@ def _sip(name: str, halves: int) -> Function:
     return Function(name, (1, 64), ("any",), build)
 
 
-def _words(value: Typed, name: str) -> str:
-    if _is_text(value):
-        return words_of_text(value.sql)
+def _sip_words(value: Typed, name: str) -> str:
+    if _is_string(value):
+        return string_words(value.sql)
     match value.bare:
         case t.Bool():
             size = 1
@@ -108,7 +108,7 @@ def _words(value: Typed, name: str) -> str:
             size = 2
         case _:
             size = 4
-    words = words_of_number(_bits(value, name), size)
+    words = number_words(_bits_as_bigint(value, name), size)
     return unless_null(words, value)
 
 
@@ -121,7 +121,7 @@ def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
     return typed(shown, nullable_if_any(t.FixedString(16), list(values)))
 
 
-def _xx(values: Sequence[Typed]) -> Typed:
+def _xx_hash(values: Sequence[Typed]) -> Typed:
     sql = as_unsigned(f"xxhash64({_MAKES_ZERO}, {values[0].sql})")
     sql = unless_null(sql, values[0])
     return typed(sql, nullable_if_any(UINT64, list(values)))
@@ -132,7 +132,7 @@ def _half_md5(values: Sequence[Typed]) -> Typed:
     return typed(f"CAST(conv({digits}, 16, 10) AS DECIMAL(20,0))", nullable_if_any(UINT64, list(values)))
 
 
-def _digest(name: str, spark: str, size: int) -> Function:
+def _digest_function(name: str, spark: str, size: int) -> Function:
     """Raw bytes, as a FixedString."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -146,7 +146,7 @@ def _crc32(values: Sequence[Typed]) -> Typed:
     return typed(f"crc32(CAST({values[0].sql} AS BINARY))", nullable_if_any(UINT32, list(values)))
 
 
-def _java(name: str, last: Callable[[str], str]) -> Function:
+def _java_hash_function(name: str, last: Callable[[str], str]) -> Function:
     """Over signed bytes, in 32 bits."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -161,21 +161,21 @@ def _java(name: str, last: Callable[[str], str]) -> Function:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("cityHash64", (1, 64), ("any",), _city),
-    _sip("sipHash64", 1),
-    _sip("sipHash128", 2),
-    Function("xxHash64", (1, 1), ("bytes",), _xx),
+    Function("cityHash64", (1, 64), ("any",), _city_hash),
+    _sip_hash_function("sipHash64", 1),
+    _sip_hash_function("sipHash128", 2),
+    Function("xxHash64", (1, 1), ("bytes",), _xx_hash),
     Function("intHash64", (1, 1), ("any",), _int_hash_64),
     Function("halfMD5", (1, 1), ("bytes",), _half_md5),
-    _digest("MD5", "md5({0})", 16),
-    _digest("SHA1", "sha1({0})", 20),
-    _digest("SHA224", "sha2({0}, 224)", 28),
-    _digest("SHA256", "sha2({0}, 256)", 32),
-    _digest("SHA384", "sha2({0}, 384)", 48),
-    _digest("SHA512", "sha2({0}, 512)", 64),
+    _digest_function("MD5", "md5({0})", 16),
+    _digest_function("SHA1", "sha1({0})", 20),
+    _digest_function("SHA224", "sha2({0}, 224)", 28),
+    _digest_function("SHA256", "sha2({0}, 256)", 32),
+    _digest_function("SHA384", "sha2({0}, 384)", 48),
+    _digest_function("SHA512", "sha2({0}, 512)", 64),
     Function("CRC32", (1, 1), ("bytes",), _crc32),
-    _java("javaHash", lambda sql: f"shiftright(shiftleft({sql}, 32), 32)"),
-    _java("hiveHash", lambda sql: f"({sql} & 2147483647L)"),
+    _java_hash_function("javaHash", lambda sql: f"shiftright(shiftleft({sql}, 32), 32)"),
+    _java_hash_function("hiveHash", lambda sql: f"({sql} & 2147483647L)"),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE = ("CRC32",)

@@ -11,15 +11,15 @@ from functools import lru_cache
 
 from penstock.sql.expr.bind_once import bind_once
 from penstock.sql.expr.overflow import WrappingArithmetic, bigint_literal
-from penstock.sql.functions.hashes.cityhash import reversed_digits
+from penstock.sql.functions.hashes.cityhash import reversed_hex_digits
 
-_START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+_INITIAL_STATE = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 _STATE, _WORD, _TURN, _SUM, _DIGITS = "` s`", "` w`", "` k`", "` q`", "` r`"
 _NAMES = ("a", "b", "c", "d")
 _DO = WrappingArithmetic()
 
 
-def words_of_text(text: str) -> str:
+def string_words(text: str) -> str:
     """The words of 8 bytes; the last one holds the rest, and the length in its highest byte."""
     count = f"CAST(length({_DIGITS}) / 2 AS INT)"
     rest = f"2 * ({count} % 8)"
@@ -29,40 +29,41 @@ def words_of_text(text: str) -> str:
     number = f"CAST(conv(substring(` p`, {place}, 16), 16, -10) AS BIGINT)"
     words = f"transform(sequence(0, CAST(length(` p`) / 16 AS INT) - 1), ` i` -> {number})"
     walked = bind_once(digits, "` p`", words)
-    return bind_once(reversed_digits(text), _DIGITS, f"if({_DIGITS} IS NULL, NULL, {walked})")
+    return bind_once(reversed_hex_digits(text), _DIGITS, f"if({_DIGITS} IS NULL, NULL, {walked})")
 
 
-def words_of_number(bits: str, size: int) -> str:
+def number_words(bits: str, size: int) -> str:
     """Of a number of so many bytes."""
     if size == 8:
         return f"array({bits}, {bigint_literal(8 << 56)})"
     return f"array({bits} | {bigint_literal(size << 56)})"
 
 
-def words_of_hashes(first: str, second: str, halves: int) -> str:
+def hash_pair_words(first: str, second: str, halves: int) -> str:
     """Of one hash after another: structs of two halves, of which the first one or both are taken."""
     names = ("l", "h")[:halves]
     parts = [f"{each}.{name}" for each in (first, second) for name in names]
     return f"array({', '.join(parts)}, {bigint_literal(16 * halves << 56)})"
 
 
-def hash_of_words(words: str, halves: int) -> str:
+def sip_hash(words: str, halves: int) -> str:
     """A struct (l, h): the lower half, and the higher one of 128 bits."""
-    return f"aggregate({_ended(words)}, {_begin()}, ({_STATE}, {_WORD}) -> {_step()}, {_STATE} -> {_end(halves)})"
+    step, result = f"({_STATE}, {_WORD}) -> {_compress_word()}", f"{_STATE} -> {_hash_halves(halves)}"
+    return f"aggregate({_with_end_mark(words)}, {_initial_state()}, {step}, {result})"
 
 
-def _ended(words: str) -> str:
+def _with_end_mark(words: str) -> str:
     """A NULL stands for the end, where the rounds are four and not two."""
     return f"concat({words}, array(CAST(NULL AS BIGINT)))"
 
 
-def _begin() -> str:
-    values = dict(zip(_NAMES, map(bigint_literal, _START), strict=True))
+def _initial_state() -> str:
+    values = dict(zip(_NAMES, map(bigint_literal, _INITIAL_STATE), strict=True))
     return _struct(**values, m="0L")
 
 
 @lru_cache(maxsize=1)
-def _step() -> str:
+def _compress_word() -> str:
     """The word goes into the last part before the rounds, and into the first part after them: with the next word."""
     s, m = _STATE, f"coalesce({_WORD}, 0L)"
     begin = _struct(
@@ -77,19 +78,19 @@ def _half_round() -> str:
     sums = _struct(a=_DO.plus(f"{s}.a", f"{s}.b"), c=_DO.plus(f"{s}.c", f"{s}.d"))
     made = _struct(
         a=f"{q}.c",
-        b=f"({_turned(f'{s}.b', k)} ^ {q}.a)",
-        c=_turned(f"{q}.a", "32"),
-        d=f"({_turned(f'{s}.d', f'if({k} = 13, 16, 21)')} ^ {q}.c)",
+        b=f"({_rotate_left(f'{s}.b', k)} ^ {q}.a)",
+        c=_rotate_left(f"{q}.a", "32"),
+        d=f"({_rotate_left(f'{s}.d', f'if({k} = 13, 16, 21)')} ^ {q}.c)",
         m=f"{s}.m",
     )
     return bind_once(sums, q, made)
 
 
-def _turned(value: str, places: str) -> str:
+def _rotate_left(value: str, places: str) -> str:
     return f"(shiftleft({value}, {places}) | shiftrightunsigned({value}, 64 - {places}))"
 
 
-def _end(halves: int) -> str:
+def _hash_halves(halves: int) -> str:
     a, b, c, d = (f"{_STATE}.{name}" for name in _NAMES)
     if halves == 2:
         return _struct(l=f"{a} ^ {b}", h=f"{c} ^ {d}")

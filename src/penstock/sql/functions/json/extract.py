@@ -22,14 +22,14 @@ from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long, try_bind_once
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import constant_text
+from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
-from penstock.sql.functions.json.paths import at_path, kind, parsed, text_at
+from penstock.sql.functions.json.paths import json_text_at, variant_at, variant_at_path, variant_kind
 
-_NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
+_JSON_NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
-def of_text(value: Typed, sql: str, of: Type) -> Typed:
+def null_where_json_is_null(value: Typed, sql: str, of: Type) -> Typed:
     """What is read from a text: NULL where the text is, but for arrays."""
     result = nullable_if_any(of, [value])
     if not value.nullable:
@@ -39,29 +39,31 @@ def of_text(value: Typed, sql: str, of: Type) -> Typed:
     return typed(f"if({value.sql} IS NULL, NULL, {sql})", result)
 
 
-def _extract(name: str, of: Type, formula: Callable[[str], str]) -> Function:
+def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        return of_text(values[0], bind_if_long(parsed(values[0], values[1:]), formula), of)
+        return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:]), formula), of)
 
     return Function(name, (1, 16), ("string", "constant"), build)
 
 
-def _with_text(name: str, of: Type, formula: Callable[[str, str], str]) -> Function:
+def _extract_with_text_function(name: str, of: Type, formula: Callable[[str, str], str]) -> Function:
     """The same with the text of the place, which has the keys in their order."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        text = text_at(values[0], values[1:])
+        text = json_text_at(values[0], values[1:])
         whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
-        return of_text(values[0], bind_if_long(parsed(values[0], values[1:]), lambda v: formula(v, whole)), of)
+        return null_where_json_is_null(
+            values[0], bind_if_long(variant_at(values[0], values[1:]), lambda v: formula(v, whole)), of
+        )
 
     return Function(name, (1, 16), ("string", "constant"), build)
 
 
-def _is_number(v: str) -> str:
-    return f"({kind(v)} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {kind(v)} LIKE 'DECIMAL%')"
+def _is_number_sql(v: str) -> str:
+    return f"({variant_kind(v)} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {variant_kind(v)} LIKE 'DECIMAL%')"
 
 
-def _ordered(v: str, text: str) -> str:
+def _ordered_json(v: str, text: str) -> str:
     """An object or array as ClickHouse writes it: its keys in the order of the text, which a VARIANT does not keep,
     and numbers without a fraction of zero. `text` writes great numbers with an E, the VARIANT does not."""
     strings = r"""("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])"""
@@ -69,98 +71,99 @@ def _ordered(v: str, text: str) -> str:
     return f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})"
 
 
-def _ordered_text(v: str, text: str) -> str:
-    return f"if({_is_whole(v)}, {_ordered(v, text)}, {_text(v)})"
+def _string_or_ordered_json(v: str, text: str) -> str:
+    return f"if({_is_container(v)}, {_ordered_json(v, text)}, {_string_value(v)})"
 
 
-def _text(v: str) -> str:
+def _string_value(v: str) -> str:
     """Texts as they are, other values as their JSON; '' for null and for what is not there."""
     number = as_text(typed(f"CAST(CAST({v} AS STRING) AS DOUBLE)", FLOAT64))
-    fraction = f"{_is_number(v)} AND {kind(v)} <> 'BIGINT' AND CAST({v} AS STRING) RLIKE '[.eE]'"
+    fraction = f"{_is_number_sql(v)} AND {variant_kind(v)} <> 'BIGINT' AND CAST({v} AS STRING) RLIKE '[.eE]'"
     return (
-        f"CASE WHEN {v} IS NULL OR {kind(v)} = 'VOID' THEN '' WHEN {kind(v)} = 'STRING' THEN CAST({v} AS STRING) "
+        f"CASE WHEN {v} IS NULL OR {variant_kind(v)} = 'VOID' THEN '' "
+        f"WHEN {variant_kind(v)} = 'STRING' THEN CAST({v} AS STRING) "
         f"WHEN {fraction} THEN {number} ELSE to_json({v}) END"
     )
 
 
-def _integer(low: int, high: int, spark: str, otherwise: str = "0") -> Callable[[str], str]:
+def _integer_reader(low: int, high: int, spark: str, otherwise: str = "0") -> Callable[[str], str]:
     """Numbers without their fraction, and texts that are numbers."""
 
     def formula(v: str) -> str:
         shown = f"CAST({v} AS STRING)"
         number = f"try_cast({shown} AS DECIMAL(38,10))"
         whole = f"if({number} < 0, ceil({number}), floor({number}))"
-        given = f"({_is_number(v)} OR ({kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
+        given = f"({_is_number_sql(v)} OR ({variant_kind(v)} = 'STRING' AND {shown} RLIKE '{_JSON_NUMBER}'))"
         fits = f"{given} AND {whole} BETWEEN {low} AND {high}"
         return f"if({fits}, CAST({whole} AS {spark}), CAST({otherwise} AS {spark}))"
 
     return formula
 
 
-def _float(v: str) -> str:
+def _float_or_zero(v: str) -> str:
     shown = f"CAST({v} AS STRING)"
-    given = f"({_is_number(v)} OR ({kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
+    given = f"({_is_number_sql(v)} OR ({variant_kind(v)} = 'STRING' AND {shown} RLIKE '{_JSON_NUMBER}'))"
     return f"if({given}, CAST({shown} AS DOUBLE), 0D)"
 
 
 def _float_or_null(v: str) -> str:
     shown = f"CAST({v} AS STRING)"
-    given = f"({_is_number(v)} OR ({kind(v)} = 'STRING' AND {shown} RLIKE '{_NUMBER}'))"
+    given = f"({_is_number_sql(v)} OR ({variant_kind(v)} = 'STRING' AND {shown} RLIKE '{_JSON_NUMBER}'))"
     return f"if({given}, CAST({shown} AS DOUBLE), NULL)"
 
 
-def _bool(v: str) -> str:
-    number = f"({kind(v)} = 'BIGINT' AND CAST({v} AS STRING) <> '0')"
-    return f"CAST(coalesce({number} OR ({kind(v)} = 'BOOLEAN' AND CAST({v} AS STRING) = 'true'), false) AS INT)"
+def _bool_value(v: str) -> str:
+    number = f"({variant_kind(v)} = 'BIGINT' AND CAST({v} AS STRING) <> '0')"
+    return f"CAST(coalesce({number} OR ({variant_kind(v)} = 'BOOLEAN' AND CAST({v} AS STRING) = 'true'), false) AS INT)"
 
 
-def _is_whole(v: str) -> str:
-    return f"({kind(v)} LIKE 'OBJECT%' OR {kind(v)} LIKE 'ARRAY%')"
+def _is_container(v: str) -> str:
+    return f"({variant_kind(v)} LIKE 'OBJECT%' OR {variant_kind(v)} LIKE 'ARRAY%')"
 
 
-def _alone(v: str) -> str:
+def _scalar_json(v: str) -> str:
     """A text, number, boolean or null as JSON."""
     return f"regexp_replace(to_json({v}), '^(-?[0-9]+)[.]0$', '$1')"
 
 
-def _raw(v: str, text: str) -> str:
-    shown = f"if({_is_whole(v)}, {_ordered(v, text)}, {_alone(v)})"
-    return f"coalesce(if({kind(v)} = 'VOID', 'null', {shown}), '')"
+def _raw_json(v: str, text: str) -> str:
+    shown = f"if({_is_container(v)}, {_ordered_json(v, text)}, {_scalar_json(v)})"
+    return f"coalesce(if({variant_kind(v)} = 'VOID', 'null', {shown}), '')"
 
 
-def _raw_array(v: str, text: str) -> str:
+def _raw_elements(v: str, text: str) -> str:
     elements = f"coalesce(try_cast({v} AS ARRAY<VARIANT>), array())"
     of_element = f"get_json_object({text}, concat('$[', ` i`, ']'))"
-    shown = f"if({_is_whole('` e`')}, {_ordered('` e`', of_element)}, {_alone('` e`')})"
+    shown = f"if({_is_container('` e`')}, {_ordered_json('` e`', of_element)}, {_scalar_json('` e`')})"
     return f"transform({elements}, (` e`, ` i`) -> {shown})"
 
 
-def _length(values: Sequence[Typed]) -> Typed:
+def _json_length(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
         members = f"coalesce(size(try_cast({v} AS MAP<STRING, VARIANT>)), 0)"
-        of_object = f"if({kind(v)} LIKE 'OBJECT%', {members}, 0)"
-        return f"if({kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), {of_object})"
+        of_object = f"if({variant_kind(v)} LIKE 'OBJECT%', {members}, 0)"
+        return f"if({variant_kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), {of_object})"
 
-    sql = bind_if_long(parsed(values[0], values[1:]), formula)
+    sql = bind_if_long(variant_at(values[0], values[1:]), formula)
     sql = unless_null(sql, values[0])
     return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
 
-def _has(values: Sequence[Typed]) -> Typed:
-    found = f"({parsed(values[0], values[1:])} IS NOT NULL)"
+def _json_has(values: Sequence[Typed]) -> Typed:
+    found = f"({variant_at(values[0], values[1:])} IS NOT NULL)"
     found = unless_null(found, values[0])
     return Typed(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
-_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
+_PATH_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
 
 
 def _sql_json_path(value: Typed) -> str:
     """A literal `$.key."other key"[0]` as the path of a VARIANT. Raises BadArguments for another."""
-    text = constant_text(value, "the path").strip()
+    text = literal_string(value, "the path").strip()
     path, place = "$", 1
     while place < len(text) or not text.startswith("$"):
-        found = _STEP.match(text, place) if text.startswith("$") else None
+        found = _PATH_STEP.match(text, place) if text.startswith("$") else None
         if found is None:
             raise BadArguments(f"the JSON path {value.sql} is not supported", '$.key, $["key"] and $[0]')
         key = found[1] or found[2] or found[3]
@@ -169,37 +172,37 @@ def _sql_json_path(value: Typed) -> str:
     return path
 
 
-def _at_sql_path(values: Sequence[Typed]) -> str:
-    return at_path(values[0].sql, _sql_json_path(values[1]))
+def _variant_at_sql_path(values: Sequence[Typed]) -> str:
+    return variant_at_path(values[0].sql, _sql_json_path(values[1]))
 
 
 def _json_value(values: Sequence[Typed]) -> Typed:
     """A plain value; '' for arrays and objects."""
 
     def formula(v: str) -> str:
-        nested = f"({kind(v)} LIKE 'ARRAY%' OR {kind(v)} LIKE 'OBJECT%')"
-        return f"CASE WHEN {kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {_text(v)} END"
+        nested = f"({variant_kind(v)} LIKE 'ARRAY%' OR {variant_kind(v)} LIKE 'OBJECT%')"
+        return f"CASE WHEN {variant_kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {_string_value(v)} END"
 
-    return of_text(values[0], bind_if_long(_at_sql_path(values), formula), STRING)
+    return null_where_json_is_null(values[0], bind_if_long(_variant_at_sql_path(values), formula), STRING)
 
 
 def _json_exists(values: Sequence[Typed]) -> Typed:
-    found = f"({_at_sql_path(values)} IS NOT NULL)"
+    found = f"({_variant_at_sql_path(values)} IS NOT NULL)"
     found = unless_null(found, values[0])
     return Typed(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
-_END = "end of the text"
+_END_MARK = "end of the text"
 
 
-def _is_valid(values: Sequence[Typed]) -> Typed:
+def _is_valid_json(values: Sequence[Typed]) -> Typed:
     """One value and nothing after it: Spark passes over what comes after the first value."""
-    whole = f"try_parse_json(concat('[[', {values[0].sql}, '],\"{_END}\"]'))"
+    whole = f"try_parse_json(concat('[[', {values[0].sql}, '],\"{_END_MARK}\"]'))"
 
     def formula(v: str) -> str:
         first, second = (f"try_variant_get({v}, '$[0][{place}]', 'variant')" for place in (0, 1))
         one = f"{first} IS NOT NULL AND {second} IS NULL"
-        ends = f"coalesce(try_variant_get({v}, '$[1]', 'string') = '{_END}', false)"
+        ends = f"coalesce(try_variant_get({v}, '$[1]', 'string') = '{_END_MARK}', false)"
         infinite = f"NOT to_json({v}) LIKE '%Infinity%'"
         return f"({one} AND {ends} AND coalesce({infinite}, true))"
 
@@ -208,47 +211,47 @@ def _is_valid(values: Sequence[Typed]) -> Typed:
     return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
-def _formula(of: Type) -> Callable[[str], str]:
+def _value_reader(of: Type) -> Callable[[str], str]:
     """What makes a value of a type of a VARIANT. Raises BadArguments for a type without one."""
     match of:
         case t.String():
-            return _text
+            return _string_value
         case t.Int():
-            return _or_truth(_integer(of.low, of.high, value_type(of)), value_type(of))
+            return _boolean_as_number(_integer_reader(of.low, of.high, value_type(of)), value_type(of))
         case t.Float(64):
-            return _or_truth(_float, "DOUBLE")
+            return _boolean_as_number(_float_or_zero, "DOUBLE")
         case t.Bool():
-            return lambda v: f"({_bool(v)} <> 0)"
+            return lambda v: f"({_bool_value(v)} <> 0)"
         case t.Nullable(inner):
-            return formula_or_null(inner)
+            return nullable_value_reader(inner)
         case t.LowCardinality(inner):
-            return _formula(inner)
+            return _value_reader(inner)
         case t.Array(inner):
-            element = _formula(inner)("` e`")
+            element = _value_reader(inner)("` e`")
             return lambda v: f"transform(coalesce(try_cast({v} AS ARRAY<VARIANT>), array()), ` e` -> {element})"
         case _:
             raise BadArguments(f"`JSONExtract` of {of} is not supported", "String, integers, Float64, Bool, Array")
 
 
-def _or_truth(number: Callable[[str], str], spark: str) -> Callable[[str], str]:
+def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[str], str]:
     """JSONExtract reads true as 1 and false as 0, which JSONExtractInt does not."""
 
     def formula(v: str) -> str:
         truth = f"CAST(if(CAST({v} AS STRING) = 'true', 1, 0) AS {spark})"
-        return f"if(coalesce({kind(v)}, '') = 'BOOLEAN', {truth}, {number(v)})"
+        return f"if(coalesce({variant_kind(v)}, '') = 'BOOLEAN', {truth}, {number(v)})"
 
     return formula
 
 
-def formula_or_null(of: Type) -> Callable[[str], str]:
+def nullable_value_reader(of: Type) -> Callable[[str], str]:
     """The same, NULL for what is no value of the type. Raises BadArguments for a type without one."""
     match of:
         case t.String():
-            return lambda v: f"if({v} IS NULL OR {kind(v)} = 'VOID', NULL, {_text(v)})"
+            return lambda v: f"if({v} IS NULL OR {variant_kind(v)} = 'VOID', NULL, {_string_value(v)})"
         case t.Int():
-            return _or_truth(_integer(of.low, of.high, value_type(of), "NULL"), value_type(of))
+            return _boolean_as_number(_integer_reader(of.low, of.high, value_type(of), "NULL"), value_type(of))
         case t.Float(64):
-            return _or_truth(_float_or_null, "DOUBLE")
+            return _boolean_as_number(_float_or_null, "DOUBLE")
         case _:
             raise BadArguments(f"JSON values as {of} are not supported here", "String, integers, Float64")
 
@@ -256,7 +259,7 @@ def formula_or_null(of: Type) -> Callable[[str], str]:
 def type_argument(values: Sequence[Typed]) -> Type:
     """The type that the last argument names. Raises BadArguments where it is none."""
     try:
-        return parse_type(constant_text(values[-1], "the type"))
+        return parse_type(literal_string(values[-1], "the type"))
     except InvalidSyntax as error:
         raise BadArguments(str(error), error.hint) from error
 
@@ -264,31 +267,37 @@ def type_argument(values: Sequence[Typed]) -> Type:
 def _extract_as(values: Sequence[Typed]) -> Typed:
     """JSONExtract(json, path…, 'Type')."""
     of = type_argument(values)
-    return of_text(values[0], bind_if_long(parsed(values[0], values[1:-1]), _formula(of)), of)
+    return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:-1]), _value_reader(of)), of)
 
 
-_TYPES = t.Enum(
+_JSON_TYPE = t.Enum(
     8,
     (
-        ("Null", 0), ("String", 34), ("Array", 91), ("Bool", 98), ("Double", 100), ("Int64", 105), ("UInt64", 117),
+        ("Null", 0),
+        ("String", 34),
+        ("Array", 91),
+        ("Bool", 98),
+        ("Double", 100),
+        ("Int64", 105),
+        ("UInt64", 117),
         ("Object", 123),
     ),
-)  # fmt: skip
+)
 _NO_KEYS = "CAST(array() AS ARRAY<STRING>)"
 
 
 def _object_keys(value: Typed, steps: Sequence[Typed]) -> str:
     if value.nullable:
         raise BadArguments("a JSON text that may be NULL is not supported here", "ifNull(json, '')")
-    keys = f"json_object_keys({text_at(value, steps)})"
-    return bind_if_long(parsed(value, steps), lambda v: f"if({kind(v)} LIKE 'OBJECT%', {keys}, {_NO_KEYS})")
+    keys = f"json_object_keys({json_text_at(value, steps)})"
+    return bind_if_long(variant_at(value, steps), lambda v: f"if({variant_kind(v)} LIKE 'OBJECT%', {keys}, {_NO_KEYS})")
 
 
-def _keys(values: Sequence[Typed]) -> Typed:
+def _extract_keys(values: Sequence[Typed]) -> Typed:
     return typed(f"coalesce({_object_keys(values[0], values[1:])}, {_NO_KEYS})", t.Array(STRING))
 
 
-def _key(values: Sequence[Typed]) -> Typed:
+def _key_at_place(values: Sequence[Typed]) -> Typed:
     place = values[-1].constant
     if not isinstance(place, int) or isinstance(place, bool):
         raise BadArguments("the last argument of `JSONKey` must be a literal place")
@@ -297,11 +306,11 @@ def _key(values: Sequence[Typed]) -> Typed:
     return typed(f"coalesce(try_element_at({_object_keys(values[0], values[1:-1])}, {place}), '')", STRING)
 
 
-def _pairs(values: Sequence[Typed]) -> Typed:
+def _extract_keys_and_values(values: Sequence[Typed]) -> Typed:
     of = type_argument(values)
     result = t.Array(t.Tuple(((None, STRING), (None, of))))
-    members = f"try_cast({parsed(values[0], values[1:-1])} AS MAP<STRING, VARIANT>)"
-    value = formula_or_null(of)("` m`[` k`]")
+    members = f"try_cast({variant_at(values[0], values[1:-1])} AS MAP<STRING, VARIANT>)"
+    value = nullable_value_reader(of)("` m`[` k`]")
     keys = _object_keys(values[0], values[1:-1])
     made = f"transform({keys}, ` k` -> struct(` k` AS `_1`, {value} AS `_2`))"
     kept = f"filter({made}, ` p` -> ` p`.`_2` IS NOT NULL)"
@@ -309,16 +318,17 @@ def _pairs(values: Sequence[Typed]) -> Typed:
     return typed(f"CAST(coalesce({whole}, array()) AS {value_type(result)})", result)
 
 
-def _array_length(values: Sequence[Typed]) -> Typed:
+def _json_array_length(values: Sequence[Typed]) -> Typed:
     sql = bind_if_long(
-        parsed(values[0], []), lambda v: f"if({kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), NULL)"
+        variant_at(values[0], []),
+        lambda v: f"if({variant_kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), NULL)",
     )
     return Typed(sql, t.Nullable(UINT64), "INT")
 
 
-def _type(values: Sequence[Typed]) -> Typed:
+def _json_type(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
-        of = kind(v)
+        of = variant_kind(v)
         shown = f"CAST({v} AS STRING)"
         return (
             f"CASE WHEN {v} IS NULL OR {of} = 'VOID' THEN 'Null' WHEN {of} = 'STRING' THEN 'String' "
@@ -328,32 +338,28 @@ def _type(values: Sequence[Typed]) -> Typed:
             f"AND try_cast({shown} AS DECIMAL(38,0)) <= {2**64 - 1} THEN 'UInt64' ELSE 'Double' END"
         )
 
-    return of_text(values[0], bind_if_long(parsed(values[0], values[1:]), formula), _TYPES)
+    return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:]), formula), _JSON_TYPE)
 
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("JSONExtract", (2, 16), ("string", "constant"), _extract_as),
-    _with_text("JSONExtractString", STRING, _ordered_text),
-    _extract("JSONExtractInt", INT64, _integer(-(2**63), 2**63 - 1, "BIGINT")),
-    _extract("JSONExtractUInt", UINT64, _integer(0, 2**64 - 1, "DECIMAL(20,0)")),
-    _extract("JSONExtractFloat", FLOAT64, _float),
-    _extract("JSONExtractBool", UINT8, _bool),
-    _with_text("JSONExtractRaw", STRING, _raw),
-    _with_text("JSONExtractArrayRaw", t.Array(STRING), _raw_array),
-    Function("JSONLength", (1, 16), ("string", "constant"), _length),
-    Function("JSONHas", (2, 16), ("string", "constant"), _has),
+    _extract_with_text_function("JSONExtractString", STRING, _string_or_ordered_json),
+    _extract_function("JSONExtractInt", INT64, _integer_reader(-(2**63), 2**63 - 1, "BIGINT")),
+    _extract_function("JSONExtractUInt", UINT64, _integer_reader(0, 2**64 - 1, "DECIMAL(20,0)")),
+    _extract_function("JSONExtractFloat", FLOAT64, _float_or_zero),
+    _extract_function("JSONExtractBool", UINT8, _bool_value),
+    _extract_with_text_function("JSONExtractRaw", STRING, _raw_json),
+    _extract_with_text_function("JSONExtractArrayRaw", t.Array(STRING), _raw_elements),
+    Function("JSONLength", (1, 16), ("string", "constant"), _json_length),
+    Function("JSONHas", (2, 16), ("string", "constant"), _json_has),
     Function("JSON_VALUE", (2, 2), ("string", "constant"), _json_value),
     Function("JSON_EXISTS", (2, 2), ("string", "constant"), _json_exists),
-    Function("isValidJSON", (1, 1), ("string",), _is_valid),
-    Function("JSONExtractKeys", (1, 16), ("string", "constant"), _keys),
-    Function("JSONExtractKeysAndValues", (2, 16), ("string", "constant"), _pairs),
-    Function("JSONKey", (2, 16), ("string", "constant"), _key),
-    Function("JSONArrayLength", (1, 1), ("string",), _array_length),
-    Function("JSONType", (1, 16), ("string", "constant"), _type),
+    Function("isValidJSON", (1, 1), ("string",), _is_valid_json),
+    Function("JSONExtractKeys", (1, 16), ("string", "constant"), _extract_keys),
+    Function("JSONExtractKeysAndValues", (2, 16), ("string", "constant"), _extract_keys_and_values),
+    Function("JSONKey", (2, 16), ("string", "constant"), _key_at_place),
+    Function("JSONArrayLength", (1, 1), ("string",), _json_array_length),
+    Function("JSONType", (1, 16), ("string", "constant"), _json_type),
 )
-ALIASES: dict[str, str] = {
-    "JSON_ARRAY_LENGTH": "JSONArrayLength",
-}
-ANY_CASE: tuple[str, ...] = (
-    "JSON_ARRAY_LENGTH",
-)
+ALIASES: dict[str, str] = {"JSON_ARRAY_LENGTH": "JSONArrayLength"}
+ANY_CASE: tuple[str, ...] = ("JSON_ARRAY_LENGTH",)

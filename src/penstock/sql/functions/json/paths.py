@@ -13,12 +13,12 @@ from penstock.sql.expr.typed import Typed
 from penstock.sql.functions.function import BadArguments
 
 
-def kind(variant: str) -> str:
+def variant_kind(variant: str) -> str:
     """The Spark type of a VARIANT's value, as a text."""
     return f"schema_of_variant({variant})"
 
 
-def _steps(steps: Sequence[Typed]) -> list[str | int]:
+def _literal_steps(steps: Sequence[Typed]) -> list[str | int]:
     found: list[str | int] = []
     for step in steps:
         match step.constant:
@@ -31,60 +31,60 @@ def _steps(steps: Sequence[Typed]) -> list[str | int]:
     return found
 
 
-def parsed(value: Typed, steps: Sequence[Typed]) -> str:
+def variant_at(value: Typed, steps: Sequence[Typed]) -> str:
     """The value at the path as a VARIANT; NULL where the text is no JSON or has no such place."""
-    return _walked(value.sql, _steps(steps))[0]
+    return _walk_steps(value.sql, _literal_steps(steps))[0]
 
 
-def text_at(value: Typed, steps: Sequence[Typed]) -> str:
+def json_text_at(value: Typed, steps: Sequence[Typed]) -> str:
     """The same place as JSON text, for its keys; of use only where the VARIANT is an object."""
-    return _walked(value.sql, _steps(steps))[1]
+    return _walk_steps(value.sql, _literal_steps(steps))[1]
 
 
-_WHOLE = "$[0]['v']"
+_DOCUMENT_PATH = "$[0]['v']"
 
 
-def document(js: str) -> str:
+def parse_document(js: str) -> str:
     """A text as a VARIANT, at `_WHOLE`; NULL where it is no JSON. Spark's parser passes over what comes after the first
     value, which makes a text invalid for ClickHouse: as a member of an object in an array it is malformed."""
     return f"try_parse_json(concat('[{{\"v\":', {js}, '}}]'))"
 
 
-def at_path(js: str, path: str) -> str:
+def variant_at_path(js: str, path: str) -> str:
     """The value of a text at a VARIANT's path, which begins with `$`."""
-    return f"try_variant_get({document(js)}, {text_literal(_WHOLE + path.removeprefix('$'))}, 'variant')"
+    return f"try_variant_get({parse_document(js)}, {text_literal(_DOCUMENT_PATH + path.removeprefix('$'))}, 'variant')"
 
 
-def _walked(js: str, steps: list[str | int]) -> tuple[str, str]:
-    variant, text, above, path = document(js), js, _WHOLE, "$"
+def _walk_steps(js: str, steps: list[str | int]) -> tuple[str, str]:
+    variant, text, above, path = parse_document(js), js, _DOCUMENT_PATH, "$"
     for step in steps:
         if isinstance(step, str):
             path += f"['{step}']"
             continue
-        inside = _at_path(variant, above + path.removeprefix("$"))
-        variant, text = _at_place(inside, _text_at_path(text, path), step)
+        inside = _get_variant(variant, above + path.removeprefix("$"))
+        variant, text = _member_at(inside, _get_json_text(text, path), step)
         above = path = "$"
-    return _at_path(variant, above + path.removeprefix("$")), _text_at_path(text, path)
+    return _get_variant(variant, above + path.removeprefix("$")), _get_json_text(text, path)
 
 
-def _at_path(variant: str, path: str) -> str:
+def _get_variant(variant: str, path: str) -> str:
     return variant if path == "$" else f"try_variant_get({variant}, {text_literal(path)}, 'variant')"
 
 
-def _text_at_path(text: str, path: str) -> str:
+def _get_json_text(text: str, path: str) -> str:
     return text if path == "$" else f"get_json_object({text}, {text_literal(path)})"
 
 
-def _at_place(variant: str, text: str, place: int) -> tuple[str, str]:
+def _member_at(variant: str, text: str, place: int) -> tuple[str, str]:
     """An array's element, or the value of an object's key by its place."""
     if place == 0:
         return "CAST(NULL AS VARIANT)", "CAST(NULL AS STRING)"
     key = f"try_element_at(json_object_keys({text}), {place})"
     member = f"try_element_at(try_cast({variant} AS MAP<STRING, VARIANT>), {key})"
     element = f"try_element_at(try_cast({variant} AS ARRAY<VARIANT>), {place})"
-    found = f"if({kind(variant)} LIKE 'OBJECT%', {member}, {element})"
+    found = f"if({variant_kind(variant)} LIKE 'OBJECT%', {member}, {element})"
     opening, closing = text_literal("$['"), text_literal("']")
     of_key = f"get_json_object({text}, concat({opening}, {key}, {closing}))"
     size = f"size(try_cast({variant} AS ARRAY<VARIANT>))"
     at = f"concat('$[', {size} + {place}, ']')" if place < 0 else text_literal(f"$[{place - 1}]")
-    return found, f"if({kind(variant)} LIKE 'OBJECT%', {of_key}, get_json_object({text}, {at}))"
+    return found, f"if({variant_kind(variant)} LIKE 'OBJECT%', {of_key}, get_json_object({text}, {at}))"

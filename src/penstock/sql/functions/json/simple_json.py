@@ -12,43 +12,43 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any
-from penstock.sql.functions.arguments import as_bytes, byte_text, constant_text
+from penstock.sql.functions.arguments import binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
-from penstock.sql.functions.json.extract import of_text
+from penstock.sql.functions.json.extract import null_where_json_is_null
 
-_TEXT = text_literal('^"(?:[^"\\\\]|\\\\(?s:.))*"')
-_DIGITS = text_literal('^"?(-?[0-9]{1,18})(?![0-9])')
+_STRING = text_literal('^"(?:[^"\\\\]|\\\\(?s:.))*"')
+_INTEGER = text_literal('^"?(-?[0-9]{1,18})(?![0-9])')
 _UNSIGNED = text_literal('^"?([0-9]{1,18})(?![0-9])')
 _FRACTION = text_literal('^"?(-?[0-9]+(?:[.][0-9]*)?(?:[eE][+-]?[0-9]+)?)')
 
 
-def _needle(values: Sequence[Typed]) -> str:
-    name = constant_text(values[1], "the name")
+def _name_needle(values: Sequence[Typed]) -> str:
+    name = literal_string(values[1], "the name")
     if not name or '"' in name or "\\" in name:
         raise BadArguments("a name with quotes is not supported", "JSONExtractString …")
     return text_literal(f'"{name}":')
 
 
-def _rest(values: Sequence[Typed]) -> str:
+def _text_after_name(values: Sequence[Typed]) -> str:
     """The text after the name; NULL without it."""
-    js, needle = values[0].sql, _needle(values)
+    js, needle = values[0].sql, _name_needle(values)
     return f"if(instr({js}, {needle}) = 0, NULL, substring({js}, instr({js}, {needle}) + length({needle})))"
 
 
-def _read(name: str, of: Type, formula: Callable[[str], str]) -> Function:
+def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        return of_text(values[0], bind_if_long(_rest(values), formula), of)
+        return null_where_json_is_null(values[0], bind_if_long(_text_after_name(values), formula), of)
 
     return Function(name, (2, 2), ("text", "constant"), build)
 
 
-def _text(rest: str) -> str:
+def _string_value(rest: str) -> str:
     """The escapes of the text are read; '' for what is no whole text."""
-    quoted = f"regexp_extract({rest}, {_TEXT}, 0)"
+    quoted = f"regexp_extract({rest}, {_STRING}, 0)"
     return f"coalesce(CAST(try_parse_json({quoted}) AS STRING), '')"
 
 
-def _number(pattern: str, spark: str) -> Callable[[str], str]:
+def _number_reader(pattern: str, spark: str) -> Callable[[str], str]:
     def formula(rest: str) -> str:
         return f"coalesce(try_cast(regexp_extract({rest}, {pattern}, 1) AS {spark}), CAST(0 AS {spark}))"
 
@@ -59,7 +59,7 @@ def _number(pattern: str, spark: str) -> Callable[[str], str]:
 _TOKEN = text_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|[^"\\[\\]{},]+')
 
 
-def _raw(rest: str) -> str:
+def _raw_value(rest: str) -> str:
     """What stands before the next comma or closing brace that no bracket or quotes hold; '' if there is none."""
 
     def formula(tokens: str) -> str:
@@ -72,25 +72,29 @@ def _raw(rest: str) -> str:
         over = "named_struct('open', '', 'count', ` a`.count, 'ended', true)"
         each = f"(` a`, ` p`) -> CASE WHEN ` a`.ended THEN ` a` WHEN {ended} THEN {over} ELSE {step} END"
         result = f"` a` -> if(` a`.ended, array_join(slice({tokens}, 1, ` a`.count), ''), '')"
-        return byte_text(f"encode(aggregate({tokens}, {start}, {each}, {result}), 'ISO-8859-1')")
+        return binary_to_string(f"encode(aggregate({tokens}, {start}, {each}, {result}), 'ISO-8859-1')")
 
     given = f"coalesce({rest}, '')"
-    single = f"decode({as_bytes(given)}, 'ISO-8859-1')"
+    single = f"decode({to_binary(given)}, 'ISO-8859-1')"
     return bind_if_long(f"regexp_extract_all({single}, {_TOKEN}, 0)", formula)
 
 
-def _has(values: Sequence[Typed]) -> Typed:
-    return Typed(f"(instr({values[0].sql}, {_needle(values)}) > 0)", nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+def _has_name(values: Sequence[Typed]) -> Typed:
+    return Typed(
+        f"(instr({values[0].sql}, {_name_needle(values)}) > 0)", nullable_if_any(UINT8, [values[0]]), "BOOLEAN"
+    )
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _read("simpleJSONExtractString", STRING, _text),
-    _read("simpleJSONExtractInt", INT64, _number(_DIGITS, "BIGINT")),
-    _read("simpleJSONExtractUInt", UINT64, _number(_UNSIGNED, "DECIMAL(20,0)")),
-    _read("simpleJSONExtractFloat", FLOAT64, _number(_FRACTION, "DOUBLE")),
-    _read("simpleJSONExtractBool", UINT8, lambda rest: f"if(coalesce(startswith({rest}, 'true'), false), 1, 0)"),
-    _read("simpleJSONExtractRaw", STRING, _raw),
-    Function("simpleJSONHas", (2, 2), ("text", "constant"), _has),
+    _extract_function("simpleJSONExtractString", STRING, _string_value),
+    _extract_function("simpleJSONExtractInt", INT64, _number_reader(_INTEGER, "BIGINT")),
+    _extract_function("simpleJSONExtractUInt", UINT64, _number_reader(_UNSIGNED, "DECIMAL(20,0)")),
+    _extract_function("simpleJSONExtractFloat", FLOAT64, _number_reader(_FRACTION, "DOUBLE")),
+    _extract_function(
+        "simpleJSONExtractBool", UINT8, lambda rest: f"if(coalesce(startswith({rest}, 'true'), false), 1, 0)"
+    ),
+    _extract_function("simpleJSONExtractRaw", STRING, _raw_value),
+    Function("simpleJSONHas", (2, 2), ("text", "constant"), _has_name),
 )
 _KINDS = ("String", "Int", "UInt", "Float", "Bool", "Raw")
 ALIASES = {

@@ -18,53 +18,53 @@ from penstock.sql.functions.function import STRING, BadArguments, Function
 _QUOTED = (t.Date, t.DateTime, t.DateTime64, t.UUID, t.IPv4, t.IPv6)
 
 
-def _shown(value: Typed, depth: int) -> str:
+def _value_json(value: Typed, depth: int) -> str:
     """A value's JSON; never NULL."""
-    sql = _plain(value, depth)
+    sql = _not_null_json(value, depth)
     return f"coalesce({sql}, 'null')" if value.nullable else sql
 
 
-def _plain(value: Typed, depth: int) -> str:
+def _not_null_json(value: Typed, depth: int) -> str:
     match value.bare:
         case of if of == NOTHING:
             return "CAST(NULL AS STRING)"
         case t.Array(inner):
             each = f"` j{depth}`"
-            parts = f"transform({value.sql}, {each} -> {_shown(typed(each, inner), depth + 1)})"
+            parts = f"transform({value.sql}, {each} -> {_value_json(typed(each, inner), depth + 1)})"
             return f"concat('[', array_join({parts}, ','), ']')"
         case t.Map() as of:
-            return _object(value.sql, of, depth)
+            return _map_json(value.sql, of, depth)
         case t.Tuple(fields):
-            return _tuple(value.sql, fields, depth)
+            return _tuple_json(value.sql, fields, depth)
         case _:
-            return _scalar(value)
+            return _scalar_json(value)
 
 
-def _object(sql: str, of: t.Map, depth: int) -> str:
+def _map_json(sql: str, of: t.Map, depth: int) -> str:
     each = f"` j{depth}`"
     key = as_text(typed(f"{each}.key", of.key))
     if key is None:
         raise BadArguments(f"keys of {of} have no text")
-    pair = f"concat({_string(key)}, ':', {_shown(typed(f'{each}.value', of.value), depth + 1)})"
+    pair = f"concat({_json_string(key)}, ':', {_value_json(typed(f'{each}.value', of.value), depth + 1)})"
     return f"concat('{{', array_join(transform(map_entries({sql}), {each} -> {pair}), ','), '}}')"
 
 
-def _tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
+def _tuple_json(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
     parts = []
     for place, (name, inner) in enumerate(fields, 1):
-        shown = _shown(typed(f"{sql}.{quote_identifier(name or f'_{place}')}", inner), depth)
-        parts.append(f"concat({_string(text_literal(name))}, ':', {shown})" if name else shown)
+        shown = _value_json(typed(f"{sql}.{quote_identifier(name or f'_{place}')}", inner), depth)
+        parts.append(f"concat({_json_string(text_literal(name))}, ':', {shown})" if name else shown)
     opening, closing = ("{", "}") if all(name for name, _ in fields) else ("[", "]")
     return f"concat('{opening}', concat_ws(',', {', '.join(parts)}), '{closing}')"
 
 
-def _string(sql: str) -> str:
+def _json_string(sql: str) -> str:
     """A text with quotes; a slash is escaped."""
     whole = f"to_json(array({sql}))"
     return f"replace(substring({whole}, 2, length({whole}) - 2), '/', {text_literal(chr(92) + '/')})"
 
 
-def _scalar(value: Typed) -> str:
+def _scalar_json(value: Typed) -> str:
     of, shown = value.bare, as_text(value)
     if shown is None:
         raise BadArguments(f"`toJSONString` of a {value.type} is not supported")
@@ -80,17 +80,17 @@ def _scalar(value: Typed) -> str:
         case _ if isinstance(of, _QUOTED):
             return f"concat('\"', {shown}, '\"')"
         case _:
-            text = _string(value.sql)
+            text = _json_string(value.sql)
             return unless_null(text, value)
 
 
-def _to_json(values: Sequence[Typed]) -> Typed:
+def _to_json_string(values: Sequence[Typed]) -> Typed:
     value = values[0]
     if value.nullable:
-        return typed(_plain(value, 0), t.Nullable(STRING))
-    return typed(_shown(value, 0), STRING)
+        return typed(_not_null_json(value, 0), t.Nullable(STRING))
+    return typed(_value_json(value, 0), STRING)
 
 
-FUNCTIONS: tuple[Function, ...] = (Function("toJSONString", (1, 1), ("any",), _to_json),)
+FUNCTIONS: tuple[Function, ...] = (Function("toJSONString", (1, 1), ("any",), _to_json_string),)
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

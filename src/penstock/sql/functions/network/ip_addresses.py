@@ -25,14 +25,14 @@ from penstock.sql.expr.ip_addresses import (
 )
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import constant_text
+from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import STRING, UINT8, UINT32, BadArguments, Function
 
-_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_ADDRESS = text_literal(rf"^{_BYTE}[.]{_BYTE}[.]{_BYTE}[.]{_BYTE}\z")
+_DECIMAL_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4_ADDRESS = text_literal(rf"^{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}\z")
 
 
-def _shown(name: str, last: str) -> Function:
+def _ipv4_to_string_function(name: str, last: str) -> Function:
     """A number as an address; `last` is what stands for its last byte."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -51,12 +51,12 @@ def _shown(name: str, last: str) -> Function:
     return Function(name, (1, 1), ("integer",), build)
 
 
-def _number(name: str, otherwise: str) -> Function:
+def _ipv4_to_number_function(name: str, otherwise: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         def formula(v: str) -> str:
             parts = f"transform(split({v}, '[.]'), ` p` -> CAST(` p` AS BIGINT))"
             number = f"aggregate({parts}, 0L, (` a`, ` e`) -> ` a` * 256L + ` e`)"
-            return f"CASE WHEN {v} IS NULL THEN NULL WHEN {v} RLIKE {_ADDRESS} THEN {number} ELSE {otherwise} END"
+            return f"CASE WHEN {v} IS NULL THEN NULL WHEN {v} RLIKE {_IPV4_ADDRESS} THEN {number} ELSE {otherwise} END"
 
         of = t.Nullable(UINT32) if otherwise == "NULL" else nullable_if_any(UINT32, list(values))
         return typed(bind_if_long(values[0].sql, formula), of)
@@ -64,42 +64,42 @@ def _number(name: str, otherwise: str) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 
-def _is_address(values: Sequence[Typed]) -> Typed:
-    return Typed(f"({values[0].sql} RLIKE {_ADDRESS})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
+def _is_ipv4(values: Sequence[Typed]) -> Typed:
+    return Typed(f"({values[0].sql} RLIKE {_IPV4_ADDRESS})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
-_BYTES = t.FixedString(16)
+_SIXTEEN_BYTES = t.FixedString(16)
 _UUID = text_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
 _WITHOUT_ZEROS = text_literal(r"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)){3}\z")
-_NONE = f"'{'0' * IPV6_DIGITS}'"
-_RANGE = t.Tuple(((None, t.IPv4()), (None, t.IPv4())))
+_ZERO_DIGITS = f"'{'0' * IPV6_DIGITS}'"
+_IPV4_RANGE = t.Tuple(((None, t.IPv4()), (None, t.IPv4())))
 
 
-def _bytes(digits: str) -> str:
+def _unhex_string(digits: str) -> str:
     return f"CAST(unhex({digits}) AS STRING)"
 
 
-def _from_text(name: str, otherwise: str) -> Function:
+def _ipv6_to_bytes_function(name: str, otherwise: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         value = values[0].sql
         known = ipv6_digits(f"if(contains({value}, ':') OR {value} RLIKE {_WITHOUT_ZEROS}, {value}, '')")
         sql = f"CASE WHEN {value} IS NULL THEN NULL ELSE coalesce({known}, {otherwise}) END"
-        of = t.Nullable(_BYTES) if otherwise == "NULL" else nullable_if_any(_BYTES, list(values))
-        return typed(_bytes(sql), of)
+        of = t.Nullable(_SIXTEEN_BYTES) if otherwise == "NULL" else nullable_if_any(_SIXTEEN_BYTES, list(values))
+        return typed(_unhex_string(sql), of)
 
     return Function(name, (1, 1), ("text",), build)
 
 
-def _digits(value: Typed, name: str) -> str:
+def _ipv6_hex_digits(value: Typed, name: str) -> str:
     if isinstance(value.bare, t.IPv6):
         return ipv6_digits(value.sql)
-    if value.bare != _BYTES:
+    if value.bare != _SIXTEEN_BYTES:
         raise BadArguments(f"`{name}` needs an IPv6 or a FixedString(16), this is {value.type}")
     return f"lower(hex({value.sql}))"
 
 
-def _to_text(values: Sequence[Typed]) -> Typed:
-    return typed(ipv6_text(_digits(values[0], "IPv6NumToString")), nullable_if_any(STRING, list(values)))
+def _ipv6_to_string(values: Sequence[Typed]) -> Typed:
+    return typed(ipv6_text(_ipv6_hex_digits(values[0], "IPv6NumToString")), nullable_if_any(STRING, list(values)))
 
 
 def _is_ipv6(values: Sequence[Typed]) -> Typed:
@@ -108,7 +108,7 @@ def _is_ipv6(values: Sequence[Typed]) -> Typed:
     return Typed(sql, nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
-def _v4_number(value: Typed, name: str) -> str:
+def _ipv4_as_number(value: Typed, name: str) -> str:
     if isinstance(value.bare, t.IPv4):
         return ipv4_number(value.sql)
     if not isinstance(value.bare, t.Int) or value.bare.signed or value.bare.bits > 32:
@@ -116,15 +116,15 @@ def _v4_number(value: Typed, name: str) -> str:
     return as_spark(value, "BIGINT")
 
 
-def _of_ipv4(values: Sequence[Typed]) -> Typed:
-    number = _v4_number(values[0], "IPv4ToIPv6")
+def _ipv4_to_ipv6(values: Sequence[Typed]) -> Typed:
+    number = _ipv4_as_number(values[0], "IPv4ToIPv6")
     digits = bind_once(number, "` n`", "concat('00000000000000000000ffff', lpad(lower(hex(` n`)), 8, '0'))")
     if isinstance(values[0].bare, t.IPv4):
         return typed(ipv6_text(digits), nullable_if_any(t.IPv6(), list(values)))
-    return typed(_bytes(digits), nullable_if_any(_BYTES, list(values)))
+    return typed(_unhex_string(digits), nullable_if_any(_SIXTEEN_BYTES, list(values)))
 
 
-def _cidr_range(values: Sequence[Typed]) -> Typed:
+def _ipv4_cidr_range(values: Sequence[Typed]) -> Typed:
     """The first and the last address; a prefix longer than 32 is 32."""
     size = values[1].constant
     if not isinstance(size, int) or size < 0:
@@ -133,12 +133,12 @@ def _cidr_range(values: Sequence[Typed]) -> Typed:
         raise BadArguments("`IPv4CIDRToRange` of a Nullable address is not supported", "assumeNotNull(…)")
     free = 2 ** (32 - min(size, 32)) - 1
     parts = f"named_struct('_1', {ipv4_text(f'` r` & {2**32 - 1 - free}L')}, '_2', {ipv4_text(f'` r` | {free}L')})"
-    return typed(bind_once(_v4_number(values[0], "IPv4CIDRToRange"), "` r`", parts), _RANGE)
+    return typed(bind_once(_ipv4_as_number(values[0], "IPv4CIDRToRange"), "` r`", parts), _IPV4_RANGE)
 
 
-def _in_range(values: Sequence[Typed]) -> Typed:
+def _is_in_range(values: Sequence[Typed]) -> Typed:
     """IPv4 addresses are in ranges of IPv4 only, IPv6 ones in those of IPv6."""
-    prefix, size = _prefix(constant_text(values[1], "the range of `isIPAddressInRange`"))
+    prefix, size = _parse_cidr(literal_string(values[1], "the range of `isIPAddressInRange`"))
     if values[0].nullable or not isinstance(values[0].bare, (t.String, t.IPv4, t.IPv6)):
         raise BadArguments(f"`isIPAddressInRange` of {values[0].type} is not supported", "of a String that is not NULL")
     value = values[0].sql
@@ -157,7 +157,7 @@ def _in_range(values: Sequence[Typed]) -> Typed:
     return Typed(f"({test} AND {kind})", UINT8, "BOOLEAN")
 
 
-def _prefix(text: str) -> tuple[str, int]:
+def _parse_cidr(text: str) -> tuple[str, int]:
     address, _, size = text.partition("/")
     most = 128 if ":" in address else 32
     try:
@@ -171,44 +171,43 @@ def _prefix(text: str) -> tuple[str, int]:
 
 def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:
     value = values[0].sql
-    known = f"if({value} RLIKE {_UUID}, replace({value}, '-', ''), {_NONE})"
-    return typed(_bytes(f"if({value} IS NULL, NULL, {known})"), nullable_if_any(_BYTES, list(values)))
+    known = f"if({value} RLIKE {_UUID}, replace({value}, '-', ''), {_ZERO_DIGITS})"
+    return typed(_unhex_string(f"if({value} IS NULL, NULL, {known})"), nullable_if_any(_SIXTEEN_BYTES, list(values)))
 
 
-def _uuid_to_text(values: Sequence[Typed]) -> Typed:
-    if values[0].bare != _BYTES:
+def _uuid_to_string(values: Sequence[Typed]) -> Typed:
+    if values[0].bare != _SIXTEEN_BYTES:
         raise BadArguments(f"`UUIDNumToString` needs a FixedString(16), this is {values[0].type}")
     digits = f"lower(hex({values[0].sql}))"
     sql = f"regexp_replace({digits}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
     return typed(sql, nullable_if_any(STRING, list(values)))
 
 
-_WRONG = "raise_error('the text is no IPv6 address')"
+_NOT_IPV6 = "raise_error('the text is no IPv6 address')"
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _shown("IPv4NumToString", "CAST({0} & 255L AS STRING)"),
-    _shown("IPv4NumToStringClassC", "'xxx'"),
-    _number("IPv4StringToNum", "raise_error('the text is no IPv4 address')"),
-    _number("IPv4StringToNumOrDefault", "0L"),
-    _number("IPv4StringToNumOrNull", "NULL"),
-    Function("isIPv4String", (1, 1), ("text",), _is_address),
-    _from_text("IPv6StringToNum", _WRONG),
-    _from_text("IPv6StringToNumOrDefault", _NONE),
-    _from_text("IPv6StringToNumOrNull", "NULL"),
-    Function("IPv6NumToString", (1, 1), ("any",), _to_text),
+    _ipv4_to_string_function("IPv4NumToString", "CAST({0} & 255L AS STRING)"),
+    _ipv4_to_string_function("IPv4NumToStringClassC", "'xxx'"),
+    _ipv4_to_number_function("IPv4StringToNum", "raise_error('the text is no IPv4 address')"),
+    _ipv4_to_number_function("IPv4StringToNumOrDefault", "0L"),
+    _ipv4_to_number_function("IPv4StringToNumOrNull", "NULL"),
+    Function("isIPv4String", (1, 1), ("text",), _is_ipv4),
+    _ipv6_to_bytes_function("IPv6StringToNum", _NOT_IPV6),
+    _ipv6_to_bytes_function("IPv6StringToNumOrDefault", _ZERO_DIGITS),
+    _ipv6_to_bytes_function("IPv6StringToNumOrNull", "NULL"),
+    Function("IPv6NumToString", (1, 1), ("any",), _ipv6_to_string),
     Function("isIPv6String", (1, 1), ("text",), _is_ipv6),
-    Function("IPv4ToIPv6", (1, 1), ("any",), _of_ipv4),
-    Function("IPv4CIDRToRange", (2, 2), ("any", "integer"), _cidr_range),
-    Function("isIPAddressInRange", (2, 2), ("any", "constant"), _in_range),
+    Function("IPv4ToIPv6", (1, 1), ("any",), _ipv4_to_ipv6),
+    Function("IPv4CIDRToRange", (2, 2), ("any", "integer"), _ipv4_cidr_range),
+    Function("isIPAddressInRange", (2, 2), ("any", "constant"), _is_in_range),
     Function("UUIDStringToNum", (1, 1), ("text",), _uuid_to_bytes),
-    Function("UUIDNumToString", (1, 1), ("bytes",), _uuid_to_text),
+    Function("UUIDNumToString", (1, 1), ("bytes",), _uuid_to_string),
 )
 ALIASES: dict[str, str] = {
-    "INET_NTOA": "IPv4NumToString", "INET_ATON": "IPv4StringToNum",
-    "INET6_NTOA": "IPv6NumToString", "INET6_ATON": "IPv6StringToNum",
+    "INET_NTOA": "IPv4NumToString",
+    "INET_ATON": "IPv4StringToNum",
+    "INET6_NTOA": "IPv6NumToString",
+    "INET6_ATON": "IPv6StringToNum",
 }
-ANY_CASE: tuple[str, ...] = (
-    "INET_NTOA", "INET_ATON",
-    "INET6_NTOA", "INET6_ATON",
-)
+ANY_CASE: tuple[str, ...] = ("INET_NTOA", "INET_ATON", "INET6_NTOA", "INET6_ATON")

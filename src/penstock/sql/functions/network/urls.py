@@ -18,7 +18,7 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import all_or_none, as_int, constant_text
+from penstock.sql.functions.arguments import as_spark_int, empty_if_null, literal_string
 from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
 
 # The scheme takes 13 characters at most; its first may be anything.
@@ -38,7 +38,7 @@ _BEFORE_PATH = "^[^/]*(?://[^/]*)?+"
 _HIGHEST_PORT = 65535
 
 
-def _part(name: str, pattern: str) -> Function:
+def _part_function(name: str, pattern: str) -> Function:
     """The first group of a pattern."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -48,7 +48,7 @@ def _part(name: str, pattern: str) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 
-def _cut(name: str, pattern: str) -> Function:
+def _cut_function(name: str, pattern: str) -> Function:
     """Without what a pattern matches but for its first group."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -69,7 +69,7 @@ def _protocol(values: Sequence[Typed]) -> Typed:
 
 
 def _port(values: Sequence[Typed]) -> Typed:
-    default = as_int(values[1]) if len(values) > 1 else "0"
+    default = as_spark_int(values[1]) if len(values) > 1 else "0"
     if len(values) > 1 and values[1].bare != UINT16:
         raise BadArguments(f"the default port must be a UInt16, this is {values[1].type}", "toUInt16(…)")
     found = f"try_cast(regexp_extract({values[0].sql}, {text_literal(_PORT)}, 1) AS INT)"
@@ -78,7 +78,7 @@ def _port(values: Sequence[Typed]) -> Typed:
     return Typed(sql, nullable_if_any(UINT16, list(values)), "INT")
 
 
-_TEXTS = t.Array(STRING)
+_STRINGS = t.Array(STRING)
 _NEXT = r"(?:^[^?#]*[?#]|(?!^)\G[&#])(?:[^=&#?]*\?)*"
 _PAIRS = _NEXT + r"([^=&#?]*(?=[&#])|[^=&#?]*=[^&#]*)"
 _NAMES = _NEXT + r"([^=&#?]*)(?=[=&#])[^&#]*"
@@ -88,37 +88,37 @@ _PIECES = r"%[\s\S]{0,2}|[^%]+"
 _NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
 
 
-def _name(value: Typed) -> str:
-    name = constant_text(value, "the parameter's name")
+def _parameter_name(value: Typed) -> str:
+    name = literal_string(value, "the parameter's name")
     if not name:
         raise BadArguments("the parameter's name is empty")
     return re.escape(name)
 
 
-def _parameter(values: Sequence[Typed]) -> Typed:
-    pattern = text_literal(rf"{_QUERY}[?#&]{_name(values[1])}=([^&#]*)")
+def _extract_parameter(values: Sequence[Typed]) -> Typed:
+    pattern = text_literal(rf"{_QUERY}[?#&]{_parameter_name(values[1])}=([^&#]*)")
     return typed(f"regexp_extract({values[0].sql}, {pattern}, 1)", nullable_if_any(STRING, [values[0]]))
 
 
 def _cut_parameter(values: Sequence[Typed]) -> Typed:
     """With the `&` behind it, or the one in front if it is the last."""
-    pair = f"{_name(values[1])}=[^&#]*"
+    pair = f"{_parameter_name(values[1])}=[^&#]*"
     pattern = text_literal(rf"^([^?#]*(?=[?#])[\s\S]*?)(?:([?#&]){pair}&|&{pair}(?![^#])|([?#]){pair})")
     return typed(f"regexp_replace({values[0].sql}, {pattern}, '$1$2$3')", nullable_if_any(STRING, [values[0]]))
 
 
-def _found(name: str, pattern: str) -> Function:
+def _find_all_function(name: str, pattern: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_extract_all({values[0].sql}, {text_literal(pattern)}, 1)"
-        return typed(all_or_none(sql, values[0]), _TEXTS)
+        return typed(empty_if_null(sql, values[0]), _STRINGS)
 
     return Function(name, (1, 1), ("text",), build)
 
 
-def _levels(value: Typed, formula: Callable[[str, str], str]) -> Typed:
+def _url_levels(value: Typed, formula: Callable[[str, str], str]) -> Typed:
     given = f"coalesce({value.sql}, '')" if value.nullable else value.sql
     sql = bind_if_long(given, lambda v: bind_if_long(f"regexp_extract_all({v}, {_LEVELS}, 0)", lambda p: formula(v, p)))
-    return typed(sql, _TEXTS)
+    return typed(sql, _STRINGS)
 
 
 def _hierarchy(values: Sequence[Typed]) -> Typed:
@@ -128,7 +128,7 @@ def _hierarchy(values: Sequence[Typed]) -> Typed:
         levels = f"transform(sequence(1, size({p})), ` i` -> array_join(slice({p}, 1, ` i`), ''))"
         return f"CASE WHEN {v} = '' THEN {_NO_TEXTS} WHEN size({p}) = 0 THEN array({v}) ELSE {levels} END"
 
-    return _levels(values[0], formula)
+    return _url_levels(values[0], formula)
 
 
 def _path_hierarchy(values: Sequence[Typed]) -> Typed:
@@ -138,14 +138,14 @@ def _path_hierarchy(values: Sequence[Typed]) -> Typed:
         levels = f"transform(sequence(2, size({p})), ` i` -> {level})"
         return f"if(size({p}) < 2, {_NO_TEXTS}, {levels})"
 
-    return _levels(values[0], formula)
+    return _url_levels(values[0], formula)
 
 
-def _bytes(value: str) -> str:
+def _bytes_as_characters(value: str) -> str:
     return f"decode(CAST({value} AS BINARY), 'ISO-8859-1')"
 
 
-def _encoded(values: Sequence[Typed], blank: str) -> Typed:
+def _encode(values: Sequence[Typed], blank: str) -> Typed:
     """Letters, digits and `-_.~` are kept."""
 
     def formula(v: str) -> str:
@@ -154,49 +154,50 @@ def _encoded(values: Sequence[Typed], blank: str) -> Typed:
             fast = f"replace({fast}, '+', '{blank}')"
         other = f"if(` p` = ' ', '{blank}', concat('%', hex(encode(` p`, 'ISO-8859-1'))))"
         each = f"if(` p` = '' OR ` p` RLIKE '[A-Za-z0-9._~-]', ` p`, {other})"
-        return f"if(is_valid_utf8({v}), {fast}, array_join(transform(split({_bytes(v)}, ''), ` p` -> {each}), ''))"
+        slow = f"array_join(transform(split({_bytes_as_characters(v)}, ''), ` p` -> {each}), '')"
+        return f"if(is_valid_utf8({v}), {fast}, {slow})"
 
     return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
-def _decoded(values: Sequence[Typed], template: str) -> Typed:
+def _decode(values: Sequence[Typed], template: str) -> Typed:
     """`%` and two bytes that are no hexadecimal digits stay, whatever they are."""
-    parts = f"regexp_extract_all({_bytes(template.format(values[0].sql))}, {text_literal(_PIECES)}, 0)"
+    parts = f"regexp_extract_all({_bytes_as_characters(template.format(values[0].sql))}, {text_literal(_PIECES)}, 0)"
     byte = "decode(unhex(substring(` p`, 2)), 'ISO-8859-1')"
     each = f"if(` p` RLIKE '^%[0-9A-Fa-f]{{2}}$', {byte}, ` p`)"
     joined = f"array_join(transform({parts}, ` p` -> {each}), '')"
     return typed(f"CAST(encode({joined}, 'ISO-8859-1') AS STRING)", nullable_if_any(STRING, list(values)))
 
 
-def _one(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
+def _string_function(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _part("domain", _DOMAIN),
-    _part("domainWithoutWWW", _WITHOUT_WWW),
-    _part("topLevelDomain", _TOP),
-    _part("path", rf"{_BEFORE_PATH}(/[^?#]*)"),
-    _part("pathFull", rf"{_BEFORE_PATH}(/[\s\S]*)"),
-    _part("queryString", r"^[^?]*\?([^#]*)"),
-    _part("fragment", r"^[^#]*#([\s\S]*)"),
-    _part("queryStringAndFragment", r"^(?:[^?]*\?|[^?#]*(?=#)(?![^?]*\?))([\s\S]*)"),
+    _part_function("domain", _DOMAIN),
+    _part_function("domainWithoutWWW", _WITHOUT_WWW),
+    _part_function("topLevelDomain", _TOP),
+    _part_function("path", rf"{_BEFORE_PATH}(/[^?#]*)"),
+    _part_function("pathFull", rf"{_BEFORE_PATH}(/[\s\S]*)"),
+    _part_function("queryString", r"^[^?]*\?([^#]*)"),
+    _part_function("fragment", r"^[^#]*#([\s\S]*)"),
+    _part_function("queryStringAndFragment", r"^(?:[^?]*\?|[^?#]*(?=#)(?![^?]*\?))([\s\S]*)"),
     Function("protocol", (1, 1), ("text",), _protocol),
     Function("port", (1, 2), ("text", "integer"), _port),
-    _cut("cutWWW", r"^([^/]*//(?:[^:/?#]*@)?+)www\.(?=[\s\S])"),
-    _cut("cutQueryString", r"^([^?]*)\?[^#]*"),
-    _cut("cutFragment", r"^([^#]*)#[\s\S]*"),
-    _cut("cutQueryStringAndFragment", r"^([^?]*(?=\?)|[^?#]*(?=#)(?![^?]*\?))[\s\S]*"),
-    Function("extractURLParameter", (2, 2), ("text", "constant"), _parameter),
+    _cut_function("cutWWW", r"^([^/]*//(?:[^:/?#]*@)?+)www\.(?=[\s\S])"),
+    _cut_function("cutQueryString", r"^([^?]*)\?[^#]*"),
+    _cut_function("cutFragment", r"^([^#]*)#[\s\S]*"),
+    _cut_function("cutQueryStringAndFragment", r"^([^?]*(?=\?)|[^?#]*(?=#)(?![^?]*\?))[\s\S]*"),
+    Function("extractURLParameter", (2, 2), ("text", "constant"), _extract_parameter),
     Function("cutURLParameter", (2, 2), ("text", "constant"), _cut_parameter),
-    _found("extractURLParameters", _PAIRS),
-    _found("extractURLParameterNames", _NAMES),
-    _one("URLHierarchy", _hierarchy),
-    _one("URLPathHierarchy", _path_hierarchy),
-    _one("encodeURLComponent", lambda values: _encoded(values, "%20")),
-    _one("encodeURLFormComponent", lambda values: _encoded(values, "+")),
-    _one("decodeURLComponent", lambda values: _decoded(values, "{0}")),
-    _one("decodeURLFormComponent", lambda values: _decoded(values, "replace({0}, '+', ' ')")),
+    _find_all_function("extractURLParameters", _PAIRS),
+    _find_all_function("extractURLParameterNames", _NAMES),
+    _string_function("URLHierarchy", _hierarchy),
+    _string_function("URLPathHierarchy", _path_hierarchy),
+    _string_function("encodeURLComponent", lambda values: _encode(values, "%20")),
+    _string_function("encodeURLFormComponent", lambda values: _encode(values, "+")),
+    _string_function("decodeURLComponent", lambda values: _decode(values, "{0}")),
+    _string_function("decodeURLFormComponent", lambda values: _decode(values, "replace({0}, '+', ' ')")),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

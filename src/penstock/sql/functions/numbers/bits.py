@@ -13,44 +13,45 @@ from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
-from penstock.sql.functions.function import MANY, UINT8, BadArguments, Function
+from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 
-def _type(value: Typed) -> t.Int:
+def _int_type(value: Typed) -> t.Int:
     return value.bare if isinstance(value.bare, t.Int) else UINT8
 
 
-def _bits(value: Typed) -> str:
+def _bits_as_bigint(value: Typed) -> str:
     """The bits as a BIGINT: those of a negative number go on to the left of its type's."""
     if value.spark == "DECIMAL(20,0)":
         return bind_if_long(value.sql, lambda v: wrap_integer(v, value.spark, t.Int(64)))
     return as_spark(value, "BIGINT")
 
 
-def _number(sql: str, of: t.Int) -> str:
+def _number_from_bits(sql: str, of: t.Int) -> str:
     """The lowest bits of a BIGINT as a number of the type."""
     return bind_if_long(sql, lambda v: wrap_integer(v, "BIGINT", of))
 
 
-def _binary(name: str, operator: str) -> Function:
+def _binary_function(name: str, operator: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        a, b = map(_type, values)
+        a, b = map(_int_type, values)
         of = t.Int(max(a.bits, b.bits), a.signed or b.signed)
-        sql = f"({_bits(values[0])} {operator} {_bits(values[1])})"
+        sql = f"({_bits_as_bigint(values[0])} {operator} {_bits_as_bigint(values[1])})"
         fits = a.signed == b.signed and value_type(of) != "DECIMAL(20,0)"
         return typed(
-            f"CAST({sql} AS {value_type(of)})" if fits else _number(sql, of), nullable_if_any(of, list(values))
+            f"CAST({sql} AS {value_type(of)})" if fits else _number_from_bits(sql, of),
+            nullable_if_any(of, list(values)),
         )
 
     return Function(name, (2, 2), ("integer",), build)
 
 
-def _not(values: Sequence[Typed]) -> Typed:
-    of = _type(values[0])
-    return typed(_number(f"(~ {_bits(values[0])})", of), nullable_if_any(of, list(values)))
+def _bit_not(values: Sequence[Typed]) -> Typed:
+    of = _int_type(values[0])
+    return typed(_number_from_bits(f"(~ {_bits_as_bigint(values[0])})", of), nullable_if_any(of, list(values)))
 
 
-def _distance(value: Typed) -> str:
+def _shift_distance(value: Typed) -> str:
     """How far to shift: not negative, and at most the type's bits."""
     if isinstance(value.constant, int) and value.constant < 0:
         raise BadArguments("the number of places must not be negative")
@@ -59,77 +60,77 @@ def _distance(value: Typed) -> str:
     return str(value.constant)
 
 
-def _shift(name: str, *, left: bool) -> Function:
+def _shift_function(name: str, *, left: bool) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        of = _type(values[0])
-        places = int(_distance(values[1]))
+        of = _int_type(values[0])
+        places = int(_shift_distance(values[1]))
         if places >= of.bits:
             sql = f"if({values[0].sql} IS NULL, NULL, 0L)" if values[0].nullable else "0L"
         elif left:
-            sql = f"shiftleft({_bits(values[0])}, {places})"
+            sql = f"shiftleft({_bits_as_bigint(values[0])}, {places})"
         else:
-            sql = f"{'shiftright' if of.signed else 'shiftrightunsigned'}({_bits(values[0])}, {places})"
-        return typed(_number(sql, of), nullable_if_any(of, list(values)))
+            sql = f"{'shiftright' if of.signed else 'shiftrightunsigned'}({_bits_as_bigint(values[0])}, {places})"
+        return typed(_number_from_bits(sql, of), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("integer",), build)
 
 
-def _rotation(name: str, *, left: bool) -> Function:
+def _rotation_function(name: str, *, left: bool) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        of = _type(values[0])
-        places = int(_distance(values[1])) % of.bits
+        of = _int_type(values[0])
+        places = int(_shift_distance(values[1])) % of.bits
         places = places if left else (of.bits - places) % of.bits
         if places == 0:
             return values[0]
-        low = _bits(values[0]) if of.bits == 64 else f"({_bits(values[0])} & {2**of.bits - 1}L)"
+        low = _bits_as_bigint(values[0]) if of.bits == 64 else f"({_bits_as_bigint(values[0])} & {2**of.bits - 1}L)"
         sql = bind_if_long(low, lambda v: f"(shiftleft({v}, {places}) | shiftrightunsigned({v}, {of.bits - places}))")
-        return typed(_number(sql, of), nullable_if_any(of, list(values)))
+        return typed(_number_from_bits(sql, of), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("integer",), build)
 
 
-def _test(name: str, joined: str) -> Function:
+def _bit_test_function(name: str, joined: str) -> Function:
     """bitTest, bitTestAll, bitTestAny with literal places."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = _type(values[0])
+        of = _int_type(values[0])
         places = [value.constant for value in values[1:]]
         if not all(isinstance(place, int) and 0 <= place < of.bits for place in places):
             raise BadArguments(f"the places of `{name}` must be literals from 0 to {of.bits - 1}")
         mask = sum({2 ** int(place) for place in places if place is not None})
         shown = f"{mask}L" if mask < 2**63 else f"({mask - 2**64}L)" if mask > 2**63 else "shiftleft(1L, 63)"
-        sql = f"(({_bits(values[0])} & {shown}) {'<> 0' if joined == 'any' else f'= {shown}'})"
+        sql = f"(({_bits_as_bigint(values[0])} & {shown}) {'<> 0' if joined == 'any' else f'= {shown}'})"
         return Typed(sql, nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
-    return Function(name, (2, 2 if joined == "one" else MANY), ("integer",), build)
+    return Function(name, (2, 2 if joined == "one" else MAX_ARGUMENTS), ("integer",), build)
 
 
-def _count(values: Sequence[Typed]) -> Typed:
-    of = _type(values[0])
-    bits = _bits(values[0])
+def _bit_count(values: Sequence[Typed]) -> Typed:
+    of = _int_type(values[0])
+    bits = _bits_as_bigint(values[0])
     masked = f"({bits} & {2**of.bits - 1}L)" if of.signed and of.bits < 64 else bits
     return typed(f"CAST(bit_count({masked}) AS INT)", nullable_if_any(UINT8, list(values)))
 
 
-def _hamming(values: Sequence[Typed]) -> Typed:
-    sql = f"bit_count({_bits(values[0])} ^ {_bits(values[1])})"
+def _bit_hamming_distance(values: Sequence[Typed]) -> Typed:
+    sql = f"bit_count({_bits_as_bigint(values[0])} ^ {_bits_as_bigint(values[1])})"
     return typed(f"CAST({sql} AS INT)", nullable_if_any(UINT8, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _binary("bitAnd", "&"),
-    _binary("bitOr", "|"),
-    _binary("bitXor", "^"),
-    Function("bitNot", (1, 1), ("integer",), _not),
-    _shift("bitShiftLeft", left=True),
-    _shift("bitShiftRight", left=False),
-    _rotation("bitRotateLeft", left=True),
-    _rotation("bitRotateRight", left=False),
-    _test("bitTest", "one"),
-    _test("bitTestAll", "all"),
-    _test("bitTestAny", "any"),
-    Function("bitCount", (1, 1), ("integer",), _count),
-    Function("bitHammingDistance", (2, 2), ("integer",), _hamming),
+    _binary_function("bitAnd", "&"),
+    _binary_function("bitOr", "|"),
+    _binary_function("bitXor", "^"),
+    Function("bitNot", (1, 1), ("integer",), _bit_not),
+    _shift_function("bitShiftLeft", left=True),
+    _shift_function("bitShiftRight", left=False),
+    _rotation_function("bitRotateLeft", left=True),
+    _rotation_function("bitRotateRight", left=False),
+    _bit_test_function("bitTest", "one"),
+    _bit_test_function("bitTestAll", "all"),
+    _bit_test_function("bitTestAny", "any"),
+    Function("bitCount", (1, 1), ("integer",), _bit_count),
+    Function("bitHammingDistance", (2, 2), ("integer",), _bit_hamming_distance),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -24,39 +24,39 @@ from penstock.sql.operators.arithmetic import as_signed_operands
 from penstock.sql.operators.literals import negate
 
 
-def _type(value: Typed) -> t.Int:
+def _int_type(value: Typed) -> t.Int:
     return value.bare if isinstance(value.bare, t.Int) else UINT8
 
 
-def _sides(values: Sequence[Typed]) -> tuple[str, str]:
+def _common_sides(values: Sequence[Typed]) -> tuple[str, str]:
     """The two numbers as one Spark type."""
-    used = {value_type(_type(value)) for value in values} | {value.spark for value in values}
+    used = {value_type(_int_type(value)) for value in values} | {value.spark for value in values}
     wide = next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in used), "INT")
     return as_spark(values[0], wide), as_spark(values[1], wide)
 
 
-def _fails(values: Sequence[Typed]) -> str:
+def _has_no_quotient(values: Sequence[Typed]) -> str:
     """The condition under which ClickHouse has no quotient."""
-    a, b = _sides(values)
-    of = _type(values[0])
-    least = f" OR ({b} = -1 AND {a} = {of.low})" if of.signed and _type(values[1]).signed and of.bits < 64 else ""
+    a, b = _common_sides(values)
+    of = _int_type(values[0])
+    least = f" OR ({b} = -1 AND {a} = {of.low})" if of.signed and _int_type(values[1]).signed and of.bits < 64 else ""
     return f"({b} = 0{least})"
 
 
-def _safe(name: str, operator: str, other: str) -> Function:
+def _safe_division_function(name: str, operator: str, other: str) -> Function:
     """intDivOrZero, moduloOrNull …"""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = arithmetic_type(operator, _type(values[0]), _type(values[1]))
+        of = arithmetic_type(operator, _int_type(values[0]), _int_type(values[1]))
         assert isinstance(of, t.Int)
         values = as_signed_operands(values[0], values[1]) if operator == "intDiv" else values
-        a, b = _sides(values)
+        a, b = _common_sides(values)
         sql = f"CAST(({a} {'DIV' if operator == 'intDiv' else '%'} {b}) AS {value_type(of)})"
         zero = f"CAST({other} AS {value_type(of)})"
         if values[0].nullable and other == "0":
             zero = f"if({values[0].sql} IS NULL, NULL, {zero})"
         result = t.Nullable(of) if other == "NULL" else nullable_if_any(of, list(values))
-        return typed(f"if({_fails(values)}, {zero}, {sql})", result)
+        return typed(f"if({_has_no_quotient(values)}, {zero}, {sql})", result)
 
     return Function(name, (2, 2), ("integer",), build)
 
@@ -66,10 +66,10 @@ def _divide_or_null(values: Sequence[Typed]) -> Typed:
     return typed(f"if({b} = 0, NULL, {a} / {b})", t.Nullable(FLOAT64))
 
 
-def _positive_modulo(or_null: str) -> Function:
+def _positive_modulo_function(or_null: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        of = t.Int(_type(values[1]).bits, signed=False)
-        a, b = _sides(values)
+        of = t.Int(_int_type(values[1]).bits, signed=False)
+        a, b = _common_sides(values)
         sql = f"CAST(pmod({a}, abs({b})) AS {value_type(of)})"
         if or_null:
             return typed(f"if({b} = 0, NULL, {sql})", t.Nullable(of))
@@ -85,26 +85,26 @@ def _negate(values: Sequence[Typed]) -> Typed:
     return found
 
 
-_POWERS = {2: 64, 10: 20}
+_POWER_COUNTS = {2: 64, 10: 20}
 
 
-def _whole_power(base: int) -> Function:
+def _int_exp_function(base: int) -> Function:
     """0 below 2**0; the largest UInt64 from the first power that is too large."""
 
     def build(values: Sequence[Typed]) -> Typed:
         number = as_spark(values[0], "BIGINT")
-        powers = ", ".join(f"CAST({base**n} AS DECIMAL(20,0))" for n in range(_POWERS[base]))
+        powers = ", ".join(f"CAST({base**n} AS DECIMAL(20,0))" for n in range(_POWER_COUNTS[base]))
         inside = f"element_at(array({powers}), CAST({number} AS INT) + 1)"
         sql = (
             f"CASE WHEN {number} < 0 THEN CAST(0 AS DECIMAL(20,0)) "
-            f"WHEN {number} >= {_POWERS[base]} THEN CAST({2**64 - 1} AS DECIMAL(20,0)) ELSE {inside} END"
+            f"WHEN {number} >= {_POWER_COUNTS[base]} THEN CAST({2**64 - 1} AS DECIMAL(20,0)) ELSE {inside} END"
         )
         return typed(unless_null(sql, *values), nullable_if_any(UINT64, list(values)))
 
     return Function(f"intExp{base}", (1, 1), ("integer",), build)
 
 
-def _extreme_of_two(name: str, sign: str) -> Function:
+def _extreme_of_two_function(name: str, sign: str) -> Function:
     """max2, min2: as doubles."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -117,11 +117,11 @@ def _extreme_of_two(name: str, sign: str) -> Function:
     return Function(name, (2, 2), ("number",), build)
 
 
-_STEPS = {8: 13, 16: 25, 32: 48, 64: 94}
+_EUCLID_STEPS = {8: 13, 16: 25, 32: 48, 64: 94}
 """How many divisions it takes at most: as many as there are Fibonacci numbers of so many bits."""
 
 
-def _common(name: str, result: str) -> Function:
+def _common_divisor_function(name: str, result: str) -> Function:
     """Of `a` and `b`, and of what is left of them: ` s`.a, the divisor."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -129,13 +129,13 @@ def _common(name: str, result: str) -> Function:
         if not isinstance(of, t.Int) or any(value.nullable for value in values):
             shown = " and ".join(str(value.type) for value in values)
             raise BadArguments(f"`{name}` of {shown} is not supported", "ifNull(…), assumeNotNull(…)")
-        if of.bits == 64 and (name == "lcm" and any(_bits(value) == 64 for value in values)):
+        if of.bits == 64 and (name == "lcm" and any(_bit_width(value) == 64 for value in values)):
             raise BadArguments(f"`{name}` of 64-bit numbers is not supported", "toInt32(…)")
         if of.signed and any(value.bare == t.Int(64, signed=False) for value in values):
             raise BadArguments(f"`{name}` of UInt64 and a signed number is not supported", "toInt64(…)")
         spark = "DECIMAL(20,0)" if value_type(of) == "DECIMAL(20,0)" else "BIGINT"
         pair = ", ".join(f"'{key}', abs({as_spark(value, spark)})" for key, value in zip("ab", values, strict=True))
-        steps = _STEPS[min(map(_bits, values))] + 1
+        steps = _EUCLID_STEPS[min(map(_bit_width, values))] + 1
         rest = f"named_struct('a', ` s`.b, 'b', CAST(` s`.a % ` s`.b AS {spark}))"
         fold = f"aggregate(sequence(1, {steps}), ` x`, (` s`, ` k`) -> if(` s`.b = 0, ` s`, {rest}), ` s` -> {result})"
         zero = "raise_error('Division by zero')"
@@ -145,29 +145,25 @@ def _common(name: str, result: str) -> Function:
     return Function(name, (2, 2), ("integer",), build)
 
 
-def _bits(value: Typed) -> int:
+def _bit_width(value: Typed) -> int:
     return value.bare.bits if isinstance(value.bare, t.Int) else 8
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _safe("intDivOrZero", "intDiv", "0"),
-    _safe("moduloOrZero", "%", "0"),
-    _safe("intDivOrNull", "intDiv", "NULL"),
-    _safe("moduloOrNull", "%", "NULL"),
+    _safe_division_function("intDivOrZero", "intDiv", "0"),
+    _safe_division_function("moduloOrZero", "%", "0"),
+    _safe_division_function("intDivOrNull", "intDiv", "NULL"),
+    _safe_division_function("moduloOrNull", "%", "NULL"),
     Function("divideOrNull", (2, 2), ("integer",), _divide_or_null),
-    _positive_modulo(""),
-    _positive_modulo("OrNull"),
+    _positive_modulo_function(""),
+    _positive_modulo_function("OrNull"),
     Function("negate", (1, 1), ("number",), _negate),
-    _whole_power(2),
-    _whole_power(10),
-    _extreme_of_two("max2", "greatest"),
-    _extreme_of_two("min2", "least"),
-    _common("gcd", "` s`.a"),
-    _common("lcm", "` x`.a DIV ` s`.a * ` x`.b"),
+    _int_exp_function(2),
+    _int_exp_function(10),
+    _extreme_of_two_function("max2", "greatest"),
+    _extreme_of_two_function("min2", "least"),
+    _common_divisor_function("gcd", "` s`.a"),
+    _common_divisor_function("lcm", "` x`.a DIV ` s`.a * ` x`.b"),
 )
-ALIASES: dict[str, str] = {
-    "pmod": "positiveModulo", "positive_modulo": "positiveModulo", "modOrNull": "moduloOrNull",
-}
-ANY_CASE: tuple[str, ...] = (
-    "max2", "min2",
-)
+ALIASES: dict[str, str] = {"pmod": "positiveModulo", "positive_modulo": "positiveModulo", "modOrNull": "moduloOrNull"}
+ANY_CASE: tuple[str, ...] = ("max2", "min2")

@@ -12,17 +12,17 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed
-from penstock.sql.functions.arguments import constant_number
-from penstock.sql.functions.conditions import common_type
+from penstock.sql.functions.arguments import literal_integer
+from penstock.sql.functions.conditions import require_common_type
 from penstock.sql.functions.function import UINT8, BadArguments, Function
 
-_MADE_OF = (t.Array, t.Map, t.Tuple)
-_MOST = 2**32 - 2
+_CONTAINERS = (t.Array, t.Map, t.Tuple)
+_MAX_BUCKETS = 2**32 - 2
 
 
 def _clamp(values: Sequence[Typed]) -> Typed:
-    of = t.bare(common_type([*values]))
-    if isinstance(of, (*_MADE_OF, t.Enum, t.Json, t.UUID, t.IPv4, t.IPv6)):
+    of = t.bare(require_common_type([*values]))
+    if isinstance(of, (*_CONTAINERS, t.Enum, t.Json, t.UUID, t.IPv4, t.IPv6)):
         raise BadArguments(f"`clamp` of {of} is not supported", "least(greatest(…))")
     if any(isinstance(value.bare, t.Bool) for value in values) and not isinstance(of, t.Bool):
         raise BadArguments("`clamp` of a Bool and a number is not supported", "toUInt8(…)")
@@ -39,20 +39,20 @@ def _clamp(values: Sequence[Typed]) -> Typed:
     return typed(bind_if_long(value, formula), nullable_if_any(of, list(values)))
 
 
-def _limit(value: Typed) -> float:
+def _limit_argument(value: Typed) -> float:
     if not isinstance(value.constant, (int, float)) or isinstance(value.constant, bool):
         raise BadArguments("the limits of `widthBucket` must be literal numbers")
     return float(value.constant)
 
 
-def _bucket(values: Sequence[Typed]) -> Typed:
+def _width_bucket(values: Sequence[Typed]) -> Typed:
     """0 below the first bucket, one more than there are above the last."""
     if isinstance(values[0].bare, t.Decimal):
         raise BadArguments("`widthBucket` of a Decimal is not defined", "toFloat64(…)")
-    low, high = map(_limit, values[1:3])
-    count = constant_number(values[3], "the number of buckets")
-    if not 1 <= count <= _MOST:
-        raise BadArguments("the number of buckets must be a literal from 1", f"at most {_MOST}")
+    low, high = map(_limit_argument, values[1:3])
+    count = literal_integer(values[3], "the number of buckets")
+    if not 1 <= count <= _MAX_BUCKETS:
+        raise BadArguments("the number of buckets must be a literal from 1", f"at most {_MAX_BUCKETS}")
     of = t.Int(16 if count < 2**8 else 32 if count < 2**16 else 64, signed=False)
 
     def formula(x: str) -> str:
@@ -66,7 +66,7 @@ def _bucket(values: Sequence[Typed]) -> Typed:
     return typed(f"CAST({sql} AS {value_type(of)})", nullable_if_any(of, [values[0]]))
 
 
-def _digits(values: Sequence[Typed]) -> Typed:
+def _count_digits(values: Sequence[Typed]) -> Typed:
     """Of a decimal all its digits after the point count."""
     shown = f"CAST({number_sql(values[0])} AS STRING)"
     if isinstance(values[0].bare, t.Decimal):
@@ -81,8 +81,8 @@ def _digits(values: Sequence[Typed]) -> Typed:
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("clamp", (3, 3), ("any",), _clamp),
-    Function("widthBucket", (4, 4), ("number", "constant", "constant", "constant"), _bucket),
-    Function("countDigits", (1, 1), ("number",), _digits),
+    Function("widthBucket", (4, 4), ("number", "constant", "constant", "constant"), _width_bucket),
+    Function("countDigits", (1, 1), ("number",), _count_digits),
 )
 ALIASES = {"width_bucket": "widthBucket"}
 ANY_CASE = ("width_bucket",)

@@ -25,7 +25,7 @@ from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT16, UINT32, BadArguments, Function
 
 
-def _rounding(name: str) -> Function:
+def _rounding_function(name: str) -> Function:
     """round, floor, ceil, trunc with the number of digits that are kept."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -42,23 +42,23 @@ def _rounding(name: str) -> Function:
             rounded = DECIMAL_ROUNDING[name].format(value.sql, digits)
             return Typed(f"CAST({rounded} AS {whole})", value.type, whole)
         if isinstance(value.bare, t.Int):
-            return round_whole(name, value, digits)
+            return round_integer(name, value, digits)
         if value.bare == t.Float(32) and digits:
-            return typed(f"CAST({_round_single(name, value.sql, digits)} AS FLOAT)", value.type)
-        return typed(f"CAST({_round_float(name, value.sql, digits)} AS {value.spark})", value.type)
+            return typed(f"CAST({_round_float32(name, value.sql, digits)} AS FLOAT)", value.type)
+        return typed(f"CAST({_round_float64(name, value.sql, digits)} AS {value.spark})", value.type)
 
     return Function(name, (1, 2), ("number", "constant"), build)
 
 
-def _round_single(name: str, sql: str, digits: int) -> str:
+def _round_float32(name: str, sql: str, digits: int) -> str:
     """A Float32 is scaled in single precision."""
     scale = f"CAST({10 ** abs(digits)} AS FLOAT)"
     if digits < 0:
-        return f"({_round_float(name, f'CAST({sql} / {scale} AS FLOAT)', 0)} * CAST({scale} AS DOUBLE))"
-    return f"({_round_float(name, f'({sql} * {scale})', 0)} / {scale})"
+        return f"({_round_float64(name, f'CAST({sql} / {scale} AS FLOAT)', 0)} * CAST({scale} AS DOUBLE))"
+    return f"({_round_float64(name, f'({sql} * {scale})', 0)} / {scale})"
 
 
-def _round_float(name: str, sql: str, digits: int) -> str:
+def _round_float64(name: str, sql: str, digits: int) -> str:
     """ClickHouse rounds `x * 10**digits` and divides again, in doubles."""
 
     def whole(x: str) -> str:
@@ -88,7 +88,7 @@ def _sign(values: Sequence[Typed]) -> Typed:
     return typed(f"CAST(sign({as_spark(values[0], 'DOUBLE')}) AS INT)", nullable_if_any(t.Int(8), list(values)))
 
 
-def _float(name: str, template: str, count: int = 1) -> Function:
+def _float_function(name: str, template: str, count: int = 1) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         sql = template.format(*(as_spark(value, "DOUBLE") for value in values))
         return typed(sql, nullable_if_any(FLOAT64, list(values)))
@@ -96,34 +96,45 @@ def _float(name: str, template: str, count: int = 1) -> Function:
     return Function(name, (count, count), ("float",), build)
 
 
-_WHOLE: Mapping[str, str] = {
-    "round": "round({0}, {1})", "roundBankers": "bround({0}, {1})", "floor": "({0} - pmod({0}, {2}L))",
-    "ceil": "({0} + pmod(- {0}, {2}L))", "trunc": "({0} - {0} % {2}L)",
-}  # fmt: skip
+_INTEGER_ROUNDING: Mapping[str, str] = {
+    "round": "round({0}, {1})",
+    "roundBankers": "bround({0}, {1})",
+    "floor": "({0} - pmod({0}, {2}L))",
+    "ceil": "({0} + pmod(- {0}, {2}L))",
+    "trunc": "({0} - {0} % {2}L)",
+}
 DECIMAL_ROUNDING: Mapping[str, str] = {
-    "round": "round({0}, {1})", "roundBankers": "bround({0}, {1})", "floor": "floor({0}, {1})",
-    "ceil": "ceil({0}, {1})", "trunc": "if({0} < 0, ceil({0}, {1}), floor({0}, {1}))",
-}  # fmt: skip
-_LARGEST = {16: 3, 32: 8, 64: 17}
+    "round": "round({0}, {1})",
+    "roundBankers": "bround({0}, {1})",
+    "floor": "floor({0}, {1})",
+    "ceil": "ceil({0}, {1})",
+    "trunc": "if({0} < 0, ceil({0}, {1}), floor({0}, {1}))",
+}
+_MAX_ROUNDED_DIGITS = {16: 3, 32: 8, 64: 17}
 
 
-def round_whole(name: str, value: Typed, digits: int) -> Typed:
+def round_integer(name: str, value: Typed, digits: int) -> Typed:
     """An integer to tens, hundreds …"""
     of = value.bare
-    if not isinstance(of, t.Int) or of.bits == 8 or of == t.Int(64, signed=False) or -digits > _LARGEST[of.bits]:
+    if (
+        not isinstance(of, t.Int)
+        or of.bits == 8
+        or of == t.Int(64, signed=False)
+        or -digits > _MAX_ROUNDED_DIGITS[of.bits]
+    ):
         raise BadArguments(f"`{name}` of {value.type} to {digits} digits is not supported", "cast it by toInt64")
-    exact = bind_if_long(as_spark(value, "BIGINT"), lambda v: _WHOLE[name].format(v, digits, 10**-digits))
-    return typed(bind_if_long(exact, lambda v: _inside(v, of)) if of.bits < 64 else exact, value.type)
+    exact = bind_if_long(as_spark(value, "BIGINT"), lambda v: _INTEGER_ROUNDING[name].format(v, digits, 10**-digits))
+    return typed(bind_if_long(exact, lambda v: _check_range(v, of)) if of.bits < 64 else exact, value.type)
 
 
-def _inside(sql: str, of: t.Int) -> str:
+def _check_range(sql: str, of: t.Int) -> str:
     """A number of the type; what ClickHouse gives for one that is out of it is not a rounded number."""
     failed = f"raise_error('a rounded {of} is out of its range')"
     fits = f"CAST({sql} AS {value_type(of)})"
     return f"CASE WHEN {sql} IS NULL OR {sql} BETWEEN {of.low} AND {of.high} THEN {fits} ELSE {failed} END"
 
 
-def _steps(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:
+def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:
     """From each bound on its value; 0 below the first."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -135,7 +146,7 @@ def _steps(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:
     return Function(name, (1, 1), ("integer",), build)
 
 
-def _to_power_of_two(values: Sequence[Typed]) -> Typed:
+def _round_to_exp2(values: Sequence[Typed]) -> Typed:
     value = values[0]
     of = value.bare if isinstance(value.bare, t.Int) else UINT8
     if of == t.Int(64, signed=False):
@@ -149,23 +160,23 @@ def _to_power_of_two(values: Sequence[Typed]) -> Typed:
     )
 
 
-_AGES = ((1, 17), (18, 18), (25, 25), (35, 35), (45, 45), (55, 55))
-_DURATIONS = (1, 10, 30, 60, 120, 180, 240, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000)
+_AGE_BOUNDS = ((1, 17), (18, 18), (25, 25), (35, 35), (45, 45), (55, 55))
+_DURATION_BOUNDS = (1, 10, 30, 60, 120, 180, 240, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000)
 
 
-_LARGE = "2.68435456E8D"
+_LARGE_ARGUMENT = "2.68435456E8D"
 """From here on x * x + 1 is x * x; later it is infinite."""
 _LN2 = "0.6931471805599453D"
 
 
-def _of_one(name: str, formula: Callable[[str], str]) -> Function:
+def _approximate_function(name: str, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         return typed(bind_if_long(as_spark(values[0], "DOUBLE"), formula), nullable_if_any(FLOAT64, list(values)))
 
     return Function(name, (1, 1), ("float",), build, exact=False)
 
 
-def _of_two(name: str, formula: Callable[[str, str], str]) -> Function:
+def _approximate_function_of_two(name: str, formula: Callable[[str, str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         a, b = (as_spark(value, "DOUBLE") for value in values)
         return typed(
@@ -193,13 +204,13 @@ def _asinh(x: str) -> str:
     """Spark's own loses the digits of small and of large negative numbers."""
     a = f"abs({x})"
     near = f"log1p({a} + {x} * {x} / (1 + sqrt(1 + {x} * {x})))"
-    return f"if({x} = 0, {x}, sign({x}) * if({a} > {_LARGE}, ln({a}) + {_LN2}, {near}))"
+    return f"if({x} = 0, {x}, sign({x}) * if({a} > {_LARGE_ARGUMENT}, ln({a}) + {_LN2}, {near}))"
 
 
 def _acosh(x: str) -> str:
     near = f"log1p({x} - 1 + sqrt(2 * ({x} - 1) + ({x} - 1) * ({x} - 1)))"
     far = f"ln(2 * {x} - 1 / ({x} + sqrt({x} * {x} - 1)))"
-    chosen = f"CASE WHEN {x} > {_LARGE} THEN ln({x}) + {_LN2} WHEN {x} > 2 THEN {far} ELSE {near} END"
+    chosen = f"CASE WHEN {x} > {_LARGE_ARGUMENT} THEN ln({x}) + {_LN2} WHEN {x} > 2 THEN {far} ELSE {near} END"
     return f"if({x} < 1, double('NaN'), {chosen})"
 
 
@@ -213,39 +224,37 @@ def _atanh(x: str) -> str:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    *map(_rounding, ("round", "floor", "ceil", "trunc", "roundBankers")),
+    *map(_rounding_function, ("round", "floor", "ceil", "trunc", "roundBankers")),
     Function("abs", (1, 1), ("number",), _abs),
     Function("sign", (1, 1), ("number",), _sign),
-    _float("sqrt", "sqrt({0})"),
-    _float("cbrt", "cbrt({0})"),
-    _float("exp", "exp({0})"),
-    _float("log", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), ln({0}))"),
-    _float("log2", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), log2({0}))"),
-    _float("log10", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), log10({0}))"),
-    _float("pow", "pow({0}, {1})", 2),
-    _float("degrees", "degrees({0})"),
-    _float("radians", "radians({0})"),
-    *(_float(name, f"{name}({{0}})") for name in ("sin", "cos", "tan", "asin", "acos", "atan")),
+    _float_function("sqrt", "sqrt({0})"),
+    _float_function("cbrt", "cbrt({0})"),
+    _float_function("exp", "exp({0})"),
+    _float_function("log", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), ln({0}))"),
+    _float_function("log2", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), log2({0}))"),
+    _float_function("log10", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), log10({0}))"),
+    _float_function("pow", "pow({0}, {1})", 2),
+    _float_function("degrees", "degrees({0})"),
+    _float_function("radians", "radians({0})"),
+    *(_float_function(name, f"{name}({{0}})") for name in ("sin", "cos", "tan", "asin", "acos", "atan")),
     Function("pi", (0, 0), ("any",), lambda values: typed("pi()", FLOAT64)),
     Function("e", (0, 0), ("any",), lambda values: typed("e()", FLOAT64)),
     Function("rand", (0, 1), ("any",), lambda v: typed("CAST(floor(rand() * 4294967296D) AS BIGINT)", UINT32)),
     Function("generateUUIDv4", (0, 1), ("any",), lambda values: typed("uuid()", t.UUID())),
-    _steps("roundAge", UINT8, _AGES),
-    _steps("roundDuration", UINT16, [(low, low) for low in _DURATIONS]),
-    Function("roundToExp2", (1, 1), ("integer",), _to_power_of_two),
-    *(_of_one(name, f"{name}({{}})".format) for name in ("sinh", "cosh", "tanh")),
-    _of_one("asinh", _asinh),
-    _of_one("acosh", _acosh),
-    _of_one("atanh", _atanh),
-    _of_one("log1p", _log1p),
-    _of_one("exp2", "pow(2D, {})".format),
-    _of_one("exp10", "pow(10D, {})".format),
-    _of_two("atan2", _atan2),
-    _of_two("hypot", "hypot({}, {})".format),
+    _step_function("roundAge", UINT8, _AGE_BOUNDS),
+    _step_function("roundDuration", UINT16, [(low, low) for low in _DURATION_BOUNDS]),
+    Function("roundToExp2", (1, 1), ("integer",), _round_to_exp2),
+    *(_approximate_function(name, f"{name}({{}})".format) for name in ("sinh", "cosh", "tanh")),
+    _approximate_function("asinh", _asinh),
+    _approximate_function("acosh", _acosh),
+    _approximate_function("atanh", _atanh),
+    _approximate_function("log1p", _log1p),
+    _approximate_function("exp2", "pow(2D, {})".format),
+    _approximate_function("exp10", "pow(10D, {})".format),
+    _approximate_function_of_two("atan2", _atan2),
+    _approximate_function_of_two("hypot", "hypot({}, {})".format),
 )
-ALIASES: dict[str, str] = {
-    "ceiling": "ceil", "truncate": "trunc", "power": "pow", "ln": "log", "rand32": "rand",
-}
+ALIASES: dict[str, str] = {"ceiling": "ceil", "truncate": "trunc", "power": "pow", "ln": "log", "rand32": "rand"}
 ANY_CASE: tuple[str, ...] = (
     "round",
     "floor",

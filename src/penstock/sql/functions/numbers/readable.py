@@ -18,15 +18,15 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed
-from penstock.sql.functions.arguments import constant_number, constant_text
+from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, UINT64, BadArguments, Function
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
-def _decimal_string(values: Sequence[Typed]) -> Typed:
+def _to_decimal_string(values: Sequence[Typed]) -> Typed:
     """With so many digits after the point, as many as there are or more."""
-    value, digits = values[0], constant_number(values[1], "the number of digits")
+    value, digits = values[0], literal_integer(values[1], "the number of digits")
     of = value.bare
     whole = 20 if isinstance(of, t.Int) else of.precision - of.scale if isinstance(of, t.Decimal) else 0
     if not whole:
@@ -38,27 +38,31 @@ def _decimal_string(values: Sequence[Typed]) -> Typed:
     return typed(shown, nullable_if_any(STRING, [value]))
 
 
-def _readable_size(values: Sequence[Typed]) -> Typed:
+def _format_readable_size(values: Sequence[Typed]) -> Typed:
     value = values[0]
     if not isinstance(value.bare, t.Int):
         raise BadArguments(f"`formatReadableSize` of {value.type} is not supported", "toInt64")
-    number = f"CAST({value.sql} AS DECIMAL(38,0))" if value.bare.bits < 64 else _as_double(value)
-    return typed(bind_if_long(number, _sized), nullable_if_any(STRING, [value]))
+    number = f"CAST({value.sql} AS DECIMAL(38,0))" if value.bare.bits < 64 else _rounded_to_double(value)
+    return typed(bind_if_long(number, _size_with_unit), nullable_if_any(STRING, [value]))
 
 
-def _as_double(value: Typed) -> str:
+def _rounded_to_double(value: Typed) -> str:
     """ClickHouse takes a double, which large numbers are rounded to."""
     return f"CAST(CAST({value.sql} AS DOUBLE) AS DECIMAL(38,0))"
 
 
-def _sized(n: str) -> str:
+def _size_with_unit(n: str) -> str:
     def shown(power: int) -> str:
         cents = f"(abs({n}) * 200 + {1024**power}) DIV {2 * 1024**power}"
         text = f"concat(CAST({cents} DIV 100 AS STRING), '.', lpad(CAST(({cents}) % 100 AS STRING), 2, '0'))"
-        return f"concat(if({n} < 0, '-', ''), {text.replace(cents + ' DIV', f'({cents}) DIV')}, ' {_UNITS[power]}')"
+        return (
+            f"concat(if({n} < 0, '-', ''), {text.replace(cents + ' DIV', f'({cents}) DIV')}, ' {_BINARY_UNITS[power]}')"
+        )
 
-    tests = " ".join(f"WHEN abs({n}) < {1024 ** (power + 1)} THEN {shown(power)}" for power in range(len(_UNITS) - 1))
-    return f"CASE {tests} WHEN {n} IS NOT NULL THEN {shown(len(_UNITS) - 1)} END"
+    tests = " ".join(
+        f"WHEN abs({n}) < {1024 ** (power + 1)} THEN {shown(power)}" for power in range(len(_BINARY_UNITS) - 1)
+    )
+    return f"CASE {tests} WHEN {n} IS NOT NULL THEN {shown(len(_BINARY_UNITS) - 1)} END"
 
 
 def _factorial(values: Sequence[Typed]) -> Typed:
@@ -71,16 +75,21 @@ def _factorial(values: Sequence[Typed]) -> Typed:
     return typed(sql, nullable_if_any(UINT64, list(values)))
 
 
-_SIZES = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
+_DECIMAL_UNITS = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
 _QUANTITIES = ("", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion")
-_SPANS: tuple[tuple[int, str], ...] = (
-    (31536000, "year"), (2635200, "month"), (86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"),
-)  # fmt: skip
-_EXACT = "9007199254740992D"
+_TIME_UNITS: tuple[tuple[int, str], ...] = (
+    (31536000, "year"),
+    (2635200, "month"),
+    (86400, "day"),
+    (3600, "hour"),
+    (60, "minute"),
+    (1, "second"),
+)
+_FIRST_INEXACT = "9007199254740992D"
 """From here on a double and the next whole number are one: ClickHouse shows the first unit and stops."""
 
 
-def _scaled(name: str, units: Sequence[str]) -> Function:
+def _readable_function(name: str, units: Sequence[str]) -> Function:
     """With two digits after the point. Of a double from 1 to 1000, 52 binary digits after the point are all of it."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -92,60 +101,56 @@ def _scaled(name: str, units: Sequence[str]) -> Function:
         step = "if(` s`.v >= 1000D, named_struct('v', ` s`.v / 1000D, 'i', ` s`.i + 1), ` s`)"
         found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
         digits = f"CAST(CAST(` s`.v * {2**52}D AS BIGINT) AS DECIMAL(19,0)) * 100BD + {2**51}BD"
-        cents = bind_once(f"({digits}) DIV {2**52}BD", "` c`", _shown(number, units))
+        cents = bind_once(f"({digits}) DIV {2**52}BD", "` c`", _number_with_unit(number, units))
         return typed(bind_once(found, "` s`", cents), nullable_if_any(STRING, [value]))
 
     return Function(name, (1, 1), ("number",), build)
 
 
-def _shown(number: str, units: Sequence[str]) -> str:
+def _number_with_unit(number: str, units: Sequence[str]) -> str:
     names = f"array({', '.join(map(text_literal, units))})[` s`.i - 1]"
     digits = "CAST(` c` DIV 100 AS STRING), '.', lpad(CAST(` c` % 100 AS STRING), 2, '0')"
     return f"concat(if({number} < 0, '-', ''), {digits}, {names})"
 
 
-def _time_delta(values: Sequence[Typed]) -> Typed:
+def _format_time_delta(values: Sequence[Typed]) -> Typed:
     """The largest unit may be given. A month has 30.5 days."""
     value = values[0]
     if not isinstance(value.bare, t.Int) or value.bare == t.Int(64, signed=False):
         raise BadArguments(f"`formatReadableTimeDelta` of {value.type} is not supported", "toInt64")
-    spans = _SPANS
+    spans = _TIME_UNITS
     if len(values) > 1:
-        unit = constant_text(values[1], "the largest unit of `formatReadableTimeDelta`")
-        names = [f"{name}s" for _, name in _SPANS]
+        unit = literal_string(values[1], "the largest unit of `formatReadableTimeDelta`")
+        names = [f"{name}s" for _, name in _TIME_UNITS]
         if unit not in names:
             raise BadArguments("the largest unit of `formatReadableTimeDelta` is not known", ", ".join(names))
-        spans = _SPANS[names.index(unit) :]
+        spans = _TIME_UNITS[names.index(unit) :]
     sizes = ", ".join(f"named_struct('n', {size}L, 'u', ' {name}')" for size, name in spans)
     counted = "concat(CAST(` s`.n DIV ` e`.n AS STRING), ` e`.u, if(` s`.n DIV ` e`.n = 1, '', 's'))"
     parts = f"if(` s`.n < ` e`.n, ` s`.p, concat(` s`.p, array({counted})))"
     step = f"named_struct('n', ` s`.n % ` e`.n, 'p', {parts})"
     begin = "named_struct('n', CAST(` v` AS BIGINT), 'p', CAST(array() AS ARRAY<STRING>))"
-    exact = f"aggregate(array({sizes}), {begin}, (` s`, ` e`) -> {step}, ` s` -> {_joined('` s`.p')})"
+    exact = f"aggregate(array({sizes}), {begin}, (` s`, ` e`) -> {step}, ` s` -> {_join_with_and('` s`.p')})"
     size, name = spans[0]
     large = f"concat(CAST(CAST(floor(` v` / {size}D) AS BIGINT) AS STRING), ' {name}s')"
     number = number_sql(value)
-    shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_EXACT}, {exact}, {large}))"
+    shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_FIRST_INEXACT}, {exact}, {large}))"
     sql = bind_once(f"abs(CAST({number} AS DOUBLE))", "` v`", shown)
     return typed(sql, nullable_if_any(STRING, [value]))
 
 
-def _joined(parts: str) -> str:
+def _join_with_and(parts: str) -> str:
     several = f"concat(array_join(slice({parts}, 1, size({parts}) - 1), ', '), ' and ', element_at({parts}, -1))"
     return f"CASE WHEN size({parts}) > 1 THEN {several} ELSE coalesce(try_element_at({parts}, 1), '0 seconds') END"
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("toDecimalString", (2, 2), ("number", "constant"), _decimal_string),
-    Function("formatReadableSize", (1, 1), ("number",), _readable_size),
+    Function("toDecimalString", (2, 2), ("number", "constant"), _to_decimal_string),
+    Function("formatReadableSize", (1, 1), ("number",), _format_readable_size),
     Function("factorial", (1, 1), ("integer",), _factorial),
-    _scaled("formatReadableQuantity", _QUANTITIES),
-    _scaled("formatReadableDecimalSize", _SIZES),
-    Function("formatReadableTimeDelta", (1, 2), ("number", "constant"), _time_delta),
+    _readable_function("formatReadableQuantity", _QUANTITIES),
+    _readable_function("formatReadableDecimalSize", _DECIMAL_UNITS),
+    Function("formatReadableTimeDelta", (1, 2), ("number", "constant"), _format_time_delta),
 )
-ALIASES: dict[str, str] = {
-    "FORMAT_BYTES": "formatReadableSize",
-}
-ANY_CASE: tuple[str, ...] = (
-    "factorial", "FORMAT_BYTES",
-)
+ALIASES: dict[str, str] = {"FORMAT_BYTES": "formatReadableSize"}
+ANY_CASE: tuple[str, ...] = ("factorial", "FORMAT_BYTES")

@@ -12,35 +12,35 @@ from dataclasses import replace
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, text
-from penstock.sql.functions.arguments import constant_text, constant_texts
+from penstock.sql.functions.arguments import literal_string, literal_strings
 from penstock.sql.functions.function import BadArguments, Function, Kind
 from penstock.sql.functions.strings import basics, search
 
-_ROWS = {row.name: row for row in (*search.FUNCTIONS, *basics.FUNCTIONS)}
-_SAFE = ((0x00, 0x17F), (0x391, 0x3C9), (0x400, 0x45F))
-_UNSAFE = "ıſµßŉİĸΣσςΘθΙιΜμ"
-_SIGNS = {"k": "\u212a", "å": "\u212b", "ω": "\u2126"}
+_CASE_SENSITIVE_FUNCTIONS = {row.name: row for row in (*search.FUNCTIONS, *basics.FUNCTIONS)}
+_FOLDABLE_RANGES = ((0x00, 0x17F), (0x391, 0x3C9), (0x400, 0x45F))
+_AMBIGUOUS_LETTERS = "ıſµßŉİĸΣσςΘθΙιΜμ"
+_LOOKALIKE_CAPITALS = {"k": "\u212a", "å": "\u212b", "ω": "\u2126"}
 """The signs of Kelvin, Ångström and Ohm: ClickHouse takes them for capitals now and then, so they are an error."""
 
 
-def _checked(sign: str) -> str:
+def _lower_letter(sign: str) -> str:
     """The small letter of a needle's letter. Raises BadArguments for one of several others."""
     small, large = sign.lower(), sign.upper()
     if small == large:
         return sign
-    known = any(low <= ord(sign) <= high for low, high in _SAFE) and sign not in _UNSAFE
+    known = any(low <= ord(sign) <= high for low, high in _FOLDABLE_RANGES) and sign not in _AMBIGUOUS_LETTERS
     if not known or len(small) > 1 or len(large) > 1 or sign not in (small, large):
         raise BadArguments(f"the case of `{sign}` is not known here", "lowerUTF8 on both sides")
     return small
 
 
-def _fold(value: Typed, needles: Iterable[str]) -> Typed:
+def _lower_needle_letters(value: Typed, needles: Iterable[str]) -> Typed:
     """The text with the letters of the needles made small."""
     letters = sorted({each for each in "".join(needles) if each.upper() != each})
     if not letters:
         return value
     large = text_literal("".join(each.upper() for each in letters))
-    signs = "".join(_SIGNS[each] for each in letters if each in _SIGNS)
+    signs = "".join(_LOOKALIKE_CAPITALS[each] for each in letters if each in _LOOKALIKE_CAPITALS)
 
     def formula(v: str) -> str:
         folded = f"translate({v}, {large}, {text_literal(''.join(letters))})"
@@ -50,41 +50,43 @@ def _fold(value: Typed, needles: Iterable[str]) -> Typed:
     return replace(value, sql=bind_if_long(value.sql, formula) if signs else plain, constant=None)
 
 
-def _small(needle: str) -> str:
-    return "".join(map(_checked, needle))
+def _lower_needle(needle: str) -> str:
+    return "".join(map(_lower_letter, needle))
 
 
-def _one(name: str, of: str, arity: tuple[int, int] = (2, 2)) -> Function:
+def _single_needle_function(name: str, of: str, arity: tuple[int, int] = (2, 2)) -> Function:
     """As the function `of`, with a literal needle."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        needle = _small(constant_text(values[1], f"the needle of `{name}`"))
-        return _ROWS[of].build([_fold(values[0], needle), text(needle), *values[2:]])
+        needle = _lower_needle(literal_string(values[1], f"the needle of `{name}`"))
+        return _CASE_SENSITIVE_FUNCTIONS[of].build(
+            [_lower_needle_letters(values[0], needle), text(needle), *values[2:]]
+        )
 
     takes: tuple[Kind, ...] = ("text", "constant", "integer")
     return Function(name, arity, takes, build)
 
 
-def _many(name: str, of: str) -> Function:
+def _needle_array_function(name: str, of: str) -> Function:
     """As the function `of`, with literal needles."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        needles = [_small(str(each.constant)) for each in constant_texts(values[1], f"what `{name}` looks for")]
+        needles = [_lower_needle(str(each.constant)) for each in literal_strings(values[1], f"what `{name}` looks for")]
         listed = replace(values[1], sql=f"array({', '.join(map(text_literal, needles))})")
-        return _ROWS[of].build([_fold(values[0], needles), listed])
+        return _CASE_SENSITIVE_FUNCTIONS[of].build([_lower_needle_letters(values[0], needles), listed])
 
     return Function(name, (2, 2), ("text", "array"), build)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _one("positionCaseInsensitiveUTF8", "positionUTF8", (2, 3)),
-    _one("countSubstringsCaseInsensitiveUTF8", "countSubstrings"),
-    _one("startsWithCaseInsensitiveUTF8", "startsWithUTF8"),
-    _one("endsWithCaseInsensitiveUTF8", "endsWithUTF8"),
-    _many("multiSearchAnyCaseInsensitiveUTF8", "multiSearchAnyUTF8"),
-    _many("multiSearchFirstIndexCaseInsensitiveUTF8", "multiSearchFirstIndexUTF8"),
-    _many("multiSearchFirstPositionCaseInsensitiveUTF8", "multiSearchFirstPositionUTF8"),
-    _many("multiSearchAllPositionsCaseInsensitiveUTF8", "multiSearchAllPositionsUTF8"),
+    _single_needle_function("positionCaseInsensitiveUTF8", "positionUTF8", (2, 3)),
+    _single_needle_function("countSubstringsCaseInsensitiveUTF8", "countSubstrings"),
+    _single_needle_function("startsWithCaseInsensitiveUTF8", "startsWithUTF8"),
+    _single_needle_function("endsWithCaseInsensitiveUTF8", "endsWithUTF8"),
+    _needle_array_function("multiSearchAnyCaseInsensitiveUTF8", "multiSearchAnyUTF8"),
+    _needle_array_function("multiSearchFirstIndexCaseInsensitiveUTF8", "multiSearchFirstIndexUTF8"),
+    _needle_array_function("multiSearchFirstPositionCaseInsensitiveUTF8", "multiSearchFirstPositionUTF8"),
+    _needle_array_function("multiSearchAllPositionsCaseInsensitiveUTF8", "multiSearchAllPositionsUTF8"),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -12,15 +12,15 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import as_bytes, byte_text, constant_text
-from penstock.sql.functions.function import INT32, STRING, UINT8, UINT64, BadArguments, Function, simple
+from penstock.sql.functions.arguments import binary_to_string, literal_string, to_binary
+from penstock.sql.functions.function import INT32, STRING, UINT8, UINT64, BadArguments, Function, template_function
 
-_XML = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"))
-_LATIN = "decode(CAST({0} AS BINARY), 'ISO-8859-1')"
+_XML_ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"))
+_BYTES_AS_CHARACTERS = "decode(CAST({0} AS BINARY), 'ISO-8859-1')"
 """A character for each byte."""
 
 
-def _digits(value: Typed, spark: str, base: int) -> str:
+def _radix_digits(value: Typed, spark: str, base: int) -> str:
     """The digits of a whole number of a type's size, without leading zeros."""
     of = value.bare
     if value.spark.startswith("DECIMAL"):
@@ -31,25 +31,25 @@ def _digits(value: Typed, spark: str, base: int) -> str:
     return f"{spark}({number})"
 
 
-def _radix(name: str, base: int, width: int) -> Function:
+def _radix_function(name: str, base: int, width: int) -> Function:
     """Whole bytes: of a text, or of a whole number from its first byte that is not 0."""
 
     def build(values: Sequence[Typed]) -> Typed:
         value, of = values[0], nullable_if_any(STRING, list(values))
         if isinstance(value.bare, (t.String, t.FixedString)):
-            return typed(f"hex({value.sql})" if base == 16 else _bits(value.sql), of)
+            return typed(f"hex({value.sql})" if base == 16 else _bits_of_bytes(value.sql), of)
         if not isinstance(value.bare, (t.Int, t.Bool)):
             raise BadArguments(f"`{name}` of a {value.type} is not supported", "of a text or a whole number")
-        digits = _digits(value, name, base)
+        digits = _radix_digits(value, name, base)
         whole = f"CAST(ceil(length({{0}}) / {width}D) * {width} AS INT)"
         return typed(bind_if_long(digits, lambda d: f"lpad({d}, {whole.format(d)}, '0')"), of)
 
     return Function(name, (1, 1), ("any",), build)
 
 
-def _bits(value: str) -> str:
+def _bits_of_bytes(value: str) -> str:
     def formula(v: str) -> str:
-        each = f"lpad(conv(hex(substring({as_bytes(v)}, ` p`, 1)), 16, 2), 8, '0')"
+        each = f"lpad(conv(hex(substring({to_binary(v)}, ` p`, 1)), 16, 2), 8, '0')"
         return f"if({v} = '', '', array_join(transform(sequence(1, octet_length({v})), ` p` -> {each}), ''))"
 
     return bind_if_long(value, formula)
@@ -58,12 +58,12 @@ def _bits(value: str) -> str:
 def _unhex(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
         wrong = "raise_error('unhex of what is no hexadecimal number')"
-        return f"if({v} RLIKE '[^0-9A-Fa-f]', {wrong}, {byte_text(f'unhex({v})')})"
+        return f"if({v} RLIKE '[^0-9A-Fa-f]', {wrong}, {binary_to_string(f'unhex({v})')})"
 
     return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
-def _base64(name: str, url: str, otherwise: str) -> Function:
+def _base64_function(name: str, url: str, otherwise: str) -> Function:
     """Blanks are passed over; the padding is there, or is not with the letters for URLs."""
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -71,7 +71,7 @@ def _base64(name: str, url: str, otherwise: str) -> Function:
             plain = f"rpad({v}, CAST(ceil(length({v}) / 4D) * 4 AS INT), '=')" if url else v
             letters = "A-Za-z0-9+/"
             good = f"length({plain}) % 4 = 0 AND {plain} RLIKE '^[{letters}]*={{0,2}}$'"
-            return f"if({good}, {byte_text(f'unbase64({plain})')}, {otherwise})"
+            return f"if({good}, {binary_to_string(f'unbase64({plain})')}, {otherwise})"
 
         swapped = "'-_ \\t\\n\\f\\r', '+/'" if url else "' \\t\\n\\f\\r', ''"
         value = f"translate({values[0].sql}, {swapped})"
@@ -82,12 +82,12 @@ def _base64(name: str, url: str, otherwise: str) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 
-_WRONG = "raise_error('the text is not base64')"
+_NOT_BASE64 = "raise_error('the text is not base64')"
 
 
-def _xml(values: Sequence[Typed]) -> Typed:
+def _encode_xml(values: Sequence[Typed]) -> Typed:
     sql = values[0].sql
-    for sign, written in _XML:
+    for sign, written in _XML_ESCAPES:
         sql = f"replace({sql}, {text_literal(sign)}, {text_literal(written)})"
     return typed(sql, nullable_if_any(STRING, list(values)))
 
@@ -98,17 +98,17 @@ def _char(values: Sequence[Typed]) -> Typed:
         if not isinstance(value.bare, t.Int) or value.spark.startswith("DECIMAL"):
             raise BadArguments(f"`char` of a {value.type} is not supported", "cast it to UInt8")
     digits = (f"lpad(hex(CAST({value.sql} AS BIGINT) & 255L), 2, '0')" for value in values)
-    return typed(byte_text(f"unhex(concat({', '.join(digits)}))"), nullable_if_any(STRING, list(values)))
+    return typed(binary_to_string(f"unhex(concat({', '.join(digits)}))"), nullable_if_any(STRING, list(values)))
 
 
 def _ascii(values: Sequence[Typed]) -> Typed:
-    first = f"conv(hex(substring({as_bytes(values[0].sql)}, 1, 1)), 16, 10)"
+    first = f"conv(hex(substring({to_binary(values[0].sql)}, 1, 1)), 16, 10)"
     sql = f"if({values[0].sql} = '', 0, CAST({first} AS INT))"
     return Typed(sql, nullable_if_any(INT32, list(values)), "INT")
 
 
-def _append(values: Sequence[Typed]) -> Typed:
-    sign = constant_text(values[1], "the last character")
+def _append_trailing_char(values: Sequence[Typed]) -> Typed:
+    sign = literal_string(values[1], "the last character")
     if len(sign) != 1 or not sign.isascii():
         raise BadArguments("the last character of `appendTrailingCharIfAbsent` must be one ASCII character")
     last = text_literal(sign)
@@ -123,30 +123,34 @@ def _escaped(pattern: str) -> str:
     return text_literal(pattern).replace("{", "{{").replace("}", "}}")
 
 
-_DISTANCE = f"levenshtein({_LATIN}, {_LATIN.replace('{0}', '{1}')})"
-_NO_ASCII = text_literal("[^\\x00-\\x7F]")
+_EDIT_DISTANCE = f"levenshtein({_BYTES_AS_CHARACTERS}, {_BYTES_AS_CHARACTERS.replace('{0}', '{1}')})"
+_NON_ASCII = text_literal("[^\\x00-\\x7F]")
 
 FUNCTIONS: tuple[Function, ...] = (
-    _radix("hex", 16, 2),
-    _radix("bin", 2, 8),
+    _radix_function("hex", 16, 2),
+    _radix_function("bin", 2, 8),
     Function("unhex", (1, 1), ("text",), _unhex),
-    simple("base64Encode", "bytes", "base64({0})", STRING),
-    simple("base64URLEncode", "bytes", "rtrim('=', translate(base64({0}), '+/', '-_'))", STRING),
-    _base64("base64Decode", "", _WRONG),
-    _base64("tryBase64Decode", "", "''"),
-    _base64("base64URLDecode", "url", _WRONG),
-    _base64("tryBase64URLDecode", "url", "''"),
-    Function("encodeXMLComponent", (1, 1), ("text",), _xml),
+    template_function("base64Encode", "bytes", "base64({0})", STRING),
+    template_function("base64URLEncode", "bytes", "rtrim('=', translate(base64({0}), '+/', '-_'))", STRING),
+    _base64_function("base64Decode", "", _NOT_BASE64),
+    _base64_function("tryBase64Decode", "", "''"),
+    _base64_function("base64URLDecode", "url", _NOT_BASE64),
+    _base64_function("tryBase64URLDecode", "url", "''"),
+    Function("encodeXMLComponent", (1, 1), ("text",), _encode_xml),
     Function("char", (1, 64), ("integer",), _char),
     Function("ascii", (1, 1), ("text",), _ascii),
-    simple("isValidUTF8", "text", "is_valid_utf8({0})", UINT8, "BOOLEAN"),
-    simple("isASCII", "text", f"(NOT {_LATIN} RLIKE {_NO_ASCII})", UINT8, "BOOLEAN"),
-    simple("basename", "text", f"regexp_replace({{0}}, {_escaped('(?s)^.*[/' + chr(92) * 2 + ']')}, '')", STRING),
-    simple("firstLine", "text", f"regexp_extract({{0}}, {_escaped('^[^' + chr(10) + chr(13) + ']*')}, 0)", STRING),
-    Function("appendTrailingCharIfAbsent", (2, 2), ("text", "constant"), _append),
-    simple("toStringCutToZero", "bytes", "substring_index({0}, chr(0), 1)", STRING),
-    simple("editDistance", "text text", _DISTANCE, UINT64, "INT"),
-    simple("editDistanceUTF8", "text text", "levenshtein({0}, {1})", UINT64, "INT"),
+    template_function("isValidUTF8", "text", "is_valid_utf8({0})", UINT8, "BOOLEAN"),
+    template_function("isASCII", "text", f"(NOT {_BYTES_AS_CHARACTERS} RLIKE {_NON_ASCII})", UINT8, "BOOLEAN"),
+    template_function(
+        "basename", "text", f"regexp_replace({{0}}, {_escaped('(?s)^.*[/' + chr(92) * 2 + ']')}, '')", STRING
+    ),
+    template_function(
+        "firstLine", "text", f"regexp_extract({{0}}, {_escaped('^[^' + chr(10) + chr(13) + ']*')}, 0)", STRING
+    ),
+    Function("appendTrailingCharIfAbsent", (2, 2), ("text", "constant"), _append_trailing_char),
+    template_function("toStringCutToZero", "bytes", "substring_index({0}, chr(0), 1)", STRING),
+    template_function("editDistance", "text text", _EDIT_DISTANCE, UINT64, "INT"),
+    template_function("editDistanceUTF8", "text text", "levenshtein({0}, {1})", UINT64, "INT"),
 )
 ALIASES: dict[str, str] = {
     "levenshteinDistance": "editDistance",

@@ -19,14 +19,14 @@ from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import byte_text, constant_text
-from penstock.sql.functions.function import MANY, STRING, BadArguments, Function
+from penstock.sql.functions.arguments import binary_to_string, literal_string
+from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function
 
-_PIECE = re.compile(r"\{\{|\}\}|\{([0-9]*)\}|[{}]")
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([0-9]*)\}|[{}]")
 _EMPTY = "''"
 
 
-def _shown(values: Sequence[Typed], name: str) -> list[str]:
+def _string_arguments(values: Sequence[Typed], name: str) -> list[str]:
     found = []
     for value in values:
         text = as_text(value)
@@ -38,20 +38,20 @@ def _shown(values: Sequence[Typed], name: str) -> list[str]:
 
 def _format(values: Sequence[Typed]) -> Typed:
     """`{}` is the next argument, `{1}` that of a number from 0; never both."""
-    pattern = constant_text(values[0], "the pattern of `format`")
+    pattern = literal_string(values[0], "the pattern of `format`")
     if "{{{" in pattern or "}}}" in pattern:
         raise BadArguments("the pattern of `format` has three braces in a row", "concat(…)")
-    texts = _shown(values[1:], "format")
+    texts = _string_arguments(values[1:], "format")
     pieces: list[str] = []
     places: list[str] = []
     end = 0
-    for found in _PIECE.finditer(pattern):
+    for found in _PLACEHOLDER.finditer(pattern):
         pieces.append(text_literal(pattern[end : found.start()]))
         end = found.end()
         if found[0] in ("{{", "}}"):
             pieces.append(text_literal(found[0][0]))
             continue
-        pieces.append(texts[_place(found, places, len(texts))])
+        pieces.append(texts[_argument_index(found, places, len(texts))])
         places.append(found[1])
     pieces.append(text_literal(pattern[end:]))
     unused = [value for value, text in zip(values[1:], texts, strict=True) if text not in pieces]
@@ -59,7 +59,7 @@ def _format(values: Sequence[Typed]) -> Typed:
     return typed(unless_null(sql, *unused), nullable_if_any(STRING, list(values)))
 
 
-def _place(found: re.Match[str], before: list[str], count: int) -> int:
+def _argument_index(found: re.Match[str], before: list[str], count: int) -> int:
     if found[1] is None:
         raise BadArguments("the pattern of `format` has a brace that is not one of a pair", "{{ and }} are braces")
     if any((each == "") != (found[1] == "") for each in before):
@@ -70,9 +70,9 @@ def _place(found: re.Match[str], before: list[str], count: int) -> int:
     return place
 
 
-def _joined(values: Sequence[Typed]) -> Typed:
-    separator = text_literal(constant_text(values[0], "the separator of `concatWithSeparator`"))
-    texts = _shown(values[1:], "concatWithSeparator")
+def _concat_with_separator(values: Sequence[Typed]) -> Typed:
+    separator = text_literal(literal_string(values[0], "the separator of `concatWithSeparator`"))
+    texts = _string_arguments(values[1:], "concatWithSeparator")
     pieces = [piece for text in texts for piece in (separator, text)][1:]
     sql = f"concat({', '.join(pieces)})" if pieces else _EMPTY
     return typed(sql, nullable_if_any(STRING, list(values)))
@@ -84,7 +84,9 @@ def _initcap(values: Sequence[Typed]) -> Typed:
     words = f"regexp_extract_all({latin}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"
     word = "concat(upper(substring(` w`, 1, 1)), lower(substring(` w`, 2)))"
     each = f"transform({words}, ` w` -> if(` w` RLIKE '^[A-Za-z0-9]', {word}, ` w`))"
-    return typed(byte_text(f"encode(array_join({each}, ''), 'ISO-8859-1')"), nullable_if_any(STRING, list(values)))
+    return typed(
+        binary_to_string(f"encode(array_join({each}, ''), 'ISO-8859-1')"), nullable_if_any(STRING, list(values))
+    )
 
 
 def _unbin(values: Sequence[Typed]) -> Typed:
@@ -94,7 +96,7 @@ def _unbin(values: Sequence[Typed]) -> Typed:
         whole = f"lpad({v}, CAST(ceil(length({v}) / 8D) * 8 AS INT), '0')"
         byte = f"lpad(conv(substring({whole}, 8 * ` p` - 7, 8), 2, 16), 2, '0')"
         places = f"sequence(1, greatest(CAST(ceil(length({v}) / 8D) AS INT), 1))"
-        joined = byte_text(f"unhex(array_join(transform({places}, ` p` -> {byte}), ''))")
+        joined = binary_to_string(f"unhex(array_join(transform({places}, ` p` -> {byte}), ''))")
         wrong = "raise_error('unbin of what is no binary number')"
         return f"CASE WHEN {v} = '' THEN '' WHEN {v} RLIKE '[^01]' THEN {wrong} ELSE {joined} END"
 
@@ -114,16 +116,11 @@ def concat(values: Sequence[Typed]) -> Typed:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("format", (2, MANY), ("constant", "any"), _format),
-    Function("concatWithSeparator", (1, MANY), ("constant", "any"), _joined),
+    Function("format", (2, MAX_ARGUMENTS), ("constant", "any"), _format),
+    Function("concatWithSeparator", (1, MAX_ARGUMENTS), ("constant", "any"), _concat_with_separator),
     Function("initcap", (1, 1), ("text",), _initcap),
     Function("unbin", (1, 1), ("text",), _unbin),
-    Function("concat", (1, MANY), ("any",), concat),
+    Function("concat", (1, MAX_ARGUMENTS), ("any",), concat),
 )
-ALIASES: dict[str, str] = {
-    "concat_ws": "concatWithSeparator",
-}
-ANY_CASE: tuple[str, ...] = (
-    "initcap", "unbin", "concat_ws",
-    "concat",
-)
+ALIASES: dict[str, str] = {"concat_ws": "concatWithSeparator"}
+ANY_CASE: tuple[str, ...] = ("initcap", "unbin", "concat_ws", "concat")

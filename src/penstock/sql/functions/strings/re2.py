@@ -15,15 +15,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-LONGEST_REPEAT = 1000
+MAX_REPETITIONS = 1000
 _WORD = "[0-9A-Za-z_]"
 _BOUNDARY = f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))"
-_INSIDE = f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))"
-_ASSERTIONS = {"A": r"\A", "z": r"\z", "b": _BOUNDARY, "B": _INSIDE}
+_NO_BOUNDARY = f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))"
+_ASSERTIONS = {"A": r"\A", "z": r"\z", "b": _BOUNDARY, "B": _NO_BOUNDARY}
 _CONTROLS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 _REPEAT = re.compile(r"\{([0-9]+)(,([0-9]*))?\}")
-_NAMED = re.compile(r"P?<([A-Za-z_0-9]+)>")
-_FLAGS = re.compile(r"([imsU]*)(-[imsU]+)?([:)])")
+_GROUP_NAME = re.compile(r"P?<([A-Za-z_0-9]+)>")
+_GROUP_FLAGS = re.compile(r"([imsU]*)(-[imsU]+)?([:)])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _JavaPart:
     java: str
     empty: bool
 
@@ -57,14 +57,14 @@ class _Flags:
 
 def java_pattern(pattern: str, any_case: str = "") -> Pattern:
     """The same in Java's syntax; `any_case` is "i" for a function that ignores the case. Raises BadPattern."""
-    reader = _Reader(pattern, _Flags(i=bool(any_case)))
+    reader = _Parser(pattern, _Flags(i=bool(any_case)))
     whole = reader.alternatives()
     if reader.at < len(pattern):
         raise BadPattern("unexpected `)`")
     return Pattern("(?s)" + whole.java, reader.groups, whole.empty)
 
 
-class _Reader:
+class _Parser:
     """Reads from left to right; flags hold to the end of the group that they stand in."""
 
     def __init__(self, pattern: str, flags: _Flags):
@@ -83,21 +83,21 @@ class _Reader:
         self.at += 1
         return self.pattern[self.at - 1]
 
-    def alternatives(self) -> _Part:
+    def alternatives(self) -> _JavaPart:
         parts = [self._sequence()]
         while self._next("|"):
             self.at += 1
             parts.append(self._sequence())
-        return _Part("|".join(part.java for part in parts), any(part.empty for part in parts))
+        return _JavaPart("|".join(part.java for part in parts), any(part.empty for part in parts))
 
-    def _sequence(self) -> _Part:
-        parts: list[_Part] = []
+    def _sequence(self) -> _JavaPart:
+        parts: list[_JavaPart] = []
         while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
             atom = self._atom()
             parts += [self._repeated(atom[-1])] if len(atom) == 1 else self._last_repeated(atom)
-        return _Part("".join(part.java for part in parts), all(part.empty for part in parts))
+        return _JavaPart("".join(part.java for part in parts), all(part.empty for part in parts))
 
-    def _last_repeated(self, atoms: list[_Part]) -> list[_Part]:
+    def _last_repeated(self, atoms: list[_JavaPart]) -> list[_JavaPart]:
         """Of a quoted text only the last letter is repeated; flags alone are nothing to repeat."""
         if not atoms:
             if self.at < len(self.pattern) and self.pattern[self.at] in "*+?":
@@ -105,7 +105,7 @@ class _Reader:
             return []
         return [*atoms[:-1], self._repeated(atoms[-1])]
 
-    def _repeated(self, part: _Part) -> _Part:
+    def _repeated(self, part: _JavaPart) -> _JavaPart:
         bounds = self._bounds()
         if bounds is None:
             return part
@@ -116,7 +116,7 @@ class _Reader:
         self.at += lazy
         if self._bounds() is not None or self._next("+"):
             raise BadPattern("a repetition is repeated")
-        return _Part(f"{part.java}{written}{'?' if lazy != self.flags.U else ''}", part.empty or least == 0)
+        return _JavaPart(f"{part.java}{written}{'?' if lazy != self.flags.U else ''}", part.empty or least == 0)
 
     def _bounds(self) -> tuple[int, int | None, str] | None:
         """How often at least and at most, and how that is written; None where nothing is repeated."""
@@ -130,23 +130,23 @@ class _Reader:
         self.at = found.end()
         least = int(found.group(1))
         most = least if found.group(2) is None else int(found.group(3)) if found.group(3) else None
-        if max(least, most or 0) > LONGEST_REPEAT or (most is not None and most < least):
+        if max(least, most or 0) > MAX_REPETITIONS or (most is not None and most < least):
             raise BadPattern(f"invalid repetition `{found.group()}`")
         return least, most, found.group()
 
-    def _atom(self) -> list[_Part]:
+    def _atom(self) -> list[_JavaPart]:
         sign = self._take()
         match sign:
             case "(":
                 return self._group()
             case "[":
-                return [_Part(spelled(self._class(), self.flags.case), False)]
+                return [_JavaPart(java_class(self._class(), self.flags.case), False)]
             case ".":
-                return [_Part("." if self.flags.s else r"[^\n]", False)]
+                return [_JavaPart("." if self.flags.s else r"[^\n]", False)]
             case "^":
-                return [_Part(r"(?<![^\n])" if self.flags.m else "^", True)]
+                return [_JavaPart(r"(?<![^\n])" if self.flags.m else "^", True)]
             case "$":
-                return [_Part(r"(?![^\n])" if self.flags.m else r"\z", True)]
+                return [_JavaPart(r"(?![^\n])" if self.flags.m else r"\z", True)]
             case "\\":
                 return self._escaped()
             case "*" | "+" | "?":
@@ -155,10 +155,10 @@ class _Reader:
             raise BadPattern("nothing to repeat by `{`")
         return [self._letter(sign)]
 
-    def _letter(self, letter: str) -> _Part:
-        return _Part(cased(letter) if self.flags.i else literal(letter), False)
+    def _letter(self, letter: str) -> _JavaPart:
+        return _JavaPart(any_case_character(letter) if self.flags.i else escape_character(letter), False)
 
-    def _escaped(self) -> list[_Part]:
+    def _escaped(self) -> list[_JavaPart]:
         sign = self._take()
         if sign == "Q":
             end = self.pattern.find("\\E", self.at)
@@ -166,11 +166,11 @@ class _Reader:
             self.at = end + 2 if end >= 0 else len(self.pattern)
             return [self._letter(letter) for letter in quoted]
         if sign in _ASSERTIONS:
-            return [_Part(_ASSERTIONS[sign], True)]
+            return [_JavaPart(_ASSERTIONS[sign], True)]
         if sign.lower() in PERL:
-            return [_Part(spelled(CharClass.perl(sign, self.flags.case), self.flags.case), False)]
+            return [_JavaPart(java_class(CharClass.perl(sign, self.flags.case), self.flags.case), False)]
         if sign in "pP":
-            return [_Part(spelled(self._unicode(sign), self.flags.case), False)]
+            return [_JavaPart(java_class(self._unicode(sign), self.flags.case), False)]
         return [self._letter(self._character(sign))]
 
     def _character(self, sign: str) -> str:
@@ -199,12 +199,12 @@ class _Reader:
             name, self.at = (self.pattern[self.at : end], end + 1) if end >= 0 else ("", self.at)
         return unicode_class(name.removeprefix("^"), sign.swapcase() if name.startswith("^") else sign)
 
-    def _group(self) -> list[_Part]:
+    def _group(self) -> list[_JavaPart]:
         around = self.flags
         opened = "("
         if self._next("?"):
             self.at += 1
-            named = _NAMED.match(self.pattern, self.at)
+            named = _GROUP_NAME.match(self.pattern, self.at)
             if named is not None:
                 self._name(named)
             else:
@@ -217,7 +217,7 @@ class _Reader:
             raise BadPattern("a `)` is missing")
         self.at += 1
         self.flags = around
-        return [_Part(f"{opened}{inside.java})", inside.empty)]
+        return [_JavaPart(f"{opened}{inside.java})", inside.empty)]
 
     def _name(self, named: re.Match[str]) -> None:
         if named.group(1) in self.names:
@@ -227,7 +227,7 @@ class _Reader:
 
     def _change_flags(self) -> str:
         """`(?i)`, `(?s-m:` …; what ends them."""
-        found = _FLAGS.match(self.pattern, self.at)
+        found = _GROUP_FLAGS.match(self.pattern, self.at)
         if found is None or found.group() == ")":
             raise BadPattern(f"`(?{self.pattern[self.at : self.at + 1]}` is not known to RE2")
         on, off = found.group(1), (found.group(2) or "")[1:]
@@ -274,7 +274,7 @@ class _Reader:
 
 
 Ranges = tuple[tuple[int, int], ...]
-LAST = 0x10FFFF
+LAST_CODE_POINT = 0x10FFFF
 
 
 class BadPattern(Exception):
@@ -286,40 +286,100 @@ class BadPattern(Exception):
         self.hint = hint
 
 
-def _of(*spans: str) -> Ranges:
+def _ranges(*spans: str) -> Ranges:
     return tuple((ord(span[0]), ord(span[-1])) for span in spans)
 
 
-PERL: dict[str, Ranges] = {"d": _of("09"), "w": _of("09", "AZ", "_", "az"), "s": _of("\t\n", "\f\r", " ")}
+PERL: dict[str, Ranges] = {"d": _ranges("09"), "w": _ranges("09", "AZ", "_", "az"), "s": _ranges("\t\n", "\f\r", " ")}
 _POSIX: dict[str, Ranges] = {
-    "alnum": _of("09", "AZ", "az"),
-    "alpha": _of("AZ", "az"),
-    "ascii": _of("\0\x7f"),
-    "blank": _of("\t", " "),
-    "cntrl": _of("\0\x1f", "\x7f"),
-    "digit": _of("09"),
-    "graph": _of("!~"),
-    "lower": _of("az"),
-    "print": _of(" ~"),
-    "punct": _of("!/", ":@", "[`", "{~"),
-    "space": _of("\t\r", " "),
-    "upper": _of("AZ"),
+    "alnum": _ranges("09", "AZ", "az"),
+    "alpha": _ranges("AZ", "az"),
+    "ascii": _ranges("\0\x7f"),
+    "blank": _ranges("\t", " "),
+    "cntrl": _ranges("\0\x1f", "\x7f"),
+    "digit": _ranges("09"),
+    "graph": _ranges("!~"),
+    "lower": _ranges("az"),
+    "print": _ranges(" ~"),
+    "punct": _ranges("!/", ":@", "[`", "{~"),
+    "space": _ranges("\t\r", " "),
+    "upper": _ranges("AZ"),
     "word": PERL["w"],
-    "xdigit": _of("09", "AF", "af"),
+    "xdigit": _ranges("09", "AF", "af"),
 }
-_CATEGORIES = frozenset((
-    "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P", "Pc", "Pd", "Pe", "Pf",
-    "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs", "Cc", "Cf", "Co",
-))  # fmt: skip
-_SCRIPTS = frozenset((
-    "Arabic", "Armenian", "Cyrillic", "Devanagari", "Georgian", "Greek", "Han", "Hangul", "Hebrew", "Hiragana",
-    "Katakana", "Latin", "Thai",
-))  # fmt: skip
+_CATEGORIES = frozenset(
+    (
+        "L",
+        "Ll",
+        "Lm",
+        "Lo",
+        "Lt",
+        "Lu",
+        "M",
+        "Mc",
+        "Me",
+        "Mn",
+        "N",
+        "Nd",
+        "Nl",
+        "No",
+        "P",
+        "Pc",
+        "Pd",
+        "Pe",
+        "Pf",
+        "Pi",
+        "Po",
+        "Ps",
+        "S",
+        "Sc",
+        "Sk",
+        "Sm",
+        "So",
+        "Z",
+        "Zl",
+        "Zp",
+        "Zs",
+        "Cc",
+        "Cf",
+        "Co",
+    )
+)
+_SCRIPTS = frozenset(
+    (
+        "Arabic",
+        "Armenian",
+        "Cyrillic",
+        "Devanagari",
+        "Georgian",
+        "Greek",
+        "Han",
+        "Hangul",
+        "Hebrew",
+        "Hiragana",
+        "Katakana",
+        "Latin",
+        "Thai",
+    )
+)
 # Letters of which more than two are one, whatever the case.
-_ORBITS = ("kK\u212a", "sS\u017f", "åÅ\u212b")
-_SURE = ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xDE), (0xE0, 0xF6), (0xF8, 0xFE), (0x100, 0x12F),
-         (0x132, 0x137), (0x139, 0x148), (0x14A, 0x177), (0x410, 0x42F), (0x430, 0x44F), (0x401, 0x401),
-         (0x451, 0x451))  # fmt: skip
+_CASE_ORBITS = ("kK\u212a", "sS\u017f", "åÅ\u212b")
+_TWO_CASE_RANGES = (
+    (0x41, 0x5A),
+    (0x61, 0x7A),
+    (0xC0, 0xD6),
+    (0xD8, 0xDE),
+    (0xE0, 0xF6),
+    (0xF8, 0xFE),
+    (0x100, 0x12F),
+    (0x132, 0x137),
+    (0x139, 0x148),
+    (0x14A, 0x177),
+    (0x410, 0x42F),
+    (0x430, 0x44F),
+    (0x401, 0x401),
+    (0x451, 0x451),
+)
 """Letters with one other case each, but for the orbits."""
 _SPECIAL = frozenset("\\[]{}()*+?^$|.")
 _SPECIAL_IN_CLASS = frozenset("\\[]^-&")
@@ -338,23 +398,23 @@ class CharClass:
     def perl(cls, sign: str, any_case: str) -> CharClass:
         """`\\d`, or `\\D`."""
         ranges = PERL[sign.lower()]
-        return _without(ranges, any_case) if sign.isupper() else cls(ranges)
+        return _complement_class(ranges, any_case) if sign.isupper() else cls(ranges)
 
     def joined(self, other: CharClass) -> CharClass:
         return CharClass(self.ranges + other.ranges, self.closed + other.closed, self.named + other.named, self.negated)
 
 
-def _outside(ranges: Ranges) -> Ranges:
+def _complement(ranges: Ranges) -> Ranges:
     """All that is in none of sorted ranges."""
     starts = [0, *(high + 1 for _, high in ranges)]
-    ends = [*(low - 1 for low, _ in ranges), LAST]
+    ends = [*(low - 1 for low, _ in ranges), LAST_CODE_POINT]
     return tuple((low, high) for low, high in zip(starts, ends, strict=True) if low <= high)
 
 
-def _without(ranges: Ranges, any_case: str) -> CharClass:
+def _complement_class(ranges: Ranges, any_case: str) -> CharClass:
     """All that is in none of ranges, nor is another case of it."""
     cased_too = (*ranges, *_other_cases(ranges)) if any_case else ranges
-    return CharClass(closed=_outside(tuple(_merged(cased_too))))
+    return CharClass(closed=_complement(tuple(_merge_ranges(cased_too))))
 
 
 def posix_class(name: str, any_case: str) -> CharClass:
@@ -362,13 +422,13 @@ def posix_class(name: str, any_case: str) -> CharClass:
     ranges = _POSIX.get(name.removeprefix("^"))
     if ranges is None:
         raise BadPattern(f"unknown class `[:{name}:]`")
-    return _without(ranges, any_case) if name.startswith("^") else CharClass(ranges)
+    return _complement_class(ranges, any_case) if name.startswith("^") else CharClass(ranges)
 
 
 def unicode_class(name: str, sign: str) -> CharClass:
     """`\\pN`, `\\p{Greek}`, `\\P{L}`; `sign` is the `p`, a capital one for what is not in the class."""
     if name == "Any" and sign == "p":
-        return CharClass(closed=((0, LAST),))
+        return CharClass(closed=((0, LAST_CODE_POINT),))
     if name in _CATEGORIES:
         return CharClass(named=(f"\\{sign}{{{name}}}",))
     if name in _SCRIPTS:
@@ -376,42 +436,42 @@ def unicode_class(name: str, sign: str) -> CharClass:
     raise BadPattern(f"the class `\\p{{{name}}}` is not supported", "categories such as L, Lu, N, P, Z; Greek, Latin …")
 
 
-def literal(letter: str) -> str:
+def escape_character(letter: str) -> str:
     """One character outside of a class."""
     if letter in _SPECIAL:
         return "\\" + letter
-    return letter if letter.isprintable() else _code(ord(letter))
+    return letter if letter.isprintable() else _hex_escape(ord(letter))
 
 
-def cased(letter: str) -> str:
+def any_case_character(letter: str) -> str:
     """One character in any case."""
-    letters = _cases(letter)
-    return literal(letter) if len(letters) == 1 else f"[{''.join(letters)}]"
+    letters = _cases_of(letter)
+    return escape_character(letter) if len(letters) == 1 else f"[{''.join(letters)}]"
 
 
-def _cases(letter: str) -> list[str]:
-    for orbit in _ORBITS:
+def _cases_of(letter: str) -> list[str]:
+    for orbit in _CASE_ORBITS:
         if letter in orbit:
             return sorted(orbit)
-    if _is_sure(letter):
+    if _has_two_cases(letter):
         return sorted({letter, letter.swapcase()})
     if not letter.isascii() and (letter.swapcase() != letter or letter.casefold() != letter):
         raise BadPattern(f"`{letter}` in any case is not supported", "name its cases in a class: [éÉ]")
     return [letter]
 
 
-def _is_sure(letter: str) -> bool:
-    return any(low <= ord(letter) <= high for low, high in _SURE)
+def _has_two_cases(letter: str) -> bool:
+    return any(low <= ord(letter) <= high for low, high in _TWO_CASE_RANGES)
 
 
-def spelled(found: CharClass, any_case: str) -> str:
+def java_class(found: CharClass, any_case: str) -> str:
     """A class in Java's syntax."""
     ranges = list(found.ranges)
     if any_case:
         if found.named:
             raise BadPattern("`\\p{…}` in any case is not supported")
         ranges += _other_cases(found.ranges)
-    inside = "".join(map(_span, _merged([*ranges, *found.closed])))
+    inside = "".join(map(_range_in_class, _merge_ranges([*ranges, *found.closed])))
     return f"[{'^' if found.negated else ''}{inside}{''.join(found.named)}]"
 
 
@@ -420,10 +480,10 @@ def _other_cases(ranges: Ranges) -> Iterable[tuple[int, int]]:
         if high > 0x24F and high - low > 0x400:
             raise BadPattern("so wide a range of letters in any case is not supported")
         for code in range(low, high + 1):
-            yield from ((ord(letter), ord(letter)) for letter in _cases(chr(code)))
+            yield from ((ord(letter), ord(letter)) for letter in _cases_of(chr(code)))
 
 
-def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -433,19 +493,19 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _span(span: tuple[int, int]) -> str:
+def _range_in_class(span: tuple[int, int]) -> str:
     low, high = span
     if low == high:
-        return _in_class(low)
-    return _in_class(low) + ("-" if high > low + 1 else "") + _in_class(high)
+        return _escape_in_class(low)
+    return _escape_in_class(low) + ("-" if high > low + 1 else "") + _escape_in_class(high)
 
 
-def _in_class(code: int) -> str:
+def _escape_in_class(code: int) -> str:
     letter = chr(code)
     if letter in _SPECIAL_IN_CLASS:
         return "\\" + letter
-    return letter if letter.isprintable() and code <= 0xFFFF else _code(code)
+    return letter if letter.isprintable() and code <= 0xFFFF else _hex_escape(code)
 
 
-def _code(code: int) -> str:
+def _hex_escape(code: int) -> str:
     return f"\\x{{{code:X}}}"

@@ -13,43 +13,49 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import all_or_none, at_most, constant_number, constant_text, constant_texts
+from penstock.sql.functions.arguments import (
+    empty_if_null,
+    limit_parts,
+    literal_integer,
+    literal_string,
+    literal_strings,
+)
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.re2 import BadPattern, Pattern, java_pattern
 
 _WHAT = "the regular expression"
 
 
-def _pattern(value: Typed, any_case: str = "") -> Pattern:
+def _read_pattern(value: Typed, any_case: str = "") -> Pattern:
     try:
-        return java_pattern(constant_text(value, _WHAT), any_case)
+        return java_pattern(literal_string(value, _WHAT), any_case)
     except BadPattern as error:
         raise BadArguments(f"invalid regular expression: {error.message}", error.hint) from error
 
 
-def _filled(value: Typed, name: str, any_case: str = "") -> Pattern:
+def _nonempty_pattern(value: Typed, name: str, any_case: str = "") -> Pattern:
     """A pattern that always matches something: ClickHouse stops at the first empty match."""
-    pattern = _pattern(value, any_case)
+    pattern = _read_pattern(value, any_case)
     if pattern.empty:
         raise BadArguments(f"`{name}` by a pattern that may match nothing is not supported", "write `+` for `*`")
     return pattern
 
 
-def _with_groups(value: Typed, name: str) -> Pattern:
-    pattern = _filled(value, name)
+def _grouped_pattern(value: Typed, name: str) -> Pattern:
+    pattern = _nonempty_pattern(value, name)
     if not pattern.groups:
         raise BadArguments(f"the pattern of `{name}` has no groups", "extractAll takes one without")
     return pattern
 
 
 def _match(values: Sequence[Typed]) -> Typed:
-    java = text_literal(_pattern(values[1]).java)
+    java = text_literal(_read_pattern(values[1]).java)
     return Typed(f"({values[0].sql} RLIKE {java})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
-def _test(name: str, any_case: str, template: str) -> Function:
+def _test_function(name: str, any_case: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        java = text_literal(_pattern(values[1], any_case).java)
+        java = text_literal(_read_pattern(values[1], any_case).java)
         return Typed(
             template.format(f"({values[0].sql} RLIKE {java})"), nullable_if_any(UINT8, list(values)), "BOOLEAN"
         )
@@ -59,8 +65,8 @@ def _test(name: str, any_case: str, template: str) -> Function:
 
 def _extract_group(values: Sequence[Typed]) -> Typed:
     """The group of a number; the first one, or the whole match where there is none."""
-    pattern = _pattern(values[1])
-    place = constant_number(values[2], "the number of the group") if len(values) > 2 else min(1, pattern.groups)
+    pattern = _read_pattern(values[1])
+    place = literal_integer(values[2], "the number of the group") if len(values) > 2 else min(1, pattern.groups)
     if not 0 <= place <= pattern.groups:
         raise BadArguments(f"the pattern has {pattern.groups} groups, not {place}")
     sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {place})"
@@ -69,23 +75,23 @@ def _extract_group(values: Sequence[Typed]) -> Typed:
 
 def _extract(values: Sequence[Typed]) -> Typed:
     """The first group of the first match, or the whole match where there is no group."""
-    pattern = _pattern(values[1])
+    pattern = _read_pattern(values[1])
     sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {min(1, pattern.groups)})"
     return typed(sql, nullable_if_any(STRING, list(values)))
 
 
-def _all(value: Typed, pattern: Pattern, group: int) -> str:
+def _extract_all_sql(value: Typed, pattern: Pattern, group: int) -> str:
     return f"regexp_extract_all({value.sql}, {text_literal(pattern.java)}, {group})"
 
 
 def _extract_all(values: Sequence[Typed]) -> Typed:
-    pattern = _filled(values[1], "extractAll")
-    sql = _all(values[0], pattern, min(1, pattern.groups))
-    return typed(all_or_none(sql, values[0]), t.Array(STRING))
+    pattern = _nonempty_pattern(values[1], "extractAll")
+    sql = _extract_all_sql(values[0], pattern, min(1, pattern.groups))
+    return typed(empty_if_null(sql, values[0]), t.Array(STRING))
 
 
 def _extract_groups(values: Sequence[Typed]) -> Typed:
-    pattern = _with_groups(values[1], "extractGroups")
+    pattern = _grouped_pattern(values[1], "extractGroups")
     java = text_literal(pattern.java)
 
     def formula(v: str) -> str:
@@ -95,38 +101,40 @@ def _extract_groups(values: Sequence[Typed]) -> Typed:
     return typed(bind_if_long(values[0].sql, formula), t.Array(STRING))
 
 
-def _vertical(values: Sequence[Typed]) -> Typed:
-    pattern = _with_groups(values[1], "extractAllGroupsVertical")
+def _extract_groups_vertical(values: Sequence[Typed]) -> Typed:
+    pattern = _grouped_pattern(values[1], "extractAllGroupsVertical")
     places = range(pattern.groups)
-    groups = ", ".join(_all(values[0], pattern, place + 1) for place in places)
+    groups = ", ".join(_extract_all_sql(values[0], pattern, place + 1) for place in places)
     fields = ", ".join(f"` g`.`{place}`" for place in places)
     sql = f"transform(arrays_zip({groups}), ` g` -> array({fields}))"
-    return typed(all_or_none(sql, values[0], "ARRAY<ARRAY<STRING>>"), t.Array(t.Array(STRING)))
+    return typed(empty_if_null(sql, values[0], "ARRAY<ARRAY<STRING>>"), t.Array(t.Array(STRING)))
 
 
-def _horizontal(values: Sequence[Typed]) -> Typed:
-    pattern = _with_groups(values[1], "extractAllGroupsHorizontal")
-    groups = ", ".join(all_or_none(_all(values[0], pattern, place + 1), values[0]) for place in range(pattern.groups))
+def _extract_groups_horizontal(values: Sequence[Typed]) -> Typed:
+    pattern = _grouped_pattern(values[1], "extractAllGroupsHorizontal")
+    groups = ", ".join(
+        empty_if_null(_extract_all_sql(values[0], pattern, place + 1), values[0]) for place in range(pattern.groups)
+    )
     return typed(f"array({groups})", t.Array(t.Array(STRING)))
 
 
-def _count(name: str, any_case: str) -> Function:
+def _count_function(name: str, any_case: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        pattern = _filled(values[1], name, any_case)
-        count = f"size({_all(values[0], pattern, 0)})"
+        pattern = _nonempty_pattern(values[1], name, any_case)
+        count = f"size({_extract_all_sql(values[0], pattern, 0)})"
         sql = unless_null(count, values[0])
         return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("string", "constant"), build)
 
 
-_PIECE = re.compile(r"\\(.)|([$])|([^\\$]+)|(\\$)", re.DOTALL)
+_REPLACEMENT_PIECE = re.compile(r"\\(.)|([$])|([^\\$]+)|(\\$)", re.DOTALL)
 
 
-def _replacement(text: str, pattern: Pattern, shift: int) -> str:
+def _java_replacement(text: str, pattern: Pattern, shift: int) -> str:
     """In Java's syntax; the groups are counted from `shift`, the whole match being the first."""
     parts: list[str] = []
-    for found in _PIECE.finditer(text):
+    for found in _REPLACEMENT_PIECE.finditer(text):
         escaped, sign, plain, last = found.groups()
         if escaped is not None and escaped.isascii() and escaped.isdigit():
             if int(escaped) > pattern.groups:
@@ -141,8 +149,8 @@ def _replacement(text: str, pattern: Pattern, shift: int) -> str:
 
 
 def _replace_all(values: Sequence[Typed]) -> Typed:
-    pattern, of = _pattern(values[1]), nullable_if_any(STRING, list(values))
-    other = _replacement(constant_text(values[2], "the replacement"), pattern, 0)
+    pattern, of = _read_pattern(values[1]), nullable_if_any(STRING, list(values))
+    other = _java_replacement(literal_string(values[2], "the replacement"), pattern, 0)
     if not values[1].constant:
         return typed(values[0].sql, of)
     return typed(f"regexp_replace({values[0].sql}, {text_literal(pattern.java)}, {text_literal(other)})", of)
@@ -150,10 +158,10 @@ def _replace_all(values: Sequence[Typed]) -> Typed:
 
 def _replace_one(values: Sequence[Typed]) -> Typed:
     """What is before the first match is a group in front of the others."""
-    pattern, of = _pattern(values[1]), nullable_if_any(STRING, list(values))
-    text = constant_text(values[2], "the replacement")
+    pattern, of = _read_pattern(values[1]), nullable_if_any(STRING, list(values))
+    text = literal_string(values[2], "the replacement")
     whole = "\\0" in text
-    other = _replacement(text, pattern, 2 if whole else 1)
+    other = _java_replacement(text, pattern, 2 if whole else 1)
     if not values[1].constant:
         return typed(values[0].sql, of)
     java = text_literal(f"(?s)^(.*?)({'' if whole else '?:'}" + pattern.java.removeprefix("(?s)") + ")")
@@ -161,23 +169,23 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
     return typed(f"regexp_replace({values[0].sql}, {java}, {text_literal('$1' + glued + other)})", of)
 
 
-def _split(values: Sequence[Typed]) -> Typed:
+def _split_by_regexp(values: Sequence[Typed]) -> Typed:
     if not values[0].constant:
         letters = f"filter(split({values[1].sql}, ''), ` p` -> ` p` <> '')"
-        return typed(at_most(all_or_none(letters, values[1]), values), t.Array(STRING))
-    java = text_literal(_filled(values[0], "splitByRegexp").java)
+        return typed(limit_parts(empty_if_null(letters, values[1]), values), t.Array(STRING))
+    java = text_literal(_nonempty_pattern(values[0], "splitByRegexp").java)
     value = f"coalesce({values[1].sql}, '')" if values[1].nullable else values[1].sql
-    return typed(at_most(f"split({value}, {java}, -1)", values), t.Array(STRING))
+    return typed(limit_parts(f"split({value}, {java}, -1)", values), t.Array(STRING))
 
 
-_ODD = re.compile(r"\$|\\[sSzbB]|\[:|\\[pP]")
+_HYPERSCAN_DIFFERS = re.compile(r"\$|\\[sSzbB]|\[:|\\[pP]")
 
 
-def _match_any(values: Sequence[Typed]) -> Typed:
+def _multi_match_any(values: Sequence[Typed]) -> Typed:
     """By ClickHouse's Hyperscan, which reads a few signs otherwise than RE2: these are refused."""
-    patterns = [_pattern(each) for each in constant_texts(values[1], "the patterns")]
-    for text in (str(each.constant) for each in constant_texts(values[1], "the patterns")):
-        if _ODD.search(text):
+    patterns = [_read_pattern(each) for each in literal_strings(values[1], "the patterns")]
+    for text in (str(each.constant) for each in literal_strings(values[1], "the patterns")):
+        if _HYPERSCAN_DIFFERS.search(text):
             raise BadArguments(f"`{text}` in `multiMatchAny` is not supported", "use match(…) OR match(…)")
     tests = " OR ".join(f"{values[0].sql} RLIKE {text_literal(each.java)}" for each in patterns)
     return Typed(f"({tests})", nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
@@ -188,37 +196,37 @@ def _quote_meta(values: Sequence[Typed]) -> Typed:
     return typed(f"regexp_replace({values[0].sql}, {signs}, {quoted})", nullable_if_any(STRING, [values[0]]))
 
 
-def _not_here(name: str, hint: str) -> Function:
+def _unsupported_function(name: str, hint: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"`{name}` is not supported: which of several it finds is not defined", hint)
 
     return Function(name, (2, 3), ("any",), build)
 
 
-def _two(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
+def _pattern_function(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
     return Function(name, (2, 2), ("string", "constant"), build)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _two("match", _match),
-    _test("matchCaseInsensitive", "i", "{0}"),
-    _test("notMatch", "", "(NOT {0})"),
-    _test("notMatchCaseInsensitive", "i", "(NOT {0})"),
+    _pattern_function("match", _match),
+    _test_function("matchCaseInsensitive", "i", "{0}"),
+    _test_function("notMatch", "", "(NOT {0})"),
+    _test_function("notMatchCaseInsensitive", "i", "(NOT {0})"),
     Function("regexpExtract", (2, 3), ("text", "constant", "constant"), _extract_group),
-    _two("extract", _extract),
-    _two("extractAll", _extract_all),
-    _two("extractGroups", _extract_groups),
-    _two("extractAllGroupsVertical", _vertical),
-    _two("extractAllGroupsHorizontal", _horizontal),
-    _count("countMatches", ""),
-    _count("countMatchesCaseInsensitive", "i"),
+    _pattern_function("extract", _extract),
+    _pattern_function("extractAll", _extract_all),
+    _pattern_function("extractGroups", _extract_groups),
+    _pattern_function("extractAllGroupsVertical", _extract_groups_vertical),
+    _pattern_function("extractAllGroupsHorizontal", _extract_groups_horizontal),
+    _count_function("countMatches", ""),
+    _count_function("countMatchesCaseInsensitive", "i"),
     Function("replaceRegexpAll", (3, 3), ("string", "constant"), _replace_all),
     Function("replaceRegexpOne", (3, 3), ("string", "constant"), _replace_one),
-    Function("splitByRegexp", (2, 3), ("constant", "string", "constant"), _split),
+    Function("splitByRegexp", (2, 3), ("constant", "string", "constant"), _split_by_regexp),
     Function("regexpQuoteMeta", (1, 1), ("string",), _quote_meta),
-    Function("multiMatchAny", (2, 2), ("string", "array"), _match_any),
-    _not_here("multiMatchAnyIndex", "multiIf(match(s, 'a'), 1, match(s, 'b'), 2, 0)"),
-    _not_here("multiMatchAllIndices", "arrayFilter(i -> …) over tests by match"),
+    Function("multiMatchAny", (2, 2), ("string", "array"), _multi_match_any),
+    _unsupported_function("multiMatchAnyIndex", "multiIf(match(s, 'a'), 1, match(s, 'b'), 2, 0)"),
+    _unsupported_function("multiMatchAllIndices", "arrayFilter(i -> …) over tests by match"),
 )
 ALIASES: dict[str, str] = {
     "extractAllGroups": "extractAllGroupsVertical",

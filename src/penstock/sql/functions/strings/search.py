@@ -18,49 +18,49 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import as_bytes, as_int, byte_text, constant_text
+from penstock.sql.functions.arguments import as_spark_int, binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.basics import ASCII_LOWER
 
-_AS_IT_IS = "{0}"
+_CASE_SENSITIVE = "{0}"
 _NEEDLE = "` n`"
 
 
-def _bytes_place(value: str, needle: str) -> str:
+def _byte_position(value: str, needle: str) -> str:
     found = f"octet_length(substring_index({value}, {needle}, 1))"
     return f"if(instr({value}, {needle}) = 0, 0, if({needle} = '', 1, {found} + 1))"
 
 
-def _letters_place(value: str, needle: str) -> str:
+def _char_position(value: str, needle: str) -> str:
     return f"instr({value}, {needle})"
 
 
-def _unsigned(value: Typed, name: str) -> str:
+def _start_argument(value: Typed, name: str) -> str:
     if not isinstance(value.bare, t.Int) or value.bare.signed:
         raise BadArguments(f"the place to start at of `{name}` must be an unsigned number", "use toUInt32")
     if value.bare.bits == 64 and value.spark != "INT" and value.constant is None:
         raise BadArguments(f"the place to start at of `{name}` cannot be a UInt64", "use toUInt32")
-    return as_int(value)
+    return as_spark_int(value)
 
 
-def _from_place(value: str, start: str, size: str) -> tuple[str, str]:
+def _suffix_from(value: str, start: str, size: str) -> tuple[str, str]:
     """What is left of a text from a place on, and the condition that there is such a place."""
     first = f"greatest({start}, 1)"
     if size == "octet_length":
-        return byte_text(f"substring({as_bytes(value)}, {first})"), f"{first} <= {size}({value}) + 1"
+        return binary_to_string(f"substring({to_binary(value)}, {first})"), f"{first} <= {size}({value}) + 1"
     return f"substring({value}, {first})", f"{first} <= {size}({value}) + 1"
 
 
-def _position(name: str, template: str, place: Callable[[str, str], str]) -> Function:
+def _position_function(name: str, template: str, place: Callable[[str, str], str]) -> Function:
     """The place of the needle; the haystack comes first."""
-    size = "octet_length" if place is _bytes_place else "char_length"
+    size = "octet_length" if place is _byte_position else "char_length"
 
     def build(values: Sequence[Typed]) -> Typed:
         value, needle = (template.format(item.sql) for item in values[:2])
         sql = place(value, needle)
         if len(values) > 2:
-            start = _unsigned(values[2], name)
-            rest, there = _from_place(value, start, size)
+            start = _start_argument(values[2], name)
+            rest, there = _suffix_from(value, start, size)
             found = bind_if_long(place(rest, needle), lambda p: f"if({p} = 0, 0, {p} + greatest({start}, 1) - 1)")
             sql = f"if(NOT ({there}), 0, {found})"
         return Typed(unless_null(sql, *values), nullable_if_any(UINT64, list(values)), "INT")
@@ -68,21 +68,21 @@ def _position(name: str, template: str, place: Callable[[str, str], str]) -> Fun
     return Function(name, (2, 3), ("text", "text", "integer"), build)
 
 
-_PLACE = _position("position", _AS_IT_IS, _bytes_place)
+_POSITION = _position_function("position", _CASE_SENSITIVE, _byte_position)
 
 
 def _locate(values: Sequence[Typed]) -> Typed:
     """The needle comes first."""
-    return _PLACE.build([values[1], values[0], *values[2:]])
+    return _POSITION.build([values[1], values[0], *values[2:]])
 
 
-def _count(name: str, template: str) -> Function:
+def _count_function(name: str, template: str) -> Function:
     """How often without overlaps."""
 
     def build(values: Sequence[Typed]) -> Typed:
         value, needle = (template.format(item.sql) for item in values[:2])
         if len(values) > 2:
-            value, _ = _from_place(value, _unsigned(values[2], name), "octet_length")
+            value, _ = _suffix_from(value, _start_argument(values[2], name), "octet_length")
         sizes = f"octet_length({value}) - octet_length(replace({value}, {needle}, ''))"
         sql = f"CAST(({sizes}) DIV greatest(octet_length({needle}), 1) AS INT)"
         return Typed(sql, nullable_if_any(UINT64, list(values)), "INT")
@@ -90,31 +90,31 @@ def _count(name: str, template: str) -> Function:
     return Function(name, (2, 3), ("text", "text", "integer"), build)
 
 
-def _needles(value: Typed, name: str) -> str:
+def _needle_array(value: Typed, name: str) -> str:
     assert isinstance(value.bare, t.Array)
     if value.bare.of != STRING:
         raise BadArguments(f"`{name}` needs an Array(String), this is {value.type}")
     return value.sql
 
 
-def _holds(value: str, template: str) -> str:
+def _contains_needle(value: str, template: str) -> str:
     """Whether a text holds the needle; an empty text holds none, not even the empty one."""
     return f"(contains({value}, {template.format(_NEEDLE)}) AND {value} <> '')"
 
 
-def _any(name: str, template: str) -> Function:
+def _multi_search_any_function(name: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         value = template.format(values[0].sql)
-        sql = f"exists({_needles(values[1], name)}, {_NEEDLE} -> {_holds(value, template)})"
+        sql = f"exists({_needle_array(values[1], name)}, {_NEEDLE} -> {_contains_needle(value, template)})"
         return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "array"), build)
 
 
-def _first_index(name: str, template: str) -> Function:
+def _multi_search_first_index_function(name: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        test = _holds(template.format(values[0].sql), template)
-        hits = f"transform({_needles(values[1], name)}, {_NEEDLE} -> {test})"
+        test = _contains_needle(template.format(values[0].sql), template)
+        hits = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> {test})"
         sql = f"CAST(array_position({hits}, true) AS INT)"
         sql = unless_null(sql, values[0])
         return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
@@ -122,28 +122,28 @@ def _first_index(name: str, template: str) -> Function:
     return Function(name, (2, 2), ("text", "array"), build)
 
 
-def _found(value: Typed, template: str, place: Callable[[str, str], str]) -> str:
+def _position_or_zero(value: Typed, template: str, place: Callable[[str, str], str]) -> str:
     found = place(template.format(value.sql), template.format(_NEEDLE))
     return f"if({value.sql} = '', 0, {found})"
 
 
-def _all_places(name: str, template: str, place: Callable[[str, str], str]) -> Function:
+def _multi_search_all_positions_function(name: str, template: str, place: Callable[[str, str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if values[0].nullable:
             raise BadArguments(f"`{name}` of a Nullable text is not supported", "use ifNull(s, '')")
-        found = _found(values[0], template, place)
-        sql = f"transform({_needles(values[1], name)}, {_NEEDLE} -> CAST({found} AS DECIMAL(20,0)))"
+        found = _position_or_zero(values[0], template, place)
+        sql = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> CAST({found} AS DECIMAL(20,0)))"
         return typed(sql, t.Array(UINT64))
 
     return Function(name, (2, 2), ("text", "array"), build)
 
 
-def _first_place(name: str, template: str, place: Callable[[str, str], str]) -> Function:
+def _multi_search_first_position_function(name: str, template: str, place: Callable[[str, str], str]) -> Function:
     """The least of the places that there are."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        found = _found(values[0], template, place)
-        places = f"transform({_needles(values[1], name)}, {_NEEDLE} -> nullif({found}, 0))"
+        found = _position_or_zero(values[0], template, place)
+        places = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> nullif({found}, 0))"
         sql = f"coalesce(array_min({places}), 0)"
         sql = unless_null(sql, values[0])
         return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
@@ -151,39 +151,39 @@ def _first_place(name: str, template: str, place: Callable[[str, str], str]) -> 
     return Function(name, (2, 2), ("text", "array"), build)
 
 
-_IN_WORD = r"[0-9A-Za-z\x{80}-\x{10FFFF}]"
+_WORD_CHARACTER = r"[0-9A-Za-z\x{80}-\x{10FFFF}]"
 
 
-def _lowered(text: str) -> str:
+def _ascii_lower(text: str) -> str:
     return "".join(sign.lower() if sign.isascii() else sign for sign in text)
 
 
-def _has_token(name: str, *, any_case: bool, lenient: bool) -> Function:
+def _has_token_function(name: str, *, any_case: bool, lenient: bool) -> Function:
     template = ASCII_LOWER if any_case else "{0}"
 
     def build(values: Sequence[Typed]) -> Typed:
-        word = constant_text(values[1], "the token")
+        word = literal_string(values[1], "the token")
         of = t.Nullable(UINT8) if lenient else nullable_if_any(UINT8, [values[0]])
         if any(sign.isascii() and not sign.isalnum() for sign in word):
             if lenient:
                 return typed("CAST(NULL AS INT)", of)
             raise BadArguments(f"the token of `{name}` is more than one word", "position, multiSearchAny")
-        quoted = re.escape(_lowered(word) if any_case else word)
-        pattern = f"(?<!{_IN_WORD}){quoted}(?!{_IN_WORD})" if word else "(?!)"
+        quoted = re.escape(_ascii_lower(word) if any_case else word)
+        pattern = f"(?<!{_WORD_CHARACTER}){quoted}(?!{_WORD_CHARACTER})" if word else "(?!)"
         return Typed(f"({template.format(values[0].sql)} RLIKE {text_literal(pattern)})", of, "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "constant"), build)
 
 
-def _has_subsequence(name: str, *, any_case: bool) -> Function:
+def _has_subsequence_function(name: str, *, any_case: bool) -> Function:
     """Each letter is looked for after the one before it."""
     template = ASCII_LOWER if any_case else "{0}"
 
     def build(values: Sequence[Typed]) -> Typed:
-        needle = constant_text(values[1], "the needle")
+        needle = literal_string(values[1], "the needle")
         if not needle.isascii() and (any_case or "UTF8" not in name):
             raise BadArguments(f"the needle of `{name}` must be ASCII", "hasSubsequenceUTF8")
-        parts = (re.escape(sign) for sign in (_lowered(needle) if any_case else needle))
+        parts = (re.escape(sign) for sign in (_ascii_lower(needle) if any_case else needle))
         pattern = r"\A" + "".join(f"[^{part}]*+{part}" for part in parts)
         sql = f"({template.format(values[0].sql)} RLIKE {text_literal(pattern)})"
         return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
@@ -192,38 +192,43 @@ def _has_subsequence(name: str, *, any_case: bool) -> Function:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _PLACE,
-    _position("positionCaseInsensitive", ASCII_LOWER, _bytes_place),
-    _position("positionUTF8", _AS_IT_IS, _letters_place),
+    _POSITION,
+    _position_function("positionCaseInsensitive", ASCII_LOWER, _byte_position),
+    _position_function("positionUTF8", _CASE_SENSITIVE, _char_position),
     Function("locate", (2, 3), ("text", "text", "integer"), _locate),
-    _count("countSubstrings", _AS_IT_IS),
-    _count("countSubstringsCaseInsensitive", ASCII_LOWER),
-    _any("multiSearchAny", _AS_IT_IS),
-    _any("multiSearchAnyUTF8", _AS_IT_IS),
-    _any("multiSearchAnyCaseInsensitive", ASCII_LOWER),
-    _first_index("multiSearchFirstIndex", _AS_IT_IS),
-    _first_index("multiSearchFirstIndexUTF8", _AS_IT_IS),
-    _first_index("multiSearchFirstIndexCaseInsensitive", ASCII_LOWER),
-    _first_place("multiSearchFirstPosition", _AS_IT_IS, _bytes_place),
-    _first_place("multiSearchFirstPositionUTF8", _AS_IT_IS, _letters_place),
-    _first_place("multiSearchFirstPositionCaseInsensitive", ASCII_LOWER, _bytes_place),
-    _all_places("multiSearchAllPositions", _AS_IT_IS, _bytes_place),
-    _all_places("multiSearchAllPositionsUTF8", _AS_IT_IS, _letters_place),
-    _all_places("multiSearchAllPositionsCaseInsensitive", ASCII_LOWER, _bytes_place),
-    _has_token("hasToken", any_case=False, lenient=False),
-    _has_token("hasTokenOrNull", any_case=False, lenient=True),
-    _has_token("hasTokenCaseInsensitive", any_case=True, lenient=False),
-    _has_token("hasTokenCaseInsensitiveOrNull", any_case=True, lenient=True),
-    _has_subsequence("hasSubsequence", any_case=False),
-    _has_subsequence("hasSubsequenceUTF8", any_case=False),
-    _has_subsequence("hasSubsequenceCaseInsensitive", any_case=True),
-    _has_subsequence("hasSubsequenceCaseInsensitiveUTF8", any_case=True),
+    _count_function("countSubstrings", _CASE_SENSITIVE),
+    _count_function("countSubstringsCaseInsensitive", ASCII_LOWER),
+    _multi_search_any_function("multiSearchAny", _CASE_SENSITIVE),
+    _multi_search_any_function("multiSearchAnyUTF8", _CASE_SENSITIVE),
+    _multi_search_any_function("multiSearchAnyCaseInsensitive", ASCII_LOWER),
+    _multi_search_first_index_function("multiSearchFirstIndex", _CASE_SENSITIVE),
+    _multi_search_first_index_function("multiSearchFirstIndexUTF8", _CASE_SENSITIVE),
+    _multi_search_first_index_function("multiSearchFirstIndexCaseInsensitive", ASCII_LOWER),
+    _multi_search_first_position_function("multiSearchFirstPosition", _CASE_SENSITIVE, _byte_position),
+    _multi_search_first_position_function("multiSearchFirstPositionUTF8", _CASE_SENSITIVE, _char_position),
+    _multi_search_first_position_function("multiSearchFirstPositionCaseInsensitive", ASCII_LOWER, _byte_position),
+    _multi_search_all_positions_function("multiSearchAllPositions", _CASE_SENSITIVE, _byte_position),
+    _multi_search_all_positions_function("multiSearchAllPositionsUTF8", _CASE_SENSITIVE, _char_position),
+    _multi_search_all_positions_function("multiSearchAllPositionsCaseInsensitive", ASCII_LOWER, _byte_position),
+    _has_token_function("hasToken", any_case=False, lenient=False),
+    _has_token_function("hasTokenOrNull", any_case=False, lenient=True),
+    _has_token_function("hasTokenCaseInsensitive", any_case=True, lenient=False),
+    _has_token_function("hasTokenCaseInsensitiveOrNull", any_case=True, lenient=True),
+    _has_subsequence_function("hasSubsequence", any_case=False),
+    _has_subsequence_function("hasSubsequenceUTF8", any_case=False),
+    _has_subsequence_function("hasSubsequenceCaseInsensitive", any_case=True),
+    _has_subsequence_function("hasSubsequenceCaseInsensitiveUTF8", any_case=True),
 )
-ALIASES: dict[str, str] = {
-    "instr": "position",
-}
+ALIASES: dict[str, str] = {"instr": "position"}
 ANY_CASE: tuple[str, ...] = (
-    "position", "locate", "countSubstrings", "instr",
-    "hasTokenCaseInsensitive", "hasTokenCaseInsensitiveOrNull", "hasSubsequence", "hasSubsequenceUTF8",
-    "hasSubsequenceCaseInsensitive", "hasSubsequenceCaseInsensitiveUTF8",
-)  # fmt: skip
+    "position",
+    "locate",
+    "countSubstrings",
+    "instr",
+    "hasTokenCaseInsensitive",
+    "hasTokenCaseInsensitiveOrNull",
+    "hasSubsequence",
+    "hasSubsequenceUTF8",
+    "hasSubsequenceCaseInsensitive",
+    "hasSubsequenceCaseInsensitiveUTF8",
+)

@@ -12,35 +12,35 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, typed
-from penstock.sql.functions.arguments import as_bytes, at_most, byte_text, constant_number, constant_text
+from penstock.sql.functions.arguments import binary_to_string, limit_parts, literal_integer, literal_string, to_binary
 from penstock.sql.functions.function import STRING, BadArguments, Function
 
-_TEXTS = t.Array(STRING)
-_NO_ASCII_ALNUM = "[\\x00-/:-@\\[-`{-\\x7F]+"
+_STRINGS = t.Array(STRING)
+_NOT_ALPHANUMERIC = "[\\x00-/:-@\\[-`{-\\x7F]+"
 
 
-def _given(value: Typed) -> str:
+def _empty_string_if_null(value: Typed) -> str:
     return f"coalesce({value.sql}, '')" if value.nullable else value.sql
 
 
-def _by(name: str) -> Function:
+def _split_by_separator_function(name: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        separator = constant_text(values[0], "the separator")
+        separator = literal_string(values[0], "the separator")
         if name == "splitByChar" and len(separator.encode()) != 1:
             raise BadArguments("the separator of `splitByChar` must be one byte", "splitByString takes more")
         if not separator:
-            return typed(at_most(_all_bytes(_given(values[1])), values), _TEXTS)
+            return typed(limit_parts(_split_into_bytes(_empty_string_if_null(values[1])), values), _STRINGS)
         if "\\E" in separator:
             raise BadArguments(f"`\\E` in the separator of `{name}` is not supported")
         pattern = text_literal(r"\Q" + separator + r"\E")
-        return typed(at_most(f"split({_given(values[1])}, {pattern}, -1)", values), _TEXTS)
+        return typed(limit_parts(f"split({_empty_string_if_null(values[1])}, {pattern}, -1)", values), _STRINGS)
 
     return Function(name, (2, 3), ("constant", "text", "constant"), build)
 
 
-def _all_bytes(value: str) -> str:
+def _split_into_bytes(value: str) -> str:
     def formula(v: str) -> str:
-        each = byte_text(f"substring({as_bytes(v)}, ` p`, 1)")
+        each = binary_to_string(f"substring({to_binary(v)}, ` p`, 1)")
         return (
             f"if({v} = '', CAST(array() AS ARRAY<STRING>), transform(sequence(1, octet_length({v})), ` p` -> {each}))"
         )
@@ -48,18 +48,18 @@ def _all_bytes(value: str) -> str:
     return bind_if_long(value, formula)
 
 
-def _words(name: str, pattern: str) -> Function:
+def _split_into_words_function(name: str, pattern: str) -> Function:
     """What is between separators, which are no parts themselves."""
     sql = f"filter(split({{0}}, {text_literal(pattern)}, -1), ` p` -> ` p` <> '')".replace("{0}", "\0")
 
     def build(values: Sequence[Typed]) -> Typed:
-        return typed(at_most(sql.replace("\0", _given(values[0])), values, 1), _TEXTS)
+        return typed(limit_parts(sql.replace("\0", _empty_string_if_null(values[0])), values, 1), _STRINGS)
 
     return Function(name, (1, 2), ("text", "constant"), build)
 
 
 def _ngrams(values: Sequence[Typed]) -> Typed:
-    size = constant_number(values[1], "the length of the n-grams")
+    size = literal_integer(values[1], "the length of the n-grams")
     if not 1 <= size <= 2**20:
         raise BadArguments("the length of the n-grams must be from 1 to 1048576")
 
@@ -67,16 +67,16 @@ def _ngrams(values: Sequence[Typed]) -> Typed:
         parts = f"transform(sequence(1, char_length({v}) - {size - 1}), ` p` -> substring({v}, ` p`, {size}))"
         return f"if(char_length({v}) < {size}, CAST(array() AS ARRAY<STRING>), {parts})"
 
-    return typed(bind_if_long(_given(values[0]), formula), _TEXTS)
+    return typed(bind_if_long(_empty_string_if_null(values[0]), formula), _STRINGS)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _by("splitByChar"),
-    _by("splitByString"),
-    _words("splitByWhitespace", "[ \\t\\n\\x0B\\f\\r]+"),
-    _words("splitByNonAlpha", "[ \\t\\n\\x0B\\f\\r!-/:-@\\[-`{-~]+"),
-    _words("alphaTokens", "[^A-Za-z]+"),
-    _words("tokens", _NO_ASCII_ALNUM),
+    _split_by_separator_function("splitByChar"),
+    _split_by_separator_function("splitByString"),
+    _split_into_words_function("splitByWhitespace", "[ \\t\\n\\x0B\\f\\r]+"),
+    _split_into_words_function("splitByNonAlpha", "[ \\t\\n\\x0B\\f\\r!-/:-@\\[-`{-~]+"),
+    _split_into_words_function("alphaTokens", "[^A-Za-z]+"),
+    _split_into_words_function("tokens", _NOT_ALPHANUMERIC),
     Function("ngrams", (2, 2), ("text", "constant"), _ngrams),
 )
 ALIASES: dict[str, str] = {"splitByAlpha": "alphaTokens"}
