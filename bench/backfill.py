@@ -157,7 +157,7 @@ def told(pipeline: Pipeline, id: int, size: tuple[int, int], seconds: float, pea
     lines = [
         "# A large history through a forward query",
         "",
-        "Written by `make bench-backfill`: 2 cores, `driver_memory = \"2g\"` for the server and for the process that fills.",
+        'Written by `make bench-backfill`: 2 cores, `driver_memory = "2g"` for the server and for the process that fills.',
         "",
         "| | |",
         "|---|---|",

@@ -17,7 +17,7 @@ from ways import Ways
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.errors import InvalidProject
-from penstock.lake.read.history_slices import column_bytes
+from penstock.lake.read.history_slices import column_sizes
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import BoundColumn, Manifest
 from penstock.parse.project_loader import load_files
@@ -80,7 +80,7 @@ class Measure:
         live = self._running._deployer._live()
         assert live is not None, "the fixed project is live"
         lake = self._running._core.lake
-        return replace(live, widths={table.id: column_bytes(lake, table.id) for table in live.manifest.tables})
+        return replace(live, widths={table.id: column_sizes(lake, table.id) for table in live.manifest.tables})
 
 
 def _planned(line: Line, found: Deployment, live: Live) -> Line:

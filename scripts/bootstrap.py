@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT / "src"))
 import postgres_programs  # noqa: E402
 
 from penstock.errors import PenstockError  # noqa: E402
-from penstock.lake.spark.java import java_home  # noqa: E402
+from penstock.lake.spark.java import find_java_home  # noqa: E402
 
 
 class SetupFailed(Exception):
@@ -57,7 +57,7 @@ def main(purpose: str) -> None:
 
 def find_java() -> None:
     try:
-        java_home()
+        find_java_home()
     except PenstockError as error:
         raise SetupFailed(f"{error.message}\n  {error.hint}") from None
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from penstock.deploy.lifecycle.states import MOVES, OVER
 from penstock.deploy.lifecycle.undo import INVERSES
-from penstock.model.deployment import RUNNING, State
+from penstock.model.deployment import RUNNING, DeploymentState
 from penstock.plan.steps import ORDER
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/deployments.md"
 MARK = "<!-- From here on written by scripts/deployment_docs.py. -->\n"
-WHO: Mapping[tuple[State, State], str] = {
+WHO: Mapping[tuple[DeploymentState, DeploymentState], str] = {
     ("planned", "preparing"): "Penstock, right after the plan is saved",
     ("planned", "failed"): "Penstock, where a step fails",
     ("planned", "discarded"): "you: `penstock deployment discard`",

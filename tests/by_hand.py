@@ -11,30 +11,30 @@ from pathlib import Path
 from penstock.errors import Location
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.segments import Segments
-from penstock.flow.lag import behind
-from penstock.flow.stepper import Limits, Stepper
-from penstock.flow.table_registry import Registry
-from penstock.flow.throttle import BackfillThrottle, Rate
-from penstock.flow.work_items import Work, work_of
+from penstock.flow.lag import find_lags
+from penstock.flow.stepper import StepLimits, Stepper
+from penstock.flow.table_registry import TableRegistry
+from penstock.flow.throttle import BackfillRate, BackfillThrottle
+from penstock.flow.work_items import WorkItem, collect_work
 from penstock.lake.drift.recorded_tables import RecordedTables
-from penstock.lake.read.bindings import Latest, merged, rejected, relation
+from penstock.lake.read.bindings import Latest, binding_relation, merged_relation, rejected_relation
 from penstock.lake.read.query import QueryLimits, run_query
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.model.datasource import Text
-from penstock.model.deployment import Deployment, State
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Binding, Manifest
 from penstock.parse.project_loader import load_files
 from penstock.plan.planner import PlanOptions, make_plan
 from penstock.plan.steps import CreateTable
 from penstock.sql.compile import compile_sql
 from penstock.sql.syntax.tokens import put_in
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
 from penstock.state.made_tables import MadeTables
-from penstock.state.operations import Operations
+from penstock.state.operations import OperationsLog
 
-LIMITS = Limits(rows=1_000_000, bytes=2**30, seconds_between=0.0)
+LIMITS = StepLimits(rows=1_000_000, bytes=2**30, seconds_between=0.0)
 
 
 def _bound(manifest: Manifest, name: str) -> Binding:
@@ -52,7 +52,7 @@ class ByHand:
         self.inbox = folder / "inbox"
         self.segments = Segments(self.inbox)
         self.database = open_database(f"sqlite:///{folder / 'state.db'}")
-        self.batches = Batches(self.database)
+        self.batches = BatchLog(self.database)
         self.deployments: list[Deployment] = []
         self.limits = LIMITS
         self.restart()
@@ -69,19 +69,19 @@ class ByHand:
                 physical_tables.create_table(self.lake, step.table)
         self.add(plan.manifest, files, "live")
 
-    def add(self, manifest: Manifest, files: Mapping[str, str], state: State) -> None:
+    def add(self, manifest: Manifest, files: Mapping[str, str], state: DeploymentState) -> None:
         now = datetime.now(timezone.utc)
         id = len(self.deployments) + 1
         self.deployments.append(Deployment(id, "", state, None, now, now, files, {}, manifest))
 
     def restart(self) -> None:
         """Forget all that is in memory."""
-        self.registry = Registry(self.lake)
+        self.registry = TableRegistry(self.lake)
         self.arrivals = Arrivals(self.batches.heads())
-        recorded = RecordedTables(partial(physical_tables.load, self.lake), MadeTables(self.database))
+        recorded = RecordedTables(partial(physical_tables.load_table, self.lake), MadeTables(self.database))
         self.stepper = Stepper(
-            self.lake, self.registry, self.batches, self.inbox, self.limits, Operations(self.database),
-            self.arrivals, BackfillThrottle(Rate(), lambda: 0.0), recorded,
+            self.lake, self.registry, self.batches, self.inbox, self.limits, OperationsLog(self.database),
+            self.arrivals, BackfillThrottle(BackfillRate(), lambda: 0.0), recorded,
         )  # fmt: skip
 
     @property
@@ -95,15 +95,15 @@ class ByHand:
         batch = self.batches.append(stream, made.name, len(lines), made.bytes, now, (), made.digest)
         self.arrivals.add(stream, batch.number)
 
-    def runnable(self) -> list[Work]:
-        return [work for work in work_of(self.deployments) if self.stepper.has_more(work)]
+    def runnable(self) -> list[WorkItem]:
+        return [work for work in collect_work(self.deployments) if self.stepper.has_more(work)]
 
     def drain(self) -> None:
         """Step until nothing is left to do."""
         while works := self.runnable():
             for work in works:
                 self.stepper.step(work)
-        assert not behind(self.registry, self.live, self.batches.heads())
+        assert not find_lags(self.registry, self.live, self.batches.heads())
 
     def ask(self, text: str, deployment: int = 1) -> list[tuple[object, ...]]:
         """The answer to a query in ClickHouse's SQL, as a deployment gives it."""
@@ -112,7 +112,9 @@ class ByHand:
         relations = {}
         for read in query.reads:
             binding = _bound(of.manifest, read.datasource)
-            relations[read.placeholder] = merged(binding) if read.final else relation(binding, Latest())
+            relations[read.placeholder] = (
+                merged_relation(binding) if read.final else binding_relation(binding, Latest())
+            )
         limits = QueryLimits(60.0, 10**6, 2**30)
         return run_query(self.lake.spark, put_in(query.sql, relations), query.columns, limits).rows
 
@@ -121,7 +123,11 @@ class ByHand:
         manifest = self.deployments[deployment - 1].manifest
         binding = manifest.binding(name)
         assert binding is not None
-        source = rejected(binding, Latest()) if binding in manifest.quarantines else relation(binding, Latest())
+        source = (
+            rejected_relation(binding, Latest())
+            if binding in manifest.quarantines
+            else binding_relation(binding, Latest())
+        )
         return [
             tuple(row) for row in self.lake.spark.sql(f"SELECT {', '.join(columns)} FROM {source} AS `t`").collect()
         ]

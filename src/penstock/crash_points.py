@@ -58,16 +58,16 @@ class _Fault:
     dead: bool = False
 
 
-def _kill() -> None:
+def _kill_process() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _from_environment() -> _Fault | None:
+def _load_from_environment() -> _Fault | None:
     point, _, count = os.environ.get("PENSTOCK_FAULT", "").partition(":")
-    return _Fault(point, int(count or 1), _kill, itertools.count(1)) if point else None
+    return _Fault(point, int(count or 1), _kill_process, itertools.count(1)) if point else None
 
 
-_armed: _Fault | None = _from_environment()
+_armed: _Fault | None = _load_from_environment()
 
 
 def arm(point: str, at: int, die: Callable[[], None]) -> None:

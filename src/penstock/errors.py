@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.redaction import redacted
+from penstock.redaction import redact
 
 Level = Literal["error", "warning"]
 
@@ -51,11 +51,11 @@ class Problem:
         return {
             "code": self.code,
             "level": self.level,
-            "message": redacted(self.message),
+            "message": redact(self.message),
             "file": place.file if place else None,
             "line": place.line if place else None,
             "column": place.column if place else None,
-            "hint": redacted(self.hint) if self.hint else self.hint,
+            "hint": redact(self.hint) if self.hint else self.hint,
         }
 
 
@@ -93,7 +93,7 @@ class PenstockError(Exception):
         """The error body of the interface contract."""
         problems = self.problems or (Problem(self.code, self.message, hint=self.hint),)
         return {
-            "error": redacted(self.message),
+            "error": redact(self.message),
             "code": self.code,
             "documentation": f"docs/errors.md#{self.code}",
             "problems": [problem.as_json() for problem in problems],
@@ -190,32 +190,34 @@ class NoServer(PenstockError):
     status, code = 503, "no-server"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like `name`, ignoring case; None if none is near."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.casefold(), _likely(name.casefold(), by_folded), n=1, cutoff=_NEAR)
+    found = difflib.get_close_matches(
+        name.casefold(), _plausible_names(name.casefold(), by_folded), n=1, cutoff=_MIN_SIMILARITY
+    )
     return by_folded[found[0]] if found else None
 
 
-_NEAR = 0.6
-_COMPARED = 200
+_MIN_SIMILARITY = 0.6
+_MAX_COMPARED = 200
 """So many names are compared letter by letter, which takes a hundredth of a second."""
 
 
-def _likely(name: str, known: Collection[str]) -> Collection[str]:
+def _plausible_names(name: str, known: Collection[str]) -> Collection[str]:
     """The names that can be near: all where they are few, else those with the most pairs of letters of `name`."""
-    if len(known) <= _COMPARED:
+    if len(known) <= _MAX_COMPARED:
         return known
     pairs = {name[at : at + 2] for at in range(len(name))}
     length = len(name)
-    fitting = [each for each in known if 2 * min(length, len(each)) >= _NEAR * (length + len(each))]
-    return heapq.nlargest(_COMPARED, fitting, key=lambda each: sum(pair in each for pair in pairs))
+    fitting = [each for each in known if 2 * min(length, len(each)) >= _MIN_SIMILARITY * (length + len(each))]
+    return heapq.nlargest(_MAX_COMPARED, fitting, key=lambda each: sum(pair in each for pair in pairs))
 
 
 def did_you_mean(name: str, known: Sequence[str] | Iterable[str]) -> str | None:
     """A hint that names the nearest known name, else the names there are (at most ten)."""
     names = sorted(set(known))
-    close = nearest(name, names)
+    close = nearest_name(name, names)
     if close is not None:
         return f"did you mean `{close}`?"
     if not names:

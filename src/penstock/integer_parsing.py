@@ -6,9 +6,9 @@ Invariant: never an error: `str.isdigit` is true of `³`, which `int` refuses, a
 
 from __future__ import annotations
 
-MOST_DIGITS = 78  # of an unsigned integer of 256 bits, the widest there is
+MAX_DIGITS = 78  # of an unsigned integer of 256 bits, the widest there is
 
 
-def whole_number(text: str) -> int | None:
+def parse_whole_number(text: str) -> int | None:
     """The number that ASCII digits alone write; None for every other text."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None

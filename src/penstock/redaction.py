@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from urllib.parse import quote, quote_plus, unquote
 
 HIDDEN = "***"
-SHORTEST = 4
+MIN_SECRET_LENGTH = 4
 """Shorter values are not looked for: they would be found in half of all words."""
 _PLAIN = frozenset(("true", "false", "none", "null", "default"))
 _LOGIN = re.compile(r"(?<=://)([^\s/:@'\"]*):([^\s/@'\"]+)@")
@@ -21,19 +21,19 @@ _TOKEN = re.compile(r"\bp\.[A-Za-z0-9_-]{43}\b")
 _known: set[str] = set()
 
 
-def conceal(values: Iterable[str]) -> None:
+def register_secrets(values: Iterable[str]) -> None:
     """Never show these again, nor as they are written in an address."""
     for value in values:
         forms = {value, unquote(value), quote(value, safe=""), quote_plus(value)}
-        _known.update(form for form in forms if len(form) >= SHORTEST and form.lower() not in _PLAIN)
+        _known.update(form for form in forms if len(form) >= MIN_SECRET_LENGTH and form.lower() not in _PLAIN)
 
 
-def forget() -> None:
+def forget_secrets() -> None:
     """For tests: nothing is known to be secret any more."""
     _known.clear()
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """The text without the secrets that are known, and without what looks like one in an address or a pair."""
     for value in sorted(_known, key=len, reverse=True):
         text = text.replace(value, HIDDEN)

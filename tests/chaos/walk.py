@@ -232,7 +232,7 @@ def layout(walk: Walk) -> dict[str, tuple[object, ...]]:
     """Of each table of the first version: its columns, the newest sorting and partition key."""
     core = walk.pipeline._core
     first = core.deployments.get(1)
-    found = {table.id: physical_tables.load(core.lake, table.id) for table in first.manifest.tables}
+    found = {table.id: physical_tables.load_table(core.lake, table.id) for table in first.manifest.tables}
     return {
         id: (
             sorted(column.name for column in table.schema().fields),

@@ -16,7 +16,7 @@ from chdb.session import Session
 from tests.differential.engines import shown
 
 from deploy.cases_data import Case
-from penstock.lake.read.query import Result
+from penstock.lake.read.query import QueryResult
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
 from penstock.model.types import AggregateFunction
@@ -154,7 +154,7 @@ def question(source: DataSource) -> str:
     return f"SELECT {', '.join([*keys, *merged])} FROM {source.name}{grouped}"
 
 
-def plain(result: Result) -> Rows:
+def plain(result: QueryResult) -> Rows:
     """An answer of Penstock as ClickHouse's JSON has it."""
     types = [of for _, of in result.columns]
     return normal([shown(value, of) for value, of in zip(row, types, strict=True)] for row in result.rows)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from deploy.conftest import Running
 from penstock.deploy.lifecycle.drift import Drift, find, problems
 from penstock.errors import InvalidProject
-from penstock.lake.drift.recorded_tables import LOOK_COUNTS, Drifted
+from penstock.lake.drift.recorded_tables import CHECK_VALID_SECONDS, DriftedTable
 from penstock.lake.maintenance.rewrite import materialize_columns
 from penstock.lake.spark.names import qualified
 from penstock.lake.tables import physical_tables
@@ -70,10 +70,10 @@ class World:
 
     def stopped(self, name: str) -> bool:
         """Whether its flows are kept from going on; a look at the table counts for a second."""
-        time.sleep(LOOK_COUNTS)
+        time.sleep(CHECK_VALID_SECONDS)
         try:
             self.recorded.verify([self.table(name)])
-        except Drifted:
+        except DriftedTable:
             return True
         return False
 
@@ -101,7 +101,7 @@ class World:
             time.sleep(0.1)
 
     def snapshots(self, name: str) -> list[int]:
-        loaded = physical_tables.load(self.core.lake, self.table(name))
+        loaded = physical_tables.load_table(self.core.lake, self.table(name))
         return [each.snapshot_id for each in loaded.metadata.snapshots] if loaded is not None else []
 
 
@@ -220,7 +220,7 @@ def test_others_go_on_and_nothing_is_repaired(world: World) -> None:
     world.running.pipeline.wait(receipt, 60)
     assert world.running.ask("SELECT count() FROM drift_quiet") == [(4,)]
     assert world.found("drift_quiet") == []
-    assert physical_tables.load(world.core.lake, world.table("drift_dropped_seen")) is None
+    assert physical_tables.load_table(world.core.lake, world.table("drift_dropped_seen")) is None
     assert world.snapshots("drift_remade_seen") == []
     assert world.found("drift_columns") == ["columns"]
     assert world.found("drift_rows") == ["rows"]

@@ -22,7 +22,7 @@ from tests.differential.sample import ROWS, SCHEMA, clickhouse_literal, project
 from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.column_types import spark_type
 from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
@@ -84,7 +84,7 @@ def column_type(name: str) -> Type:
 
 def shown(value: object, of: Type) -> object:
     """A Spark value as ClickHouse's JSON has it."""
-    match bare(of), value:
+    match unwrap_type(of), value:
         case _, None:
             return None
         case t.Int(), _:
@@ -93,11 +93,11 @@ def shown(value: object, of: Type) -> object:
         case t.Float() | t.Decimal(), _:
             return _float(float(value))  # type: ignore[arg-type]
         case t.DateTime() | t.DateTime64(), dt.datetime():
-            return _moment(value, bare(of))
+            return _moment(value, unwrap_type(of))
         case t.Date(), _:
             return str(value)
         case _:
-            return _nested(value, bare(of))
+            return _nested(value, unwrap_type(of))
 
 
 def _nested(value: object, of: Type) -> object:

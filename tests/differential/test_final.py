@@ -12,11 +12,11 @@ from decimal import Decimal
 import pytest
 from tests.differential.engines import ClickHouse, Spark, same, shown
 
-from penstock.lake.read.engine_merge import compacted, final, may_compact
+from penstock.lake.read.engine_merge import can_compact, compacted_relation, final_relation
 from penstock.model import types as t
 from penstock.model.datasource import DataSource
 from penstock.model.merge_rule import Merge
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.parse.project_loader import load_files
 from penstock.sql.column_types import spark_type
 from penstock.sql.engines.merge_rules import merge_rule
@@ -115,12 +115,12 @@ def test_final_is_what_clickhouse_shows(name: str, clickhouse: ClickHouse, spark
         assert types == [str(kind) for _, kind in of.columns]
         rows = [each for part in parts for each in part]
         relation = values(of, rows, 0)
-        compare(name, spark, of, final(of.rule, of.columns, relation), theirs)
-        if may_compact(of.rule):
+        compare(name, spark, of, final_relation(of.rule, of.columns, relation), theirs)
+        if can_compact(of.rule):
             at = chosen.randrange(len(rows) + 1)
-            merged = compacted(of.rule, of.columns, values(of, rows[:at], 0))
+            merged = compacted_relation(of.rule, of.columns, values(of, rows[:at], 0))
             both = f"(SELECT * FROM {merged} UNION ALL SELECT * FROM {values(of, rows[at:], at)})"
-            compare(f"{name} compacted", spark, of, final(of.rule, of.columns, both), theirs)
+            compare(f"{name} compacted", spark, of, final_relation(of.rule, of.columns, both), theirs)
 
 
 @pytest.mark.spark
@@ -139,9 +139,9 @@ def test_final_passes_over_what_clickhouse_does_not_take(
         each[at] = wrong
     insert(clickhouse, of, [[each] for each in rows if each[at] != wrong])
     _, _, theirs = clickhouse.rows(f"SELECT * FROM {name} FINAL")
-    compare(name, spark, of, final(of.rule, of.columns, values(of, rows, 0)), theirs)
-    merged = compacted(of.rule, of.columns, values(of, rows, 0))
-    compare(f"{name} compacted", spark, of, final(of.rule, of.columns, merged), theirs)
+    compare(name, spark, of, final_relation(of.rule, of.columns, values(of, rows, 0)), theirs)
+    merged = compacted_relation(of.rule, of.columns, values(of, rows, 0))
+    compare(f"{name} compacted", spark, of, final_relation(of.rule, of.columns, merged), theirs)
 
 
 def create(clickhouse: ClickHouse, of: Case) -> None:
@@ -181,7 +181,7 @@ def row(chosen: random.Random, of: Case) -> list[object]:
 
 
 def pool(name: str, kind: Type) -> Sequence[object]:
-    match bare(kind):
+    match unwrap_type(kind):
         case t.DateTime():
             return ("2024-01-01 00:00:00", "1999-12-31 23:59:59")
         case t.Date():
@@ -189,7 +189,7 @@ def pool(name: str, kind: Type) -> Sequence[object]:
         case t.Enum():
             return ("a", "b")
         case t.String():
-            return ("x", "", "é", None) if nullable(kind) else ("x", "", "é", "z")
+            return ("x", "", "é", None) if is_nullable(kind) else ("x", "", "é", "z")
         case t.Float() if name not in POOLS:
             return (0.0, 0.1, 0.2, -0.1, -0.0)
         case t.Decimal():

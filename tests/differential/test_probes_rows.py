@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tests.unit.sql.flights import column, text
 
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.spark_types import text_literal
@@ -209,7 +209,7 @@ def test_rows_that_take_a_default(of: str, sql: str, spark_session: SparkSession
     assert case.probed().unsure == ()
     raising = case.raising()
     assert case.bad("fails") == raising
-    default = "NULL" if "OrNull" in sql else column_default(bare(case.type))
+    default = "NULL" if "OrNull" in sql else column_default(unwrap_type(case.type))
     same = f"if({_raises(case.compiled())}, false, ({case.compiled()}) <=> {default})"
     of_null = "OrDefault" in sql
     taken = [value for value in case.where(same) if value not in ZERO_TEXTS and (of_null or value is not None)]

@@ -11,7 +11,7 @@ from scripts.deployment_docs import MARK, PAGE, WHO, page
 from penstock.cli.commands.deployment import group
 from penstock.deploy.lifecycle.states import MOVES
 from penstock.deploy.lifecycle.undo import INVERSES
-from penstock.model.deployment import State
+from penstock.model.deployment import DeploymentState
 from penstock.plan.steps import Step
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def test_every_step_has_an_inverse() -> None:
     assert set(INVERSES) == set(get_args(Step))
 
 
-@pytest.mark.parametrize("state", get_args(State))
+@pytest.mark.parametrize("state", get_args(DeploymentState))
 def test_each_state_is_explained(state: str) -> None:
     assert f"`{state}`" in ABOVE
     assert f"    {state} --> " in BELOW

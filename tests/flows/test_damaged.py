@@ -13,11 +13,17 @@ import pytest
 from by_hand import ByHand
 from penstock import crash_points
 from penstock.flow.inbox.segment_check import SegmentCheck
-from penstock.flow.landing.landing import Landed, LandingTable, land, last_step, mend_quarantine
-from penstock.flow.work_items import work_of
+from penstock.flow.landing.landing import (
+    LandingResult,
+    LandingTable,
+    land_batches,
+    repair_quarantine,
+    unquarantined_step,
+)
+from penstock.flow.work_items import collect_work
 from penstock.lake.spark.names import qualified
-from penstock.model.cursor import Batches as BatchCursor
-from penstock.state.operations import Operations
+from penstock.model.cursor import BatchCursor as BatchCursor
+from penstock.state.operations import OperationsLog
 
 SCHEMA = """SCHEMA >
     `id` UInt32 `json:$.id`
@@ -35,23 +41,23 @@ class Landings:
     def __init__(self, hand: ByHand):
         hand.restart()
         self.hand = hand
-        self.intact = SegmentCheck(hand.inbox, hand.batches, Operations(hand.database))
+        self.intact = SegmentCheck(hand.inbox, hand.batches, OperationsLog(hand.database))
 
     def target(self, stream: str) -> LandingTable:
-        runs = [work.run for work in work_of(self.hand.deployments)]
+        runs = [work.run for work in collect_work(self.hand.deployments)]
         return next(run for run in runs if isinstance(run, LandingTable) and run.stream == stream)
 
-    def land(self, target: LandingTable) -> Landed:
+    def land(self, target: LandingTable) -> LandingResult:
         cursor = self.hand.registry.cursor(target.table, target.flow)
         after = cursor.number if isinstance(cursor, BatchCursor) else 0
         batches = self.intact.checked(self.hand.batches.after(target.stream, after, 2**62, 2**62))
-        return land(self.hand.lake, self.hand.registry, target, batches, self.hand.inbox)
+        return land_batches(self.hand.lake, self.hand.registry, target, batches, self.hand.inbox)
 
     def mend(self, target: LandingTable) -> None:
-        missing = last_step(self.hand.registry, target)
+        missing = unquarantined_step(self.hand.registry, target)
         if missing is not None:
             batches = self.intact.checked(self.hand.batches.after(target.stream, missing[0], 2**62, 2**62, missing[1]))
-            mend_quarantine(self.hand.lake, self.hand.registry, target, batches, self.hand.inbox)
+            repair_quarantine(self.hand.lake, self.hand.registry, target, batches, self.hand.inbox)
 
     def ids(self, target: LandingTable) -> list[int]:
         return sorted(row.id for row in self.hand.lake.spark.table(qualified(target.table)).collect())
@@ -132,10 +138,10 @@ def test_the_flow_goes_on_and_other_streams_are_not_touched(hand: ByHand) -> Non
     target = events(landings)
     other = _stream(hand, "other")
     hand.post(other, [b'{"id": 7}'])
-    assert landings.land(target) == Landed(0, 1, 1)
+    assert landings.land(target) == LandingResult(0, 1, 1)
     post(hand, [3])
-    assert landings.land(target) == Landed(1, 0, 2)
-    assert landings.land(landings.target(other)) == Landed(1, 0, 1)
+    assert landings.land(target) == LandingResult(1, 0, 2)
+    assert landings.land(landings.target(other)) == LandingResult(1, 0, 1)
     assert (landings.ids(target), landings.ids(landings.target(other))) == ([3], [7])
     assert landings.quarantined(landings.target(other)) == []
 
@@ -187,8 +193,8 @@ def test_damage_between_the_check_and_the_reading_fails_the_step_and_the_next_de
     checked = landings.intact.checked(hand.batches.after(target.stream, 0, 2**62, 2**62))
     flip(path)
     with pytest.raises(Exception, match="DamagedSegment"):
-        land(hand.lake, hand.registry, target, checked, hand.inbox)
+        land_batches(hand.lake, hand.registry, target, checked, hand.inbox)
     hand.registry.refresh(target.table)
     assert landings.ids(target) == []
-    assert landings.land(target) == Landed(1, 2, 2)
+    assert landings.land(target) == LandingResult(1, 2, 2)
     assert landings.ids(target) == [3]

@@ -9,8 +9,8 @@ import pytest
 
 from by_hand import ByHand
 from flows.test_incremental import FILES
-from penstock.flow.materialized_view import Expired
-from penstock.flow.work_items import Work
+from penstock.flow.materialized_view import SnapshotExpired
+from penstock.flow.work_items import WorkItem
 from penstock.lake.spark.names import NAMESPACE, text
 from penstock.model.manifest import View
 
@@ -36,7 +36,7 @@ def tend(pipeline: ByHand, table: str, *, merged: bool) -> None:
     )
 
 
-def landing(work: Work) -> bool:
+def landing(work: WorkItem) -> bool:
     return not isinstance(work.run, View)
 
 
@@ -109,5 +109,5 @@ def test_what_cannot_be_told_apart_is_said_and_not_guessed(by_hand: Callable[[Ma
     tend(pipeline, monthly.trigger.binding.table, merged=False)
     pipeline.registry.refresh(monthly.trigger.binding.table)
     (work,) = [work for work in pipeline.runnable() if work.table == monthly.table]
-    with pytest.raises(Expired, match="several flows feed that table"):
+    with pytest.raises(SnapshotExpired, match="several flows feed that table"):
         pipeline.stepper.step(work)

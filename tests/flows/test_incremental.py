@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from by_hand import ByHand
-from penstock.flow.stepper import Limits
+from penstock.flow.stepper import StepLimits
 
 FILES = {
     "datasources/events.datasource": """SCHEMA >
@@ -141,7 +141,7 @@ def test_incremental_equals_recompute(
     most_rows: int,
 ) -> None:
     pipeline = by_hand(FILES)
-    pipeline.limits = Limits(rows=most_rows, bytes=2**30, seconds_between=0.0)
+    pipeline.limits = StepLimits(rows=most_rows, bytes=2**30, seconds_between=0.0)
     pipeline.restart()
     waiting = list(batches)
     for action in actions:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from by_hand import ByHand
-from penstock.flow.stepper import Limits
+from penstock.flow.stepper import StepLimits
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Materialized
 from penstock.model.project import Project
@@ -121,7 +121,7 @@ def test_targets_are_those_of_clickhouse(
     most_rows: int,
 ) -> None:
     pipeline = by_hand(FILES)
-    pipeline.limits = Limits(rows=most_rows, bytes=2**30, seconds_between=0.0)
+    pipeline.limits = StepLimits(rows=most_rows, bytes=2**30, seconds_between=0.0)
     pipeline.restart()
     create(clickhouse, load_files(FILES).project)
     for stream, rows in numbered(posts):

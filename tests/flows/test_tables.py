@@ -8,14 +8,14 @@ import itertools
 import pytest
 from pyspark.sql import DataFrame
 
-from penstock.flow.table_registry import Registry
+from penstock.flow.table_registry import TableRegistry
 from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.spark.names import qualified
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
-from penstock.lake.tables.commit import Overtaken, append, place
+from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress
 from penstock.lake.tables.snapshots import Progress, read_snapshots
-from penstock.model.cursor import Batches, Tail
+from penstock.model.cursor import BatchCursor, TailCursor
 from penstock.model.manifest import Field, Table, Transform
 from penstock.model.types import Decimal, Int, String
 
@@ -37,7 +37,7 @@ def put(lake: Lake, table: str, values: list[int], batch: int) -> None:
     rows = ", ".join(f"({value}, 'x', CAST({value} AS BIGINT))" for value in values)
     frame = lake.spark.sql(f"SELECT * FROM VALUES {rows} AS t(a, b, _seq)")
     now = read_snapshots(lake, table).current
-    append(frame, table, {"f": Progress(Batches(batch), {"s": batch})}, now.id if now else None)
+    append_rows(frame, table, {"f": Progress(BatchCursor(batch), {"s": batch})}, now.id if now else None)
 
 
 def test_rows_and_progress_are_one_commit(lake: Lake, table: str) -> None:
@@ -45,8 +45,8 @@ def test_rows_and_progress_are_one_commit(lake: Lake, table: str) -> None:
     put(lake, table, [3], 2)
     known = read_snapshots(lake, table)
     assert [(each.appends, each.added) for each in known.line] == [(True, 2), (True, 1)]
-    assert known.progress == {"f": Progress(Batches(2), {"s": 2})}
-    assert known.at(known.line[0].id) == {"f": Progress(Batches(1), {"s": 1})}
+    assert known.progress == {"f": Progress(BatchCursor(2), {"s": 2})}
+    assert known.at(known.line[0].id) == {"f": Progress(BatchCursor(1), {"s": 1})}
     assert known.rows == 3
 
 
@@ -56,27 +56,27 @@ def step(lake: Lake, value: int) -> DataFrame:
 
 def test_a_step_that_another_server_made_is_not_made_again(lake: Lake, table: str) -> None:
     """Two that know the same cursor make the same step: the second is refused, and knows more then."""
-    stopped, taker = Registry(lake), Registry(lake)
-    made = {"f": Progress(Batches(1), {"s": 1})}
+    stopped, taker = TableRegistry(lake), TableRegistry(lake)
+    made = {"f": Progress(BatchCursor(1), {"s": 1})}
     assert stopped.snapshots(table).current is None
     taker.commit(step(lake, 1), table, made)
-    with pytest.raises(Overtaken):
+    with pytest.raises(CommitConflict):
         stopped.commit(step(lake, 1), table, made)
-    taker.commit(step(lake, 2), table, {"g": Progress(Batches(2), {"s": 2})})
-    with pytest.raises(Overtaken):
+    taker.commit(step(lake, 2), table, {"g": Progress(BatchCursor(2), {"s": 2})})
+    with pytest.raises(CommitConflict):
         stopped.commit(step(lake, 1), table, made)
     assert read_snapshots(lake, table).rows == 2
-    assert stopped.progress(table, "g") == Progress(Batches(2), {"s": 2})
+    assert stopped.progress(table, "g") == Progress(BatchCursor(2), {"s": 2})
 
 
 def test_what_comes_between_two_steps_and_is_no_flow_does_not_stop_them(lake: Lake, table: str) -> None:
-    registry = Registry(lake)
-    registry.commit(step(lake, 1), table, {"f": Progress(Batches(1), {"s": 1})})
+    registry = TableRegistry(lake)
+    registry.commit(step(lake, 1), table, {"f": Progress(BatchCursor(1), {"s": 1})})
     lake.spark.sql(f"UPDATE {qualified(table)} SET b = 'settled' WHERE _seq <= 1")
     lake.spark.sql(f"INSERT INTO {qualified(table)} VALUES (7, 'outside', 7)")
-    assert registry.commit(step(lake, 2), table, {"f": Progress(Batches(2), {"s": 2})}) == 1
+    assert registry.commit(step(lake, 2), table, {"f": Progress(BatchCursor(2), {"s": 2})}) == 1
     lake.spark.sql(f"CALL lake.system.rewrite_data_files(table => 'penstock.{table}')")
-    assert registry.commit(step(lake, 3), table, {"f": Progress(Batches(3), {"s": 3})}) == 1
+    assert registry.commit(step(lake, 3), table, {"f": Progress(BatchCursor(3), {"s": 3})}) == 1
     rows = lake.spark.sql(f"SELECT a, b FROM {qualified(table)} ORDER BY a").collect()
     assert [tuple(row) for row in rows] == [(1, "settled"), (2, "x"), (3, "x"), (7, "outside")]
 
@@ -89,7 +89,7 @@ def test_progress_is_found_behind_maintenance(lake: Lake, table: str) -> None:
     )
     known = read_snapshots(lake, table)
     assert not known.line[-1].appends
-    assert known.progress == {"f": Progress(Batches(2), {"s": 2})}
+    assert known.progress == {"f": Progress(BatchCursor(2), {"s": 2})}
 
 
 def test_changes_in_place(lake: Lake, table: str) -> None:
@@ -98,12 +98,12 @@ def test_changes_in_place(lake: Lake, table: str) -> None:
         physical_tables.add_fields(lake, table, [Field("c", Decimal(10, 2)), Field("d", String())])
         physical_tables.widen_field(lake, table, Field("a", Int(64)))
         physical_tables.widen_field(lake, table, Field("c", Decimal(12, 2)))
-        physical_tables.set_sort(lake, table, [Transform("identity", "c")])
-        physical_tables.set_partition(lake, table, [Transform("identity", "a")])
+        physical_tables.set_sort_order(lake, table, [Transform("identity", "c")])
+        physical_tables.set_partition_key(lake, table, [Transform("identity", "a")])
     columns = {field.name: field.dataType.simpleString() for field in lake.spark.table(qualified(table)).schema}
     assert columns == {"a": "bigint", "b": "string", "_seq": "bigint", "c": "decimal(12,2)", "d": "string"}
     put(lake, table, [2**31], 2)
-    found = physical_tables.load(lake, table)
+    found = physical_tables.load_table(lake, table)
     assert found is not None
     assert [str(field.name) for field in found.spec().fields] == ["a"]
     for _ in range(2):
@@ -150,5 +150,5 @@ def test_slices_hold_each_row_once(lake: Lake, table: str, most_rows: int) -> No
 def test_a_table_without_snapshot(lake: Lake, table: str) -> None:
     assert read_snapshots(lake, table).current is None
     assert read_snapshots(lake, "no_such_table").current is None
-    place(lake, table, {"v": Progress(Tail(-1))}, None)
-    assert read_snapshots(lake, table).progress == {"v": Progress(Tail(-1))}
+    commit_progress(lake, table, {"v": Progress(TailCursor(-1))}, None)
+    assert read_snapshots(lake, table).progress == {"v": Progress(TailCursor(-1))}

@@ -11,7 +11,7 @@ import pytest
 from deploy.conftest import Running
 from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
 from penstock.deploy.pipeline import Pipeline
-from penstock.lake.maintenance.snapshot_expiry import versions
+from penstock.lake.maintenance.snapshot_expiry import list_snapshots
 from penstock.lake.spark.names import qualified
 from penstock.lake.tables import physical_tables
 from penstock.model.settings import MaintenanceSettings, Settings, SparkSettings
@@ -69,7 +69,7 @@ class Tidy(Running):
         return int(self.core.lake.spark.sql(f"SELECT count(*) FROM {qualified(table)}.files").first()[0])
 
     def snapshots_of(self, table: str) -> int:
-        found = versions(self.core.lake, table)
+        found = list_snapshots(self.core.lake, table)
         return len(found.line) + len(found.aside)
 
     def stored(self, table: str) -> int:
@@ -77,7 +77,7 @@ class Tidy(Running):
         return int(self.core.lake.spark.table(qualified(table)).count())
 
     def metadata_bytes(self, table: str) -> int:
-        found = physical_tables.load(self.core.lake, table)
+        found = physical_tables.load_table(self.core.lake, table)
         assert found is not None
         return Path(found.metadata_location.removeprefix("file:")).stat().st_size
 

@@ -11,7 +11,7 @@ import pytest
 from maintenance.conftest import Tidy
 from penstock.lake.spark.names import qualified
 from penstock.lake.tables import physical_tables
-from penstock.state.batches import Trimmed
+from penstock.state.batches import BatchesTrimmed
 
 
 def landing(name: str, *more: str, key: str = "user") -> dict[str, str]:
@@ -134,7 +134,7 @@ def test_raw_rows_go_when_every_table_has_them(tidy: Tidy) -> None:
     tidy.tidy()
     assert len(list(folder.iterdir())) == 1, "the last step's: a restart looks at it again"
     assert tidy.keep("raws", rows(0, 10), "first") == 1, "the key is known for ever"
-    with pytest.raises(Trimmed):
+    with pytest.raises(BatchesTrimmed):
         tidy.pipeline._batches.after("raws", 0, 10, 10**9)
     tidy.restart()
     tidy.post("raws", rows(50, 10))
@@ -207,7 +207,7 @@ def test_a_stream_of_many_commits_stays_small(tidy: Tidy) -> None:
 
 
 def _table(tidy: Tidy, table: str):  # type: ignore[no-untyped-def]
-    found = physical_tables.load(tidy.core.lake, table)
+    found = physical_tables.load_table(tidy.core.lake, table)
     assert found is not None
     return found
 

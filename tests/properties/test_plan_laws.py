@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.graph import Graph
 from penstock.model.manifest import SEQ, Copy, Landing, Manifest, Source, View, last_seq
-from penstock.model.manifest_updates import activate
+from penstock.model.manifest_updates import set_cutover_offsets
 from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
 from penstock.plan.equivalence.view_equivalence import physical_sql
@@ -56,7 +56,7 @@ def activated(plan: Plan, live: Manifest, cut: int) -> Manifest:
     further = [each for each in manifest.landings if each.table in tables and (each.table, each.version) not in known]
     cuts = {each.table: cut for each in further}
     streams = {f"{each.stream}__quarantine": cuts[each.table] for each in manifest.landings if each.table in cuts}
-    return activate(manifest, cuts | streams)
+    return set_cutover_offsets(manifest, cuts | streams)
 
 
 def physical_columns(manifests: list[Manifest]) -> dict[str, tuple[str, ...]]:

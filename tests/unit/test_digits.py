@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 
 
 @given(st.text(max_size=6))
@@ -15,6 +15,6 @@ from penstock.integer_parsing import whole_number
 @example(" 1")
 @example("9" * 5000)
 def test_never_raises_and_means_its_digits(text: str) -> None:
-    number = whole_number(text)
+    number = parse_whole_number(text)
     assert (number is None) == (not (text.isascii() and text.isdecimal() and len(text) < 79))
     assert number is None or text.lstrip("0") == (str(number) if number else "")

@@ -7,7 +7,7 @@ import difflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.errors import did_you_mean, nearest
+from penstock.errors import did_you_mean, nearest_name
 
 WORDS = st.text("abcdeAB_1", min_size=1, max_size=8)
 MANY = [f"events_{place:05}_{kind}" for place in range(2_500) for kind in ("raw", "daily", "monthly", "top_pages")]
@@ -17,7 +17,7 @@ MANY = [f"events_{place:05}_{kind}" for place in range(2_500) for kind in ("raw"
 def test_among_a_few_it_is_the_nearest(name: str, known: list[str]) -> None:
     by_folded = {each.casefold(): each for each in known}
     found = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
-    assert nearest(name, known) == (by_folded[found[0]] if found else None)
+    assert nearest_name(name, known) == (by_folded[found[0]] if found else None)
 
 
 def _ratio(name: str, known: str) -> float:
@@ -29,12 +29,12 @@ def _ratio(name: str, known: str) -> float:
 def test_one_wrong_letter_among_thousands(name: str, place: int, letter: str) -> None:
     at = place % len(name)
     wrong = name[:at] + letter + name[at + 1 :]
-    found = nearest(wrong, MANY)
+    found = nearest_name(wrong, MANY)
     assert found is not None
     assert _ratio(wrong, found) >= _ratio(wrong, name)
 
 
 def test_nothing_is_near() -> None:
-    assert nearest("zzz", MANY) is None
+    assert nearest_name("zzz", MANY) is None
     assert did_you_mean("zzz", MANY) == f"there is: {', '.join(sorted(MANY)[:10])}, …"
     assert did_you_mean("zzz", ()) is None

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import InvalidQuery, Problem
-from penstock.lake.spark.errors import explain
-from penstock.model.settings import Settings, SparkSettings, StateSettings, secrets_of
+from penstock.lake.spark.errors import explain_error
+from penstock.model.settings import Settings, SparkSettings, StateSettings, secret_values
 from penstock.parse.settings import parse_settings
-from penstock.redaction import conceal, forget, redacted
+from penstock.redaction import forget_secrets, redact, register_secrets
 from penstock.serve.http.pipeline_host import Host
 from penstock.serve.server.log_files import log_to
 from penstock.serve.server.process import Web
@@ -41,10 +41,10 @@ SECRETS += ("id:rest-credential", "s3a-secret")
 @pytest.fixture(autouse=True)
 def _known() -> Iterator[None]:
     problems: list[Problem] = []
-    conceal(secrets_of(parse_settings(TOML, "penstock.toml", problems)))
+    register_secrets(secret_values(parse_settings(TOML, "penstock.toml", problems)))
     assert problems == []
     yield
-    forget()
+    forget_secrets()
 
 
 @pytest.mark.parametrize("secret", SECRETS)
@@ -53,7 +53,7 @@ def test_no_surface_shows_it(secret: str, tmp_path: Path) -> None:
     error = InvalidQuery(message, [Problem("x", message, hint=f"was it {secret}?")])
     assert secret not in str(error.as_json())
     assert secret not in str(InvalidQuery(message, hint=message).as_json())
-    assert secret not in explain(RuntimeError(message))
+    assert secret not in explain_error(RuntimeError(message))
     handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
     try:
         log_to(tmp_path)
@@ -78,7 +78,7 @@ def test_addresses_of_calls_are_not_logged() -> None:
 
 def test_what_is_no_secret_stays() -> None:
     text = "lake-user reads 8888 rows of db: true"
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,10 @@ def test_what_is_no_secret_stays() -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_hidden_unknown_or_not(text: str, left: str) -> None:
-    assert redacted(text) == left
+    assert redact(text) == left
 
 
 def test_short_values_do_not_blot_out_texts() -> None:
-    forget()
-    conceal(secrets_of(Settings(spark=SparkSettings(conf={"x.password": "a"}), state=StateSettings("sqlite:///x"))))
-    assert redacted("a table") == "a table"
+    forget_secrets()
+    register_secrets(secret_values(Settings(spark=SparkSettings(conf={"x.password": "a"}), state=StateSettings("sqlite:///x"))))
+    assert redact("a table") == "a table"

@@ -28,31 +28,31 @@ from penstock.deploy.runtime_config import inbox_of, limits_of, rate_of, state_u
 from penstock.deploy.worker import supervisor
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.inbox import Inbox
-from penstock.flow.lag import behind
-from penstock.flow.materialized_view import Diverged
+from penstock.flow.lag import find_lags
+from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.scheduler import Scheduler, SchedulerCallbacks
 from penstock.flow.stepper import Stepper
-from penstock.flow.table_registry import Registry
+from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillThrottle
-from penstock.flow.work_items import PRIORITY, Work
+from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.history_slices import SliceLimits
-from penstock.lake.read.query import Result
-from penstock.lake.spark.errors import explain
+from penstock.lake.read.query import QueryResult
+from penstock.lake.spark.errors import explain_error
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
 from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings
-from penstock.state.batches import Batch, Batches
+from penstock.state.batches import Batch, BatchLog
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.jobs import Job, Jobs
 from penstock.state.journal import Journal
-from penstock.state.live_pointer import Pointer
+from penstock.state.live_pointer import LivePointer
 from penstock.state.made_tables import MadeTables
-from penstock.state.operations import Operations
-from penstock.state.tokens import Token, Tokens
+from penstock.state.operations import OperationsLog
+from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.frame import Parameter
 
 MOST_DAMAGED = 50
@@ -69,12 +69,12 @@ class Pipeline:
         self._database = database if database is not None else open_database(state_url(settings, home))
         self._core = self._made(settings, home)
         core = self._core
-        self._batches = Batches(self._database)
+        self._batches = BatchLog(self._database)
         known = partial(landed_batch, core)
         self._inbox = Inbox(inbox_of(settings, home), self._batches, self._arrived, settings.inbox, known)
         self._deployer = Deployer(core)
         self._reader = QueryReader(core)
-        self.tokens = Tokens(self._database)
+        self.tokens = ApiTokens(self._database)
         core.assign()
         self._settler = ColumnMaterializer(core, SliceLimits(settings.flow.max_step_rows, settings.flow.max_step_bytes))
         self._watch = DriftWatch(lambda: find(core.recorded, core.deployments.list()), core.recorded.save)
@@ -93,21 +93,21 @@ class Pipeline:
 
     def _made(self, settings: Settings, home: Path) -> Core:
         database, lake = self._database, open_lake(settings, home)
-        batches, registry, operations = Batches(database), Registry(lake), Operations(database)
+        batches, registry, operations = BatchLog(database), TableRegistry(lake), OperationsLog(database)
         arrivals, attempts = Arrivals(batches.heads()), CrashCounts(database)
-        recorded = RecordedTables(partial(physical_tables.load, lake), MadeTables(database))
+        recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(database))
         stepper = Stepper(
             lake, registry, batches, inbox_of(settings, home), limits_of(settings), operations,
             arrivals, BackfillThrottle(rate_of(settings), self._live_lag), recorded,
         )  # fmt: skip
         told = SchedulerCallbacks(self._diverged, self._outgrown, lambda work: attempts.lived(work.key))
-        scheduler = Scheduler(stepper, explain, told, float(settings.flow.staging_step_seconds))
+        scheduler = Scheduler(stepper, explain_error, told, float(settings.flow.staging_step_seconds))
         around = supervisor.SupervisorContext(
             home, settings, database.token, scheduler, registry, attempts, self._live_lag, self._diverged
         )
         return Core(
             settings, lake, recorded, registry, arrivals, stepper, scheduler,
-            Deployments(database), Pointer(database), Journal(database), operations, attempts,
+            Deployments(database), LivePointer(database), Journal(database), operations, attempts,
             supervisor.WorkerSupervisor(around), ActiveReaders(self._idle), Board(), Jobs(database),
         )  # fmt: skip
 
@@ -135,7 +135,7 @@ class Pipeline:
         self._core.lake.close()
         self._database.close()
 
-    def token(self, secret: str) -> Token | None:
+    def token(self, secret: str) -> ApiToken | None:
         """The token of a secret; one that is `declared` with what TOKEN lines of the live version grant it."""
         found = self.tokens.find(secret)
         return found.granted(self._core.board.running.grants) if found is not None else None
@@ -154,12 +154,12 @@ class Pipeline:
         deployment: str,
         may: Callable[[str], bool] = anything,
         parameters: Mapping[str, Parameter] = NONE,
-    ) -> Result:
+    ) -> QueryResult:
         """Answer a SELECT of what may be read; `parameters` are for one that is a template. Raises InvalidQuery,
         InvalidRequest, NotFound, Forbidden, Timeout, TooLarge."""
         return self._reader.sql(text, deployment, may, parameters)
 
-    def endpoint(self, name: str, parameters: Mapping[str, Parameter], deployment: str) -> Result:
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], deployment: str) -> QueryResult:
         """Answer an endpoint. Raises NotFound, InvalidRequest, InvalidQuery."""
         return self._reader.endpoint(name, parameters, deployment)
 
@@ -251,10 +251,10 @@ class Pipeline:
     def _idle(self, deployment: int) -> None:
         self._deployer.idle(deployment)
 
-    def _outgrown(self, work: Work) -> bool:
+    def _outgrown(self, work: WorkItem) -> bool:
         return outgrow(self._core, work)
 
-    def _diverged(self, parting: Diverged) -> None:
+    def _diverged(self, parting: SplitRequired) -> None:
         self._deployer.diverged(parting)
 
     def _arrived(self, batch: Batch) -> None:
@@ -263,7 +263,7 @@ class Pipeline:
 
 
 def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, int]) -> dict[str, object]:
-    late = behind(core.registry, deployment.manifest, heads)
+    late = find_lags(core.registry, deployment.manifest, heads)
     return {
         "id": deployment.id,
         "name": deployment.name,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.flow.stepper import Limits
-from penstock.flow.throttle import Rate
+from penstock.flow.stepper import StepLimits
+from penstock.flow.throttle import BackfillRate
 from penstock.model.settings import Settings
 
 
@@ -23,12 +23,12 @@ def inbox_of(settings: Settings, home: Path) -> Path:
     return Path(settings.inbox.folder) if settings.inbox.folder is not None else home / "inbox"
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> StepLimits:
     """How much a step takes."""
     flow = settings.flow
-    return Limits(flow.max_step_rows, flow.max_step_bytes, seconds=float(flow.max_step_seconds))
+    return StepLimits(flow.max_step_rows, flow.max_step_bytes, seconds=float(flow.max_step_seconds))
 
 
-def rate_of(settings: Settings) -> Rate:
+def rate_of(settings: Settings) -> BackfillRate:
     """How fast histories are filled."""
-    return Rate(settings.backfill.max_bytes_per_second, float(settings.backfill.yield_after_seconds))
+    return BackfillRate(settings.backfill.max_bytes_per_second, float(settings.backfill.yield_after_seconds))

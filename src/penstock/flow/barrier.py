@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.lake.tables.snapshots import Progress, Snapshots, progress_at
-from penstock.model.cursor import Batches, Tail
+from penstock.model.cursor import BatchCursor, TailCursor
 from penstock.model.manifest import Landing, Manifest
 
 
@@ -29,7 +29,7 @@ class Barrier:
         return dict(self.landings).get(landing, 0)
 
 
-def gathering(manifest: Manifest, table: str) -> Barrier | None:
+def find_barrier(manifest: Manifest, table: str) -> Barrier | None:
     """Who meets in a table; None if nobody has to."""
     meet = manifest.meet(table)
     if meet is None:
@@ -40,22 +40,24 @@ def gathering(manifest: Manifest, table: str) -> Barrier | None:
     return Barrier(table, tuple(flow.id for flow in flows if not isinstance(flow, Landing)), landings)
 
 
-def met_at(gathered: Barrier, now: Snapshots) -> int | None:
+def barrier_snapshot(gathered: Barrier, now: Snapshots) -> int | None:
     """The id of the first snapshot that has everybody at the end of its history."""
     for position in range(len(now.line)):
-        if _all_there(gathered, progress_at(now.line, position)):
+        if _all_arrived(gathered, progress_at(now.line, position)):
             return now.line[position].id
     return None
 
 
-def _all_there(gathered: Barrier, progress: Mapping[str, Progress]) -> bool:
-    views = all(_at_end(progress.get(flow)) for flow in gathered.flows)
-    return views and all(stop == 0 or _landed(progress.get(flow)) >= stop for flow, stop in gathered.landings)
+def _all_arrived(gathered: Barrier, progress: Mapping[str, Progress]) -> bool:
+    views = all(_is_at_end(progress.get(flow)) for flow in gathered.flows)
+    return views and all(
+        stop == 0 or _last_landed_batch(progress.get(flow)) >= stop for flow, stop in gathered.landings
+    )
 
 
-def _at_end(progress: Progress | None) -> bool:
-    return progress is not None and isinstance(progress.cursor, Tail)
+def _is_at_end(progress: Progress | None) -> bool:
+    return progress is not None and isinstance(progress.cursor, TailCursor)
 
 
-def _landed(progress: Progress | None) -> int:
-    return progress.cursor.number if progress is not None and isinstance(progress.cursor, Batches) else 0
+def _last_landed_batch(progress: Progress | None) -> int:
+    return progress.cursor.number if progress is not None and isinstance(progress.cursor, BatchCursor) else 0

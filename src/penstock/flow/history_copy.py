@@ -11,17 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.crash_points import reached
-from penstock.flow.table_registry import Registry
-from penstock.lake.read.bindings import Latest, Part, Slice, relation, with_seq
+from penstock.flow.table_registry import TableRegistry
+from penstock.lake.read.bindings import Latest, Slice, TablePart, binding_relation, with_seq
 from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.spark.names import quoted
 from penstock.lake.spark.session import Lake
-from penstock.lake.tables.snapshot_tags import release
+from penstock.lake.tables.snapshot_tags import release_tag
 from penstock.lake.tables.snapshots import Progress, Snapshots
-from penstock.model.cursor import Cursor, History, Tail
+from penstock.model.cursor import Cursor, HistoryCursor, TailCursor
 from penstock.model.manifest import SEQ, Copy
 
-NOTHING = Tail(-1)
+EMPTY_SOURCE = TailCursor(-1)
 """The cursor of a copy whose source had no row: it is complete."""
 
 
@@ -33,43 +33,45 @@ class CopiedSlice:
     bytes: int
 
 
-def is_complete(cursor: Cursor | None) -> bool:
-    return isinstance(cursor, Tail)
+def is_copy_complete(cursor: Cursor | None) -> bool:
+    return isinstance(cursor, TailCursor)
 
 
-def copy_slice(lake: Lake, registry: Registry, copy: Copy, most: SliceLimits) -> CopiedSlice:
+def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimits) -> CopiedSlice:
     """Run the next step of a copy that is not complete. The caller holds the target's lock."""
     source = registry.snapshots(copy.source.table)
     cursor = registry.cursor(copy.table, copy.id)
     if cursor is None and source.current is None:
-        return CopiedSlice(_commit(lake, registry, copy, Latest(), {copy.id: Progress(NOTHING)}), 0)
-    snapshot, after = _position(cursor, source)
+        return CopiedSlice(_commit_slice(lake, registry, copy, Latest(), {copy.id: Progress(EMPTY_SOURCE)}), 0)
+    snapshot, after = _copy_position(cursor, source)
     piece = next_slice(lake, copy.source.table, snapshot, after, most)
     if piece.last:
-        made = {copy.id: Progress(Tail(snapshot)), **_handed_over(copy, source.at(snapshot))}
+        made = {copy.id: Progress(TailCursor(snapshot)), **_inherited_progress(copy, source.at(snapshot))}
     else:
-        made = {copy.id: Progress(History(snapshot, piece.upto))}
-    rows = _commit(lake, registry, copy, Slice(snapshot, after, piece.upto), made)
+        made = {copy.id: Progress(HistoryCursor(snapshot, piece.upto))}
+    rows = _commit_slice(lake, registry, copy, Slice(snapshot, after, piece.upto), made)
     if piece.last:
-        release(lake, copy.source.table, (copy.table, copy.id))
+        release_tag(lake, copy.source.table, (copy.table, copy.id))
     return CopiedSlice(rows, piece.bytes)
 
 
-def _handed_over(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Progress]:
+def _inherited_progress(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Progress]:
     return {new: old[before] for before, new in copy.cursors if before in old}
 
 
-def _position(cursor: Cursor | None, source: Snapshots) -> tuple[int, int]:
+def _copy_position(cursor: Cursor | None, source: Snapshots) -> tuple[int, int]:
     """The snapshot that is copied and the `_seq` up to which it has been."""
-    if isinstance(cursor, History):
+    if isinstance(cursor, HistoryCursor):
         return cursor.snapshot, cursor.seq
     assert source.current is not None, "an empty source was copied in one step"
     return source.current.id, -1
 
 
-def _commit(lake: Lake, registry: Registry, copy: Copy, part: Part, made: Mapping[str, Progress]) -> int:
+def _commit_slice(
+    lake: Lake, registry: TableRegistry, copy: Copy, part: TablePart, made: Mapping[str, Progress]
+) -> int:
     # Copied rows keep their place.
-    read = relation(with_seq(copy.source), part)
+    read = binding_relation(with_seq(copy.source), part)
     columns = ", ".join(f"{sql} AS {quoted(field)}" for field, sql in copy.select)
     rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")
     added = registry.commit(rows, copy.table, made)

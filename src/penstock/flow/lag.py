@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from penstock.flow.history_copy import is_complete
-from penstock.flow.table_registry import Registry
+from penstock.flow.history_copy import is_copy_complete
+from penstock.flow.table_registry import TableRegistry
 from penstock.model.manifest import Copy, Landing, Manifest, View
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class FlowLag:
     """A flow that has not reached a batch of a stream."""
 
     table: str
@@ -31,30 +31,30 @@ class Behind:
     head: int
 
 
-def behind(registry: Registry, manifest: Manifest, heads: Mapping[str, int]) -> tuple[Behind, ...]:
+def find_lags(registry: TableRegistry, manifest: Manifest, heads: Mapping[str, int]) -> tuple[FlowLag, ...]:
     """The flows of a deployment that lack something up to the given batches (by stream)."""
-    carried = streams_of(manifest)
-    found: list[Behind] = []
+    carried = streams_by_table(manifest)
+    found: list[FlowLag] = []
     for flow in manifest.flows:
         match flow:
             case Copy(id, _, table):
-                if not is_complete(registry.cursor(table, id)):
-                    found.append(Behind(table, id, "", 0, 1))
+                if not is_copy_complete(registry.cursor(table, id)):
+                    found.append(FlowLag(table, id, "", 0, 1))
             case Landing() | View():
                 progress = registry.progress(flow.table, flow.id)
                 if progress is None and isinstance(flow, View) and flow.starts in ("met", "resumed"):
-                    found.append(Behind(flow.table, flow.id, "", 0, 1))
+                    found.append(FlowLag(flow.table, flow.id, "", 0, 1))
                 through = progress.through if progress else {}
                 streams = {flow.stream} if isinstance(flow, Landing) else carried[flow.trigger.binding.table]
                 found += [
-                    Behind(flow.table, flow.id, stream, through.get(stream, 0), heads[stream])
+                    FlowLag(flow.table, flow.id, stream, through.get(stream, 0), heads[stream])
                     for stream in sorted(streams)
                     if through.get(stream, 0) < heads.get(stream, 0)
                 ]
     return tuple(found)
 
 
-def streams_of(manifest: Manifest) -> Mapping[str, frozenset[str]]:
+def streams_by_table(manifest: Manifest) -> Mapping[str, frozenset[str]]:
     """By table, the streams whose rows end up in it."""
     streams: dict[str, frozenset[str]] = {table.id: frozenset() for table in manifest.tables}
     for landing in manifest.landings:

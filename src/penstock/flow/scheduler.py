@@ -14,17 +14,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from penstock.flow.materialized_view import Diverged
+from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.stepper import Stepper
-from penstock.flow.work_items import PRIORITY, Work
-from penstock.lake.spark.cancellation import TookTooLong
+from penstock.flow.work_items import PRIORITY, WorkItem
+from penstock.lake.spark.cancellation import SparkTimeout
 
-LONGEST_WAIT = 60.0
+MAX_RETRY_WAIT = 60.0
 log = logging.getLogger("penstock.flow")
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class PoolThread:
     """A thread that runs steps. Lanes of one name share the cores with those of another. `prefers` are
     the priorities it takes, the first group before the second."""
 
@@ -32,13 +32,17 @@ class Lane:
     prefers: tuple[tuple[int, ...], ...]
 
 
-LANES = (Lane("live", ((0, 1),)), Lane("live", ((0, 1), (2, 3))), Lane("background", ((2, 3),)))
+POOL_THREADS = (
+    PoolThread("live", ((0, 1),)),
+    PoolThread("live", ((0, 1), (2, 3))),
+    PoolThread("background", ((2, 3),)),
+)
 """One lane never takes anything but what live and previous need, one never anything of theirs, and
 one helps wherever there is something to do, live first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FlowFailure:
     """Why a flow's last steps failed; it is tried again at `retry_at` (seconds, monotonic)."""
 
     message: str
@@ -52,9 +56,9 @@ class SchedulerCallbacks:
     a step for one that is not live takes too long beside the others (the answer is whether it goes on
     elsewhere), and that a step has ended."""
 
-    diverged: Callable[[Diverged], None]
-    outgrown: Callable[[Work], bool]
-    lived: Callable[[Work], None]
+    diverged: Callable[[SplitRequired], None]
+    outgrown: Callable[[WorkItem], bool]
+    lived: Callable[[WorkItem], None]
 
 
 class Scheduler:
@@ -67,17 +71,17 @@ class Scheduler:
         self._explain = explain
         self._told = told
         self._staging_seconds = staging_seconds
-        self._work: tuple[Work, ...] = ()
+        self._work: tuple[WorkItem, ...] = ()
         self._busy: set[str] = set()
-        self._under_way: dict[str, Work] = {}
+        self._under_way: dict[str, WorkItem] = {}
         self._apart: frozenset[str] = frozenset()
         self._last: dict[tuple[str, str], float] = {}
-        self._failures: dict[tuple[str, str], Failure] = {}
+        self._failures: dict[tuple[str, str], FlowFailure] = {}
         self._changed = threading.Condition()
         self._stopping = False
         self._threads = [
             threading.Thread(target=self._lane, args=(lane,), name=f"flows {number}", daemon=True)
-            for number, lane in enumerate(LANES)
+            for number, lane in enumerate(POOL_THREADS)
         ]
 
     def start(self) -> None:
@@ -92,7 +96,7 @@ class Scheduler:
         for thread in self._threads:
             thread.join()
 
-    def assign(self, work: Sequence[Work]) -> None:
+    def assign(self, work: Sequence[WorkItem]) -> None:
         """From now on run these flows; what is not among them stops after its current step."""
         with self._changed:
             self._work = tuple(work)
@@ -105,11 +109,11 @@ class Scheduler:
         return self._stopping
 
     @property
-    def work(self) -> tuple[Work, ...]:
+    def work(self) -> tuple[WorkItem, ...]:
         return self._work
 
     @property
-    def under_way(self) -> tuple[Work, ...]:
+    def under_way(self) -> tuple[WorkItem, ...]:
         """The flows whose steps run now."""
         return tuple(self._under_way.values())
 
@@ -122,7 +126,7 @@ class Scheduler:
                 self._changed.wait()
             self._changed.notify_all()
 
-    def report(self, key: tuple[str, str], failure: Failure | None) -> None:
+    def report(self, key: tuple[str, str], failure: FlowFailure | None) -> None:
         """What became of a step that another process made."""
         with self._changed:
             if failure is None:
@@ -132,7 +136,7 @@ class Scheduler:
             self._changed.notify_all()
 
     @property
-    def failures(self) -> Mapping[tuple[str, str], Failure]:
+    def failures(self) -> Mapping[tuple[str, str], FlowFailure]:
         """By (table, flow), those whose last step failed."""
         return dict(self._failures)
 
@@ -167,7 +171,7 @@ class Scheduler:
                 self._busy -= wanted
                 self._changed.notify_all()
 
-    def _lane(self, lane: Lane) -> None:
+    def _lane(self, lane: PoolThread) -> None:
         self._stepper.enter_lane(lane.name)
         while True:
             with self._changed:
@@ -182,7 +186,7 @@ class Scheduler:
                 self._last[work.key] = time.monotonic()
             self._step(work)
 
-    def _next(self, lane: Lane) -> Work | None:
+    def _next(self, lane: PoolThread) -> WorkItem | None:
         now, taken = time.monotonic(), self._busy | self._apart
         for priorities in lane.prefers:
             candidates = [
@@ -196,7 +200,7 @@ class Scheduler:
                 return found
         return None
 
-    def _has_more(self, work: Work) -> bool:
+    def _has_more(self, work: WorkItem) -> bool:
         """Looking can fail as well: the catalog may be away."""
         try:
             return self._stepper.has_more(work)
@@ -205,23 +209,25 @@ class Scheduler:
             self._failures[work.key] = self._failure(work, error)
             return False
 
-    def _due(self, work: Work, now: float) -> bool:
+    def _due(self, work: WorkItem, now: float) -> bool:
         failure = self._failures.get(work.key)
         return failure is None or failure.retry_at <= now
 
-    def _step(self, work: Work) -> None:
-        failure: Failure | None = None
+    def _step(self, work: WorkItem) -> None:
+        failure: FlowFailure | None = None
         before = self._failures.get(work.key)
         try:
             self._stepper.step(work, before.attempts if before else 0, self._seconds(work))
             self._told.lived(work)
-        except Diverged as parting:
-            failure = Failure("waits for a table of its own", 0, time.monotonic() + 1.0)
+        except SplitRequired as parting:
+            failure = FlowFailure("waits for a table of its own", 0, time.monotonic() + 1.0)
             self._told.diverged(parting)
-        except TookTooLong as error:
+        except SparkTimeout as error:
             failure = self._failed(work, error)
             if self._seconds(work) is not None and self._told.outgrown(work):
-                failure = Failure("takes too long beside live: goes on in a process of its own", 0, failure.retry_at)
+                failure = FlowFailure(
+                    "takes too long beside live: goes on in a process of its own", 0, failure.retry_at
+                )
         except Exception as error:  # whatever it is, the flow is tried again and the others go on
             failure = self._failed(work, error)
         with self._changed:
@@ -233,11 +239,11 @@ class Scheduler:
                 self._failures.pop(work.key, None)
             self._changed.notify_all()
 
-    def _seconds(self, work: Work) -> float | None:
+    def _seconds(self, work: WorkItem) -> float | None:
         """How long a step may take beside those of live; None: as long as any step may."""
         return self._staging_seconds if work.priority > PRIORITY["previous"] else None
 
-    def _failed(self, work: Work, error: Exception) -> Failure:
+    def _failed(self, work: WorkItem, error: Exception) -> FlowFailure:
         failure = self._failure(work, error)
         log.warning("step of %s into %s failed (attempt %d)", work.flow, work.table, failure.attempts, exc_info=error)
         try:
@@ -246,9 +252,9 @@ class Scheduler:
             log.warning("%s is looked at again with the next step", work.table, exc_info=True)
         return failure
 
-    def _failure(self, work: Work, error: Exception) -> Failure:
+    def _failure(self, work: WorkItem, error: Exception) -> FlowFailure:
         """One more in a row; the wait until the next try doubles."""
         before = self._failures.get(work.key)
         attempts = before.attempts + 1 if before else 1
-        wait = min(2.0 ** (attempts - 1), LONGEST_WAIT)
-        return Failure(self._explain(error), attempts, time.monotonic() + wait)
+        wait = min(2.0 ** (attempts - 1), MAX_RETRY_WAIT)
+        return FlowFailure(self._explain(error), attempts, time.monotonic() + wait)

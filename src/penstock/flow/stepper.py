@@ -22,26 +22,26 @@ from pathlib import Path
 
 from typing_extensions import assert_never
 
-from penstock.flow.barrier import Barrier, met_at
-from penstock.flow.history_copy import copy_slice, is_complete
+from penstock.flow.barrier import Barrier, barrier_snapshot
+from penstock.flow.history_copy import copy_slice, is_copy_complete
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.segment_check import SegmentCheck
-from penstock.flow.landing.landing import LandingTable, land, last_step, mend_quarantine
-from penstock.flow.materialized_view import advance, check_shared, next_advance, resume
-from penstock.flow.table_registry import Registry
+from penstock.flow.landing.landing import LandingTable, land_batches, repair_quarantine, unquarantined_step
+from penstock.flow.materialized_view import check_shared, next_view_step, resume_view, run_view_step
+from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillThrottle
-from penstock.flow.work_items import PRIORITY, Work
+from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.bindings import Slice
 from penstock.lake.read.history_slices import SliceLimits
-from penstock.lake.spark.cancellation import limited
+from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
-from penstock.model.cursor import Batches as BatchCursor
-from penstock.model.cursor import Cursor, History, Tail
+from penstock.model.cursor import BatchCursor as BatchCursor
+from penstock.model.cursor import Cursor, HistoryCursor, TailCursor
 from penstock.model.manifest import Copy, View
-from penstock.state.batches import Batches
-from penstock.state.operations import Operation, Operations
+from penstock.state.batches import BatchLog
+from penstock.state.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
 
@@ -50,16 +50,24 @@ class Stepper:
     """Knows how to run each kind of flow. Keeps no progress of its own: that is in the tables."""
 
     def __init__(  # noqa: PLR0913 - what it works on, each once
-        self, lake: Lake, registry: Registry, batches: Batches, inbox: Path, limits: Limits, operations: Operations,
-        arrivals: Arrivals, pace: BackfillThrottle, recorded: RecordedTables,
-    ):  # fmt: skip
+        self,
+        lake: Lake,
+        registry: TableRegistry,
+        batches: BatchLog,
+        inbox: Path,
+        limits: StepLimits,
+        operations: OperationsLog,
+        arrivals: Arrivals,
+        throttle: BackfillThrottle,
+        recorded: RecordedTables,
+    ):
         self._lake = lake
         self._registry = registry
         self._batches = batches
         self._inbox = inbox
         self._limits = limits
         self._arrivals = arrivals
-        self._pace = pace
+        self._throttle = throttle
         self._recorded = recorded
         self._intact = SegmentCheck(inbox, batches, operations)
         self._caps: Mapping[str, int] | None = None
@@ -76,7 +84,7 @@ class Stepper:
     @property
     def yields(self) -> bool:
         """Whether histories give way to live."""
-        return self._pace.yields()
+        return self._throttle.yields()
 
     @contextmanager
     def held(self, caps: Mapping[str, int]) -> Iterator[None]:
@@ -88,14 +96,14 @@ class Stepper:
             finally:
                 self._caps = None
 
-    def recover(self, work: Work) -> None:
+    def recover(self, work: WorkItem) -> None:
         """After a failed step: what is in the table is the truth."""
         self._registry.forget(work.table)
         self._registry.refresh(work.table)
         if isinstance(work.run, LandingTable):
             self._mended.discard(work.table)
 
-    def has_more(self, work: Work) -> bool:
+    def has_more(self, work: WorkItem) -> bool:
         """Whether a step of the flow would do something now."""
         if time.monotonic() - self._ended.get(work.table, -1e9) < self._limits.seconds_between:
             return False
@@ -105,27 +113,27 @@ class Stepper:
                 return work.table not in self._mended or self._landed(work) < self._upto(work, run.stream)
             case View():
                 behind = self._may_start(work) and self._view_behind(work, run)
-                return behind and (not self._fills(work, run) or self._pace.is_open())
+                return behind and (not self._fills(work, run) or self._throttle.is_open())
             case Copy():
-                return not is_complete(self._registry.cursor(run.table, run.id)) and self._pace.is_open()
+                return not is_copy_complete(self._registry.cursor(run.table, run.id)) and self._throttle.is_open()
             case _:
                 assert_never(run)
 
-    def step(self, work: Work, failures: int = 0, seconds: float | None = None) -> None:
+    def step(self, work: WorkItem, failures: int = 0, seconds: float | None = None) -> None:
         """Advance by one commit, after so many failures in a row, within so many seconds (else those
         of the limits). Raises Drifted, and whatever Spark or the disk raise; nothing is half done."""
         started = time.monotonic()
         self._recorded.verify(work.tables)
-        with limited(self._lake.spark, self._limits.seconds if seconds is None else seconds):
+        with time_limit(self._lake.spark, self._limits.seconds if seconds is None else seconds):
             done = self._run(work, self._limits.after(failures))
         took = time.monotonic() - started
         self._ended[work.table] = time.monotonic()
         if done is not None:
-            self._operations.log(_operation(work, done, took))
+            self._operations.log(_log_entry(work, done, took))
             if done.history:
-                self._pace.took(done.read_bytes, took)
+                self._throttle.took(done.read_bytes, took)
 
-    def _run(self, work: Work, most: SliceLimits) -> StepResult | None:
+    def _run(self, work: WorkItem, most: SliceLimits) -> StepResult | None:
         run = work.run
         match run:
             case LandingTable():
@@ -138,22 +146,22 @@ class Stepper:
             case _:
                 assert_never(run)
 
-    def _advance(self, work: Work, run: View, most: SliceLimits) -> StepResult | None:
+    def _advance(self, work: WorkItem, run: View, most: SliceLimits) -> StepResult | None:
         source = self._registry.snapshots(run.trigger.binding.table)
         cursor = self._cursor(work, run)
         known = self._registry.progress(run.table, run.id)
-        if run.starts == "resumed" and isinstance(cursor, Tail) and known is None:
-            resume(self._registry, run, cursor.snapshot)
+        if run.starts == "resumed" and isinstance(cursor, TailCursor) and known is None:
+            resume_view(self._registry, run, cursor.snapshot)
             return None
         at = known if known is not None else Progress(cursor) if cursor is not None else None
-        following = next_advance(self._lake, run, at, source, most)
+        following = next_view_step(self._lake, run, at, source, most)
         if following is None:
             return None
         check_shared(self._lake, work.variants, following)
-        rows = advance(self._lake, self._registry, run, following)
+        rows = run_view_step(self._lake, self._registry, run, following)
         return StepResult(rows, following.rows, following.bytes, history=isinstance(following.part, Slice))
 
-    def _land(self, work: Work, run: LandingTable, most: SliceLimits) -> StepResult | None:
+    def _land(self, work: WorkItem, run: LandingTable, most: SliceLimits) -> StepResult | None:
         if work.table not in self._mended:
             self._mend(run)
         after, upto = self._landed(work), self._upto(work, run.stream)
@@ -161,72 +169,72 @@ class Stepper:
         if not batches:
             return None
         batches = self._intact.checked(batches)
-        landed = land(self._lake, self._registry, run, batches, self._inbox)
+        landed = land_batches(self._lake, self._registry, run, batches, self._inbox)
         read = sum(each.rows for each in batches), sum(each.bytes for each in batches)
         return StepResult(landed.rows, *read, rejected=landed.rejected)
 
     def _mend(self, run: LandingTable) -> None:
-        missing = last_step(self._registry, run)
+        missing = unquarantined_step(self._registry, run)
         if missing is not None:
             after, upto = missing
             waiting = self._batches.after(run.stream, after, 2**62, 2**62, upto)
-            mend_quarantine(self._lake, self._registry, run, self._intact.checked(waiting), self._inbox)
+            repair_quarantine(self._lake, self._registry, run, self._intact.checked(waiting), self._inbox)
         self._mended.add(run.table)
 
-    def _landed(self, work: Work) -> int:
+    def _landed(self, work: WorkItem) -> int:
         """The last batch in the table. A table that waits for its history has "all" of them."""
         cursor = self._registry.cursor(work.table, work.flow)
         if isinstance(cursor, BatchCursor):
             return cursor.number
         return 0 if self._may_start(work) else 2**62
 
-    def _upto(self, work: Work, stream: str) -> int:
+    def _upto(self, work: WorkItem, stream: str) -> int:
         """The batch to land up to now: the last there is, or where a switch or a meeting waits."""
         head = self._arrivals.head(stream)
         caps = self._caps
         held = head if caps is None else min(head, caps.get(stream, 0))
         return min(held, work.gathers.stop(work.flow)) if work.gathers and self._met(work.gathers) is None else held
 
-    def _fills(self, work: Work, view: View) -> bool:
+    def _fills(self, work: WorkItem, view: View) -> bool:
         """Whether the next step of a view reads a history for a deployment that is not live yet."""
-        return work.priority > PRIORITY["previous"] and not isinstance(self._cursor(work, view), Tail)
+        return work.priority > PRIORITY["previous"] and not isinstance(self._cursor(work, view), TailCursor)
 
-    def _may_start(self, work: Work) -> bool:
+    def _may_start(self, work: WorkItem) -> bool:
         """A flow that starts where a history copy ends waits until that is complete."""
-        return work.copy is None or is_complete(self._registry.cursor(work.table, work.copy))
+        return work.copy is None or is_copy_complete(self._registry.cursor(work.table, work.copy))
 
-    def _view_behind(self, work: Work, view: View) -> bool:
+    def _view_behind(self, work: WorkItem, view: View) -> bool:
         known = self._registry.cursor(view.table, view.id)
         if known is None and view.starts in ("met", "resumed"):
             return work.after is not None and self._met(work.after) is not None
-        if isinstance(known, Tail) and work.gathers is not None and self._met(work.gathers) is None:
+        if isinstance(known, TailCursor) and work.gathers is not None and self._met(work.gathers) is None:
             return False
         source = self._registry.snapshots(view.trigger.binding.table).current
-        return source is not None and not (isinstance(known, Tail) and known.snapshot == source.id)
+        return source is not None and not (isinstance(known, TailCursor) and known.snapshot == source.id)
 
-    def _cursor(self, work: Work, view: View) -> Cursor | None:
+    def _cursor(self, work: WorkItem, view: View) -> Cursor | None:
         """How far a view is; for one that has not begun, where it begins."""
         known = self._registry.cursor(view.table, view.id)
         met = self._met(work.after) if known is None and work.after is not None else None
         match view.starts:
             case "met" if met is not None:
-                return History(met, -1)
+                return HistoryCursor(met, -1)
             case "resumed" if met is not None:
-                return Tail(met)
+                return TailCursor(met)
             case _:
                 return known
 
     def _met(self, gathered: Barrier) -> int | None:
         """The meeting, looked for until it is there and then kept."""
         if gathered not in self._meetings:
-            found = met_at(gathered, self._registry.snapshots(gathered.table))
+            found = barrier_snapshot(gathered, self._registry.snapshots(gathered.table))
             if found is None:
                 return None
             self._meetings[gathered] = found
         return self._meetings[gathered]
 
 
-def _operation(work: Work, done: StepResult, seconds: float) -> Operation:
+def _log_entry(work: WorkItem, done: StepResult, seconds: float) -> Operation:
     kind = {LandingTable: "append", View: "materialization", Copy: "deployment_backfill"}[type(work.run)]
     return Operation(
         event_type=kind,
@@ -240,11 +248,11 @@ def _operation(work: Work, done: StepResult, seconds: float) -> Operation:
     )
 
 
-LEAST_ROWS = 1_000
+MIN_STEP_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StepLimits:
     """How much one step takes at most, the least time between two commits to one table (each commit
     costs metadata and files), and the seconds after which a step is cancelled."""
 
@@ -255,7 +263,7 @@ class Limits:
 
     def after(self, failures: int) -> SliceLimits:
         """After steps that failed in a row the next is smaller: it may have been too much."""
-        return SliceLimits(max(self.rows >> failures, min(self.rows, LEAST_ROWS)), max(self.bytes >> failures, 1))
+        return SliceLimits(max(self.rows >> failures, min(self.rows, MIN_STEP_ROWS)), max(self.bytes >> failures, 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from penstock.lake.spark.session import Lake
-from penstock.lake.tables.commit import Overtaken, append, place
+from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress
 from penstock.lake.tables.snapshots import Progress, Snapshots, read_snapshots
 from penstock.model.cursor import Cursor
 
 
-class Registry:
+class TableRegistry:
     """Thread-safe. `lock(table)` is held while a step writes the table."""
 
     def __init__(self, lake: Lake):
@@ -59,19 +59,19 @@ class Registry:
         before = self.snapshots(table)
         progress = {**before.progress, **made}
         try:
-            append(rows, table, progress, _newest(before))
-        except Overtaken:
+            append_rows(rows, table, progress, _current_id(before))
+        except CommitConflict:
             now = self.refresh(table)
             if now.progress != before.progress:
                 raise
             # What came between was no flow: columns were settled, or somebody wrote from outside.
             before = now
-            append(rows, table, progress, _newest(before))
-        return _added(self.refresh(table), before)
+            append_rows(rows, table, progress, _current_id(before))
+        return _appended_rows(self.refresh(table), before)
 
     def place(self, table: str, progress: Mapping[str, Progress]) -> None:
         """Commit no row, and this progress as that of all the table's flows."""
-        place(self._lake, table, progress, _newest(self.snapshots(table)))
+        commit_progress(self._lake, table, progress, _current_id(self.snapshots(table)))
         self.refresh(table)
 
     def mark(self, table: str, made: Mapping[str, Progress]) -> None:
@@ -79,11 +79,11 @@ class Registry:
         self.place(table, {**self.snapshots(table).progress, **made})
 
 
-def _added(now: Snapshots, before: Snapshots) -> int:
+def _appended_rows(now: Snapshots, before: Snapshots) -> int:
     """The rows that were appended since; what maintenance deleted meanwhile is not counted."""
     known = {each.id for each in before.line}
     return sum(each.added for each in now.line if each.appends and each.id not in known)
 
 
-def _newest(now: Snapshots) -> int | None:
+def _current_id(now: Snapshots) -> int | None:
     return now.current.id if now.current is not None else None

@@ -12,15 +12,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-LOOK = 0.5
+LAG_VALID_SECONDS = 0.5
 """Seconds for which what is known of live is taken as true."""
-SHARE = 9.0
+REST_FACTOR = 9.0
 """While live lags, a history rests so many times as long as its last step took: it slows down to a
 tenth, and does not starve where live never catches up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class BackfillRate:
     """The most bytes (of source files) a second, None for no limit; and the seconds that live's rows
     may wait before histories yield."""
 
@@ -31,7 +31,7 @@ class Rate:
 class BackfillThrottle:
     """Of one server. Thread-safe."""
 
-    def __init__(self, rate: Rate, live_lag: Callable[[], float]):
+    def __init__(self, rate: BackfillRate, live_lag: Callable[[], float]):
         self._rate = rate
         self._live_lag = live_lag
         self._free_at = 0.0
@@ -46,7 +46,7 @@ class BackfillThrottle:
             ended, took = self._last
             if now < self._free_at:
                 return False
-        return now >= ended + SHARE * took or not self.yields()
+        return now >= ended + REST_FACTOR * took or not self.yields()
 
     def took(self, size: int, seconds: float) -> None:
         """A step read so many bytes in so many seconds and has just ended."""
@@ -59,7 +59,7 @@ class BackfillThrottle:
     def yields(self) -> bool:
         """Whether live lags so much that histories slow down."""
         looked, found = self._looked
-        if time.monotonic() - looked > LOOK:
+        if time.monotonic() - looked > LAG_VALID_SECONDS:
             found = self._live_lag() > self._rate.yield_after
             self._looked = (time.monotonic(), found)
         return found

@@ -12,18 +12,18 @@ from typing import TypeAlias, Union
 
 from typing_extensions import assert_never
 
-from penstock.flow.barrier import Barrier, gathering
+from penstock.flow.barrier import Barrier, find_barrier
 from penstock.flow.landing.landing import LandingTable
-from penstock.model.deployment import Deployment, State
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Copy, Landing, View
 
-PRIORITY: Mapping[State, int] = {"live": 0, "previous": 1, "ready": 2, "backfilling": 3}
+PRIORITY: Mapping[DeploymentState, int] = {"live": 0, "previous": 1, "ready": 2, "backfilling": 3}
 
 Runnable: TypeAlias = Union[LandingTable, View, Copy]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkItem:
     """A flow to keep advancing. `priority` is that of the most urgent deployment that needs it,
     `copy` that it starts where a copy into its table ends, `gathers` that it waits for the others in
     its table, `after` whose meeting it begins from."""
@@ -56,30 +56,30 @@ class Work:
                 assert_never(self.run)
 
 
-def work_of(deployments: Iterable[Deployment]) -> tuple[Work, ...]:
+def collect_work(deployments: Iterable[Deployment]) -> tuple[WorkItem, ...]:
     """Every flow of the running deployments, most urgent first."""
     running = sorted((each for each in deployments if each.state in PRIORITY), key=lambda each: PRIORITY[each.state])
-    found: dict[tuple[str, str], Work] = {}
+    found: dict[tuple[str, str], WorkItem] = {}
     for deployment in running:
-        for work in _of_one(deployment):
+        for work in _deployment_work(deployment):
             known = found.get(work.key)
-            found[work.key] = work if known is None else _merge(known, work)
+            found[work.key] = work if known is None else _merge_items(known, work)
     return tuple(sorted(found.values(), key=lambda work: work.priority))
 
 
-def _of_one(deployment: Deployment) -> Iterable[Work]:
+def _deployment_work(deployment: Deployment) -> Iterable[WorkItem]:
     priority = PRIORITY[deployment.state]
     copies = {copy.table: copy.id for copy in deployment.manifest.copies}
     for flow in deployment.manifest.flows:
         run: Runnable = LandingTable((flow,)) if isinstance(flow, Landing) else flow
         copy = copies.get(flow.table) if not isinstance(flow, Copy) and flow.starts == "placed" else None
         variants = ((deployment.id, flow),) if isinstance(flow, View) else ()
-        gathers = gathering(deployment.manifest, flow.table)
-        after = gathering(deployment.manifest, flow.trigger.binding.table) if isinstance(flow, View) else None
-        yield Work(flow.table, flow.id, run, priority, (deployment.id,), copy, variants, gathers, after)
+        gathers = find_barrier(deployment.manifest, flow.table)
+        after = find_barrier(deployment.manifest, flow.trigger.binding.table) if isinstance(flow, View) else None
+        yield WorkItem(flow.table, flow.id, run, priority, (deployment.id,), copy, variants, gathers, after)
 
 
-def _merge(first: Work, second: Work) -> Work:
+def _merge_items(first: WorkItem, second: WorkItem) -> WorkItem:
     run = first.run
     if isinstance(first.run, LandingTable) and isinstance(second.run, LandingTable):
         run = _merge_landings(first.run, second.run)

@@ -11,14 +11,14 @@ from typing import TypeAlias, Union
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
+class BatchCursor:
     """A landing flow: every batch up to and including `number` is in the table."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class HistoryCursor:
     """A view or a copy that reads its source as of `snapshot`: rows up to `seq` are in."""
 
     snapshot: int
@@ -26,33 +26,33 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class TailCursor:
     """A view that follows appends: everything up to and including `snapshot` is in."""
 
     snapshot: int
 
 
-Cursor: TypeAlias = Union[Batches, History, Tail]
+Cursor: TypeAlias = Union[BatchCursor, HistoryCursor, TailCursor]
 
 
-def encode(cursor: Cursor) -> str:
+def encode_cursor(cursor: Cursor) -> str:
     match cursor:
-        case Batches(number):
+        case BatchCursor(number):
             return f"batches:{number}"
-        case History(snapshot, seq):
+        case HistoryCursor(snapshot, seq):
             return f"history:{snapshot}:{seq}"
-        case Tail(snapshot):
+        case TailCursor(snapshot):
             return f"tail:{snapshot}"
 
 
-def decode(text: str) -> Cursor:
+def decode_cursor(text: str) -> Cursor:
     """The inverse of `encode`. Raises ValueError for any other text."""
     kind, *numbers = text.split(":")
     match kind, [int(number) for number in numbers]:
         case "batches", [number]:
-            return Batches(number)
+            return BatchCursor(number)
         case "history", [snapshot, seq]:
-            return History(snapshot, seq)
+            return HistoryCursor(snapshot, seq)
         case "tail", [snapshot]:
-            return Tail(snapshot)
+            return TailCursor(snapshot)
     raise ValueError(f"not a cursor: {text!r}")

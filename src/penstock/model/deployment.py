@@ -13,11 +13,11 @@ from typing import Literal, TypeAlias
 
 from penstock.model.manifest import Manifest
 
-State: TypeAlias = Literal[
+DeploymentState: TypeAlias = Literal[
     "planned", "preparing", "backfilling", "ready", "live", "previous", "retired", "failed", "discarded"
 ]
 
-RUNNING: tuple[State, ...] = ("backfilling", "ready", "live", "previous")
+RUNNING: tuple[DeploymentState, ...] = ("backfilling", "ready", "live", "previous")
 """The states in which a deployment's flows run."""
 
 
@@ -29,7 +29,7 @@ class Deployment:
 
     id: int
     name: str
-    state: State
+    state: DeploymentState
     base: int | None
     created_at: datetime
     updated_at: datetime

@@ -11,7 +11,7 @@ import re
 _PART = re.compile(r"\.?\[:\]|\.?\[['\"]([^'\"]+)['\"]\]|\.([^.\[\]]+)")
 
 
-def json_path(path: str) -> tuple[str | None, ...]:
+def parse_json_path(path: str) -> tuple[str | None, ...]:
     """The keys of `$.a.b`, with None for `[:]` (each element of an array). Raises ValueError."""
     if not path.startswith("$"):
         raise ValueError(f"a JSON path starts with $: {path}")

@@ -30,7 +30,7 @@ def last_seq(batch: int) -> int:
     return (batch + 1) * ROWS_PER_BATCH - 1
 
 
-def mark(version: str) -> str:
+def version_mark(version: str) -> str:
     """How a landing version stands in `_rejects`: between spaces, so that none is part of another."""
     return f" {version} "
 

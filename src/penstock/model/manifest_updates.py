@@ -25,32 +25,34 @@ from penstock.model.manifest import (
 )
 
 
-def activate(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
+def set_cutover_offsets(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
     """The manifest with every open cut of the given tables (id → `_seq`) filled in."""
 
     def bind(binding: Binding) -> Binding:
         cut = cuts.get(binding.table)
         if cut is None:
             return binding
-        columns = tuple(_cut_column(column, cut) for column in binding.columns)
-        return replace(binding, columns=columns, accepts=_cut_chain(binding.accepts, cut))
+        columns = tuple(_set_column_cutover(column, cut) for column in binding.columns)
+        return replace(binding, columns=columns, accepts=_set_chain_cutover(binding.accepts, cut))
 
-    return rebound(manifest, bind)
+    return map_bindings(manifest, bind)
 
 
-def settle(manifest: Manifest, table: str, columns: Collection[str], upto: int) -> Manifest:
+def mark_materialized(manifest: Manifest, table: str, columns: Collection[str], upto: int) -> Manifest:
     """The manifest after physical columns of a table were given their values up to a `_seq`. Readers see
     that; flows do not, since they may read snapshots from before."""
 
     def bind(binding: Binding) -> Binding:
         if binding.table != table:
             return binding
-        return replace(binding, columns=tuple(_settle(column, columns, upto) for column in binding.columns))
+        return replace(
+            binding, columns=tuple(_mark_column_materialized(column, columns, upto) for column in binding.columns)
+        )
 
     return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
 
 
-def rebound(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Manifest:
+def map_bindings(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Manifest:
     """The manifest with each binding replaced, also where flows read by it."""
 
     def source(read: Source) -> Source:
@@ -75,19 +77,19 @@ def rebound(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Manifest:
     )
 
 
-def _settle(column: BoundColumn, columns: Collection[str], upto: int) -> BoundColumn:
+def _mark_column_materialized(column: BoundColumn, columns: Collection[str], upto: int) -> BoundColumn:
     if column.physical not in columns or column.before is None or column.before.settled >= upto:
         return column
     return replace(column, before=replace(column.before, settled=upto))
 
 
-def _cut_column(column: BoundColumn, cut: int) -> BoundColumn:
+def _set_column_cutover(column: BoundColumn, cut: int) -> BoundColumn:
     if column.before is None or column.before.cut is not None:
         return column
     return replace(column, before=replace(column.before, cut=cut))
 
 
-def _cut_chain(chain: tuple[Accepts, ...], cut: int) -> tuple[Accepts, ...]:
+def _set_chain_cutover(chain: tuple[Accepts, ...], cut: int) -> tuple[Accepts, ...]:
     *earlier, last = chain or (None,)
     if last is None:
         return ()

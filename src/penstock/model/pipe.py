@@ -43,7 +43,7 @@ class Copied:
     schedule: str | None = None
 
 
-Kind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied]
+NodeKind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Node:
 
     name: str
     sql: Text
-    kind: Kind = Standard()
+    kind: NodeKind = Standard()
     description: str = ""
     location: Location = field(default=Location(""), compare=False)
 

@@ -127,24 +127,24 @@ class Settings:
     maintenance: MaintenanceSettings = MaintenanceSettings()
 
 
-_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|account|api|private|sas)[._-]?key|[._-]key$")
+_SECRET_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|account|api|private|sas)[._-]?key|[._-]key$")
 
 
-def secrets_of(settings: Settings) -> tuple[str, ...]:
+def secret_values(settings: Settings) -> tuple[str, ...]:
     """Passwords, keys and tokens, sorted."""
-    found = {*_of_properties(settings.catalog), *_of_properties(settings.spark.conf)}
-    found.update(_of_address(settings.state.url or ""))
+    found = {*_secrets_in_properties(settings.catalog), *_secrets_in_properties(settings.spark.conf)}
+    found.update(_secrets_in_address(settings.state.url or ""))
     return tuple(sorted(found))
 
 
-def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
+def _secrets_in_properties(properties: Mapping[str, str]) -> Iterator[str]:
     for name, value in properties.items():
-        if _NAME.search(name) and value:
+        if _SECRET_NAME.search(name) and value:
             yield value
-        yield from _of_address(value)
+        yield from _secrets_in_address(value)
 
 
-def _of_address(text: str) -> Iterator[str]:
+def _secrets_in_address(text: str) -> Iterator[str]:
     """The password and the secret parameters of an address, also behind `jdbc:`."""
     try:
         parts = urlsplit(text.removeprefix("jdbc:"))
@@ -153,4 +153,4 @@ def _of_address(text: str) -> Iterator[str]:
         return
     if password:
         yield password
-    yield from (value for name, value in parse_qsl(parts.query) if _NAME.search(name))
+    yield from (value for name, value in parse_qsl(parts.query) if _SECRET_NAME.search(name))

@@ -12,10 +12,10 @@ from penstock.model.datasource import DataSource
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 
-Grants = Mapping[str, tuple[str, ...]]
+TokenGrants = Mapping[str, tuple[str, ...]]
 
 
-def grants_of(project: Project) -> Grants:
+def collect_grants(project: Project) -> TokenGrants:
     """By the name of a token its scopes: `read:NAME`, `append:NAME`."""
     found: dict[str, dict[str, None]] = {}
     resources: tuple[DataSource | Pipe, ...] = (*project.datasources, *project.pipes)

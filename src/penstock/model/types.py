@@ -149,7 +149,7 @@ class Tuple:
     def __str__(self) -> str:
         if not self.fields:
             return "Nothing"
-        return f"Tuple({', '.join(f'{_quoted(name)} {of}' if name else str(of) for name, of in self.fields)})"
+        return f"Tuple({', '.join(f'{_quote_field_name(name)} {of}' if name else str(of) for name, of in self.fields)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,22 +237,22 @@ Type: TypeAlias = Union[
 ]  # fmt: skip
 
 
-def nullable(of: Type) -> bool:
+def is_nullable(of: Type) -> bool:
     """Whether a column of this type may hold NULL."""
     match of:
         case Nullable():
             return True
         case LowCardinality(inner) | SimpleAggregateFunction(_, inner):
-            return nullable(inner)
+            return is_nullable(inner)
         case _:
             return False
 
 
-def bare(of: Type) -> Type:
+def unwrap_type(of: Type) -> Type:
     """The type without Nullable, LowCardinality and SimpleAggregateFunction around it."""
     match of:
         case Nullable(inner) | LowCardinality(inner) | SimpleAggregateFunction(_, inner):
-            return bare(inner)
+            return unwrap_type(inner)
         case _:
             return of
 
@@ -261,7 +261,7 @@ _RESERVED = ("all", "distinct", "false", "from", "inf", "nan", "null", "select",
 """The words that ClickHouse writes in back-quotes where they are names."""
 
 
-def _quoted(name: str) -> str:
+def _quote_field_name(name: str) -> str:
     """A field's name as a type may hold it: in back-quotes where it is more than a word."""
     if name.isascii() and name.isidentifier() and name.lower() not in _RESERVED:
         return name

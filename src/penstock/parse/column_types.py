@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from zoneinfo import available_timezones
 
-from penstock.errors import did_you_mean, nearest
+from penstock.errors import did_you_mean, nearest_name
 from penstock.model import types as t
 from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, Words, from_words, lex, quote_hint
 
@@ -112,8 +112,8 @@ def check_low_cardinality(of: t.Type, where: Lexeme) -> None:
 
 def check_key(of: t.Type, where: Lexeme) -> None:
     """The key of a map is never NULL."""
-    if t.nullable(of):
-        raise InvalidType("the key of a Map cannot be Nullable", where.start, f"write Map({t.bare(of)}, …)")
+    if t.is_nullable(of):
+        raise InvalidType("the key of a Map cannot be Nullable", where.start, f"write Map({t.unwrap_type(of)}, …)")
 
 
 def simple_function(function: Lexeme) -> str:
@@ -129,7 +129,7 @@ def check_zone(zone: Lexeme) -> None:
     """A time zone of the IANA database (where this machine has one)."""
     known = _zones()
     if known and zone.value not in known:
-        near = nearest(zone.value, known) or "UTC"
+        near = nearest_name(zone.value, known) or "UTC"
         raise InvalidType(f"unknown time zone '{zone.value}'", zone.start, f"did you mean '{near}'?")
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlglot.dialects.clickhouse import ClickHouse
 
-from penstock.errors import Location, Problem, nearest
+from penstock.errors import Location, Problem, nearest_name
 from penstock.model.datasource import Text
 from penstock.parse.lexer import place
 
@@ -96,7 +96,7 @@ def _unknown(entry: Entry, line: _Line, keywords: Collection[str]) -> Problem:
 def _hint(entry: Entry, keywords: Collection[str]) -> str | None:
     if entry.keyword.startswith("--"):
         return "outside a block a comment begins with #"
-    near = nearest(entry.keyword, keywords)
+    near = nearest_name(entry.keyword, keywords)
     return f"did you mean `{near}`?" if near else None
 
 

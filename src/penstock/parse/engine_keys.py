@@ -24,7 +24,7 @@ from sqlglot.errors import ParseError, TokenError
 from penstock.errors import Problem, did_you_mean
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
-from penstock.model.types import AggregateFunction, nullable
+from penstock.model.types import AggregateFunction, is_nullable
 from penstock.parse.lexer import Lexeme, at_commas, lex, part, place
 
 _WITHOUT_NULL = frozenset({"coalesce", "ifnull", "assumenotnull", "isnull", "isnotnull"})
@@ -87,7 +87,7 @@ def check_sortable(key: KeyPart, columns: Sequence[Column]) -> Iterator[Problem]
         of = types.get(name)
         if isinstance(of, AggregateFunction):
             message, hint = f"`{name}` is an AggregateFunction: it cannot be in the sorting key", None
-        elif of is not None and nullable(of) and not _never_null(column):
+        elif of is not None and is_nullable(of) and not _never_null(column):
             message = f"`{name}` is Nullable: it cannot be in the sorting key"
             hint = f"write coalesce({name}, …), or make the column not Nullable with a DEFAULT"
         else:

@@ -25,7 +25,7 @@ from cronsim import CronSim, CronSimError
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text
-from penstock.model.pipe import Copied, Dialect, Endpoint, Kind, Materialized, Node, Pipe, Standard
+from penstock.model.pipe import Copied, Dialect, Endpoint, Materialized, Node, NodeKind, Pipe, Standard
 from penstock.parse.datafile import Entry, parse_datafile
 from penstock.parse.directives import (
     parse_items,
@@ -133,7 +133,7 @@ def check_nodes(nodes: Sequence[Node]) -> Iterator[Problem]:
         yield Problem("second-type", message, node.location, "put one of them in a pipe of its own")
 
 
-def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> Kind:
+def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> NodeKind:
     written = directives.get("TYPE")
     name = written.value.text.lower() if written else "standard"
     if written is not None and name not in _TYPES:

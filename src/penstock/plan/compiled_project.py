@@ -21,7 +21,7 @@ from penstock.graph import Graph
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.model.types import nullable
+from penstock.model.types import is_nullable
 from penstock.plan.diff.project_diff import kind_of
 from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.compile import cast_column, compile_copy, compile_expression, compile_pipe, compile_view
@@ -53,7 +53,7 @@ class Compiled:
     def default(self, source: DataSource, column: Column) -> str | None:
         """The DEFAULT of a column; the zero value where nothing else can fill it at ingestion."""
         written = self.defaults.get((source.name, column.name))
-        if written is None and source.path_of(column) is None and not nullable(column.type):
+        if written is None and source.path_of(column) is None and not is_nullable(column.type):
             return column_default(column.type)
         return written
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from penstock.errors import Conflict
 from penstock.state.database import Database
-from penstock.state.locks import alone
+from penstock.state.locks import take_named_lock
 from penstock.state.schema import batch_keys, batches, damaged_segments
 
 
@@ -40,7 +40,7 @@ TRIMMED = ""
 """The segment of a batch whose file was removed: every table that needed it has its rows."""
 
 
-class Trimmed(Conflict):
+class BatchesTrimmed(Conflict):
     """Raw rows that are asked for are not kept any more."""
 
     code = "trimmed-batches"
@@ -53,13 +53,15 @@ class Trimmed(Conflict):
         )
 
 
-_COLUMNS = tuple(batches.c[name] for name in ("stream", "number", "segment", "rows", "bytes", "received_at", "digest"))
-_CONDEMNED = sa.and_(damaged_segments.c.stream == batches.c.stream, damaged_segments.c.number == batches.c.number)
-_ALL = (*_COLUMNS, damaged_segments.c.problem)
-_WHOLE = sa.select(*_ALL).select_from(batches.outerjoin(damaged_segments, _CONDEMNED))
+_LOG_COLUMNS = tuple(
+    batches.c[name] for name in ("stream", "number", "segment", "rows", "bytes", "received_at", "digest")
+)
+_IS_CONDEMNED = sa.and_(damaged_segments.c.stream == batches.c.stream, damaged_segments.c.number == batches.c.number)
+_BATCH_COLUMNS = (*_LOG_COLUMNS, damaged_segments.c.problem)
+_SELECT_BATCH = sa.select(*_BATCH_COLUMNS).select_from(batches.outerjoin(damaged_segments, _IS_CONDEMNED))
 
 
-class Batches:
+class BatchLog:
     """The log of every stream."""
 
     def __init__(self, database: Database):
@@ -82,9 +84,9 @@ class Batches:
         """
 
         def write(connection: Connection) -> Batch:
-            alone(connection, stream)
-            batch = Batch(stream, _head(connection, stream) + 1, segment, rows, size, received_at, digest)
-            values = {column.name: getattr(batch, column.name) for column in _COLUMNS}
+            take_named_lock(connection, stream)
+            batch = Batch(stream, _last_number(connection, stream) + 1, segment, rows, size, received_at, digest)
+            values = {column.name: getattr(batch, column.name) for column in _LOG_COLUMNS}
             connection.execute(sa.insert(batches).values(values))
             if keys:
                 rows_of_keys = [{"stream": stream, "key": key, "number": batch.number} for key in keys]
@@ -92,8 +94,8 @@ class Batches:
             return batch
 
         def find(connection: Connection) -> Batch | None:
-            alone(connection, stream)
-            return _of_segment(connection, stream, segment)
+            take_named_lock(connection, stream)
+            return _find_by_segment(connection, stream, segment)
 
         try:
             return self._database.once(write, find)
@@ -103,8 +105,8 @@ class Batches:
     def find(self, stream: str, segment: str) -> Batch | None:
         """The batch of a segment, if it was logged. Waits for who may be logging it now."""
         with self._database.write() as connection:
-            alone(connection, stream)
-            return _of_segment(connection, stream, segment)
+            take_named_lock(connection, stream)
+            return _find_by_segment(connection, stream, segment)
 
     def logged(self, stream: str, segments: Collection[str]) -> set[str]:
         """Those of the segments that the log names. Reads the whole stream, a row at a time."""
@@ -124,7 +126,7 @@ class Batches:
     ) -> tuple[Batch, ...]:
         """The batches after `number` (and up to `upto`) that together are within the limits; at
         least one if there is any. Raises Trimmed where the next one is not kept any more."""
-        query = _WHOLE.where(batches.c.stream == stream, batches.c.number > number)
+        query = _SELECT_BATCH.where(batches.c.stream == stream, batches.c.number > number)
         if upto is not None:
             query = query.where(batches.c.number <= upto)
         taken: list[Batch] = []
@@ -135,7 +137,7 @@ class Batches:
                 batch = Batch(*row)
                 if batch.number != number + len(taken) + 1 or batch.segment == TRIMMED:
                     found.close()
-                    raise Trimmed(stream, number + len(taken) + 1)
+                    raise BatchesTrimmed(stream, number + len(taken) + 1)
                 rows, size = rows + batch.rows, size + batch.bytes
                 if taken and (rows > most_rows or size > most_bytes):
                     found.close()
@@ -151,13 +153,13 @@ class Batches:
         young = sa.select(sa.func.min(batches.c.number)).where(those, batches.c.received_at >= received_before)
         with self._database.read() as connection:  # most looks find nothing, and disturb nobody
             first = connection.execute(young).scalar_one()
-            end = min(first if first is not None else upto + 1, _head(connection, stream))
-            query = _WHOLE.where(those, batches.c.number < end).order_by(batches.c.number).limit(most)
+            end = min(first if first is not None else upto + 1, _last_number(connection, stream))
+            query = _SELECT_BATCH.where(those, batches.c.number < end).order_by(batches.c.number).limit(most)
             found = tuple(Batch(*row) for row in connection.execute(query))
         if not found:
             return ()
         with self._database.write() as connection:
-            alone(connection, stream)
+            take_named_lock(connection, stream)
             inside = sa.and_(batches.c.stream == stream, batches.c.number.in_([each.number for each in found]))
             connection.execute(sa.update(batches).where(inside).values(segment=TRIMMED))
             named = sa.select(batch_keys.c.number).where(batch_keys.c.stream == stream)
@@ -169,7 +171,7 @@ class Batches:
     def head(self, stream: str) -> int:
         """The stream's last number; 0 if it has no batch."""
         with self._database.read() as connection:
-            return _head(connection, stream)
+            return _last_number(connection, stream)
 
     def heads(self) -> dict[str, int]:
         """The last number of every stream that has a batch."""
@@ -180,7 +182,7 @@ class Batches:
     def with_key(self, stream: str, key: str) -> Batch | None:
         """The batch that a call with this idempotency key went to."""
         same = sa.and_(batch_keys.c.stream == batches.c.stream, batch_keys.c.number == batches.c.number)
-        query = _WHOLE.join(batch_keys, same)
+        query = _SELECT_BATCH.join(batch_keys, same)
         query = query.where(batch_keys.c.stream == stream, batch_keys.c.key == key)
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
@@ -197,10 +199,10 @@ class Batches:
     def condemn(self, batch: Batch, problem: str) -> tuple[Batch, bool]:
         """No table that has not taken the batch yet will: its segment is damaged. What was decided first
         stays, also if the file can be read again later. Returns the batch as decided, and whether that was now."""
-        known = _WHOLE.where(batches.c.stream == batch.stream, batches.c.number == batch.number)
+        known = _SELECT_BATCH.where(batches.c.stream == batch.stream, batches.c.number == batch.number)
         now = datetime.now(timezone.utc)
         with self._database.write() as connection:
-            alone(connection, batch.stream)
+            take_named_lock(connection, batch.stream)
             found = Batch(*connection.execute(known).one())
             if found.damage is not None:
                 return found, False
@@ -210,7 +212,7 @@ class Batches:
 
     def condemned(self, limit: int) -> tuple[Batch, ...]:
         """The batches whose segment was found damaged, the last of each stream first."""
-        query = sa.select(*_ALL).join(damaged_segments, _CONDEMNED)
+        query = sa.select(*_BATCH_COLUMNS).join(damaged_segments, _IS_CONDEMNED)
         query = query.order_by(damaged_segments.c.number.desc(), damaged_segments.c.stream).limit(limit)
         with self._database.read() as connection:
             return tuple(Batch(*row) for row in connection.execute(query))
@@ -221,13 +223,13 @@ class Batches:
             return int(connection.execute(sa.select(sa.func.sum(column)).where(inside)).scalar_one() or 0)
 
 
-def _head(connection: Connection, stream: str) -> int:
+def _last_number(connection: Connection, stream: str) -> int:
     query = sa.select(sa.func.max(batches.c.number)).where(batches.c.stream == stream)
     return int(connection.execute(query).scalar_one() or 0)
 
 
-def _of_segment(connection: Connection, stream: str, segment: str) -> Batch | None:
+def _find_by_segment(connection: Connection, stream: str, segment: str) -> Batch | None:
     """A segment has a name of its own, and is one batch."""
-    query = _WHOLE.where(batches.c.stream == stream, batches.c.segment == segment)
+    query = _SELECT_BATCH.where(batches.c.stream == stream, batches.c.segment == segment)
     row = connection.execute(query).one_or_none()
     return Batch(*row) if row else None

@@ -12,10 +12,10 @@ from typing import TypeAlias
 import sqlalchemy as sa
 
 from penstock.state.database import Database
-from penstock.state.locks import alone
+from penstock.state.locks import take_named_lock
 from penstock.state.schema import attempts
 
-Key: TypeAlias = tuple[str, str]
+FlowKey: TypeAlias = tuple[str, str]
 """A table and a flow into it."""
 
 
@@ -29,13 +29,13 @@ class CrashCounts:
         self._deaths = {(table, flow): deaths for table, flow, deaths in rows}
 
     @property
-    def deaths(self) -> Mapping[Key, int]:
+    def deaths(self) -> Mapping[FlowKey, int]:
         return dict(self._deaths)
 
-    def died(self, flows: Iterable[Key]) -> None:
+    def died(self, flows: Iterable[FlowKey]) -> None:
         """Spark's process ended while these were under way, or may end for what they left behind."""
         with self._database.write() as connection:
-            alone(connection, attempts.name)
+            take_named_lock(connection, attempts.name)
             for table, flow in flows:
                 count = self._deaths[table, flow] = self._deaths.get((table, flow), 0) + 1
                 this = sa.and_(attempts.c.table_id == table, attempts.c.flow == flow)
@@ -43,10 +43,10 @@ class CrashCounts:
                 values = {"table_id": table, "flow": flow, "deaths": count}
                 connection.execute(sa.insert(attempts).values(values))
 
-    def lived(self, flow: Key) -> None:
+    def lived(self, flow: FlowKey) -> None:
         """A step of the flow ended by itself."""
         if self._deaths.pop(flow, None) is not None:
             this = sa.and_(attempts.c.table_id == flow[0], attempts.c.flow == flow[1])
             with self._database.write() as connection:
-                alone(connection, attempts.name)
+                take_named_lock(connection, attempts.name)
                 connection.execute(sa.delete(attempts).where(this))

@@ -48,12 +48,12 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from penstock.crash_points import reached
 from penstock.errors import Failed, Fenced, PenstockError, StorageFull, Unavailable
-from penstock.state.locks import alone, token_held
+from penstock.state.locks import read_lease_token, take_named_lock
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-PATIENCE = 5.0
+RETRY_SECONDS = 5.0
 """For so many seconds a store that cannot be reached is asked again before a call fails."""
-PAUSE = 0.1
+RETRY_PAUSE = 0.1
 log = logging.getLogger("penstock.state")
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Raises Unavailable if the store does not answer."""
-        with plainly(), _reached(self._engine) as connection, connection.begin():
+        with translated_errors(), _connect_with_retry(self._engine) as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -92,9 +92,9 @@ class Database:
         has taken the lease, StorageFull: then nothing is written. Raises Unavailable if the store does
         not answer: then nobody knows; who writes again sees to it that it is there once (`once`)."""
         reached("state.before")
-        with plainly(), _reached(self._writing) as connection, connection.begin():
+        with translated_errors(), _connect_with_retry(self._writing) as connection, connection.begin():
             if self._token is not None:
-                _hold(connection, self._token)
+                _check_lease_token(connection, self._token)
             yield connection
         reached("state.after")
 
@@ -104,7 +104,7 @@ class Database:
 
         Raises Unavailable if the store stays away; whether it is written is not known then.
         """
-        end = time.monotonic() + 2 * PATIENCE
+        end = time.monotonic() + 2 * RETRY_SECONDS
         attempt = write
         while True:
             try:
@@ -114,14 +114,14 @@ class Database:
                 if time.monotonic() > end:
                     raise
                 log.warning("%s; asking it again", error.message)
-            attempt = _unless_there(write, find)
-            time.sleep(PAUSE)
+            attempt = _write_unless_found(write, find)
+            time.sleep(RETRY_PAUSE)
 
     def close(self) -> None:
         self._engine.dispose()
 
 
-def _unless_there(
+def _write_unless_found(
     write: Callable[[Connection], T], find: Callable[[Connection], T | None]
 ) -> Callable[[Connection], T]:
     def attempt(connection: Connection) -> T:
@@ -132,24 +132,24 @@ def _unless_there(
 
 
 @contextmanager
-def _reached(engine: Engine) -> Iterator[Connection]:
+def _connect_with_retry(engine: Engine) -> Iterator[Connection]:
     """A connection that works. A store that restarts is waited for: nothing was asked of it yet."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + RETRY_SECONDS
     while True:
         try:
             connection = engine.connect()
             break
         except DBAPIError as error:
-            if time.monotonic() > end or not isinstance(refusal(error), Unavailable):
+            if time.monotonic() > end or not isinstance(translate_error(error), Unavailable):
                 raise
-        time.sleep(PAUSE)
+        time.sleep(RETRY_PAUSE)
     with connection:
         yield connection
 
 
-def _hold(connection: Connection, token: int) -> None:
+def _check_lease_token(connection: Connection, token: int) -> None:
     """Keep the lease from being taken until the transaction ends."""
-    if token_held(connection) != token:
+    if read_lease_token(connection) != token:
         raise Fenced("another server has taken over this warehouse", hint="this one writes nothing any more and ends")
 
 
@@ -162,29 +162,29 @@ def open_database(url: str) -> Database:
     engine = make_engine(url)
     database = Database(engine)
     try:
-        if not _is_newest(database):
+        if not _is_up_to_date(database):
             with database.write() as connection:
-                alone(connection, "migrations")
-                command.upgrade(_migrations(connection), "head")
+                take_named_lock(connection, "migrations")
+                command.upgrade(_migration_config(connection), "head")
     except (Failed, Unavailable) as error:
         database.close()
-        raise _not_opened(engine, error) from error
+        raise _open_failure(engine, error) from error
     return database
 
 
-def _not_opened(engine: Engine, error: PenstockError) -> Failed:
+def _open_failure(engine: Engine, error: PenstockError) -> Failed:
     cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else error.message
-    return Failed(f"the state store {shown(engine)} cannot be opened: {' '.join(str(cause).split())}")
+    return Failed(f"the state store {redacted_url(engine)} cannot be opened: {' '.join(str(cause).split())}")
 
 
-def _is_newest(database: Database) -> bool:
+def _is_up_to_date(database: Database) -> bool:
     """The schema has had all migrations."""
     with database.read() as connection:
-        newest = ScriptDirectory.from_config(_migrations(connection)).get_current_head()
+        newest = ScriptDirectory.from_config(_migration_config(connection)).get_current_head()
         return MigrationContext.configure(connection).get_current_revision() == newest
 
 
-def _migrations(connection: Connection) -> Config:
+def _migration_config(connection: Connection) -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
@@ -212,13 +212,13 @@ POSTGRES_CONNECTION: dict[str, str | int] = {
     "application_name": "penstock",
 }
 POSTGRES_DRIVER = "postgresql+psycopg2"
-PLAIN = ("postgresql", "postgres")
+PLAIN_DRIVERS = ("postgresql", "postgres")
 INSTALL = "install the drivers: pip install 'penstock[postgres]'"
 
 
 def make_engine(url: str) -> Engine:
     """An engine that has not connected yet. Raises Failed for a URL that is none, or whose driver is missing."""
-    parsed = _parsed(url)
+    parsed = _parse_url(url)
     postgres = parsed.get_backend_name() == "postgresql"
     arguments = _postgres_arguments(parsed) if postgres else {}
     try:
@@ -236,12 +236,12 @@ def make_engine(url: str) -> Engine:
     return engine
 
 
-def shown(engine: Engine) -> str:
+def redacted_url(engine: Engine) -> str:
     """The store's address without its password."""
     return engine.url.render_as_string(hide_password=True)
 
 
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         parsed = sa.make_url(url)
     except (ArgumentError, ValueError):
@@ -254,7 +254,7 @@ def _parsed(url: str) -> URL:
             "the user's name or password in `url` of [state] has an `@` that is not escaped",
             hint="in a URL write %40 for @, %3A for :, %2F for / and %25 for %",
         )
-    return parsed.set(drivername=POSTGRES_DRIVER) if parsed.drivername in PLAIN else parsed
+    return parsed.set(drivername=POSTGRES_DRIVER) if parsed.drivername in PLAIN_DRIVERS else parsed
 
 
 def _postgres_arguments(url: URL) -> dict[str, str | int]:
@@ -278,7 +278,7 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-AGAIN = "nothing is lost: try again"
+TRY_AGAIN = "nothing is lost: try again"
 # Source: SQLite's result codes, and the first two letters of Postgres' SQLSTATE ("Error codes", appendix A).
 SQLITE_FULL = "database or disk is full"
 SQLITE_BUSY = ("database is locked", "database table is locked", "database schema is locked")
@@ -288,37 +288,37 @@ POSTGRES_LATER = ("08", "40", "53", "55", "57")
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     """Raises what a statement in the block fails with as a `PenstockError`, but for broken constraints."""
     try:
         yield
     except IntegrityError:
         raise
     except PoolTimeout as error:
-        raise Unavailable("the state store is busy: no connection came free", hint=AGAIN) from error
+        raise Unavailable("the state store is busy: no connection came free", hint=TRY_AGAIN) from error
     except DBAPIError as error:
-        raise refusal(error) from error
+        raise translate_error(error) from error
 
 
-def refusal(error: DBAPIError) -> PenstockError:
+def translate_error(error: DBAPIError) -> PenstockError:
     """The error of ours that says what this one says."""
-    said = _said(error)
+    said = _error_text(error)
     state = str(getattr(error.orig, "pgcode", None) or "")
     if SQLITE_FULL in said or state == POSTGRES_FULL:
         return StorageFull(f"the state store has no room: {said}", hint="make room; nothing of this was kept")
     gone = error.connection_invalidated or isinstance(error, InterfaceError)
     # Without a SQLSTATE there was no answer: nobody there, or nobody any more.
-    silent = isinstance(error, OperationalError) and not state and not _of_sqlite(error)
+    silent = isinstance(error, OperationalError) and not state and not _is_sqlite(error)
     if gone or silent or state[:2] in POSTGRES_LATER or any(busy in said for busy in SQLITE_BUSY):
-        return Unavailable(f"the state store does not answer: {said}", hint=AGAIN)
+        return Unavailable(f"the state store does not answer: {said}", hint=TRY_AGAIN)
     return Failed(f"the state store refused: {said}")
 
 
-def _said(error: DBAPIError) -> str:
+def _error_text(error: DBAPIError) -> str:
     """Without the details that Postgres adds, which may quote rows."""
     diagnosis = getattr(error.orig, "diag", None)
     return " ".join(str(getattr(diagnosis, "message_primary", None) or error.orig).split())
 
 
-def _of_sqlite(error: DBAPIError) -> bool:
+def _is_sqlite(error: DBAPIError) -> bool:
     return type(error.orig).__module__.startswith("sqlite3")

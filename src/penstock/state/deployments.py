@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from penstock.errors import Conflict, NotFound
-from penstock.model.deployment import RUNNING, Deployment, State
+from penstock.model.deployment import RUNNING, Deployment, DeploymentState
 from penstock.model.manifest import Manifest
 from penstock.state.database import Database
 from penstock.state.manifest_codec import manifest_from_json, manifest_to_json
@@ -23,12 +23,12 @@ from penstock.state.schema import deployments, journal
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class StateMove:
     """A deployment goes to state `to`, if its state is one of `of`."""
 
     deployment: int
-    of: tuple[State, ...]
-    to: State
+    of: tuple[DeploymentState, ...]
+    to: DeploymentState
 
 
 class Deployments:
@@ -63,12 +63,12 @@ class Deployments:
             for ordinal, step in enumerate(steps):
                 entry = {"deployment": row.id, "ordinal": ordinal, "step": step}
                 connection.execute(sa.insert(journal).values(entry))
-        return _deployment(row)
+        return _parse_row(row)
 
     def get(self, number: int) -> Deployment:
         """Raises NotFound."""
         with self._database.read() as connection:
-            return _get(connection, number)
+            return _load_deployment(connection, number)
 
     def list(self) -> tuple[Deployment, ...]:
         """All of them, newest first."""
@@ -78,34 +78,39 @@ class Deployments:
         """Those whose flows run, newest first."""
         return self.in_state(*RUNNING)
 
-    def in_state(self, *states: State) -> tuple[Deployment, ...]:
+    def in_state(self, *states: DeploymentState) -> tuple[Deployment, ...]:
         """Newest first."""
         return self._where(deployments.c.state.in_(states))
 
     def move(
-        self, number: int, to: State, *, of: Collection[State], error: Mapping[str, object] | None = None
+        self,
+        number: int,
+        to: DeploymentState,
+        *,
+        of: Collection[DeploymentState],
+        error: Mapping[str, object] | None = None,
     ) -> Deployment:
         """Change the state. Raises NotFound, Conflict if the state is not among `of`."""
         with self._database.write() as connection:
-            apply_move(connection, Move(number, tuple(of), to), error)
-            return _get(connection, number)
+            apply_move(connection, StateMove(number, tuple(of), to), error)
+            return _load_deployment(connection, number)
 
-    def pause(self, number: int, *, of: Collection[State]) -> Deployment:
+    def pause(self, number: int, *, of: Collection[DeploymentState]) -> Deployment:
         """Raises NotFound, Conflict if the state is not among `of`."""
         return self._set_paused(number, of, sa.true())
 
-    def resume(self, number: int, *, of: Collection[State]) -> Deployment:
+    def resume(self, number: int, *, of: Collection[DeploymentState]) -> Deployment:
         """Raises NotFound, Conflict if the state is not among `of`."""
         return self._set_paused(number, of, sa.false())
 
-    def _set_paused(self, number: int, of: Collection[State], paused: sa.ColumnElement[bool]) -> Deployment:
+    def _set_paused(self, number: int, of: Collection[DeploymentState], paused: sa.ColumnElement[bool]) -> Deployment:
         legal = sa.and_(deployments.c.id == number, deployments.c.state.in_(of))
         with self._database.write() as connection:
             if connection.execute(sa.update(deployments).where(legal).values(paused=paused)).rowcount != 1:
-                state = _get(connection, number).state
+                state = _load_deployment(connection, number).state
                 allowed = ", ".join(sorted(of))
                 raise Conflict(f"deployment {number} is {state}; only one that is {allowed} can be paused or resumed")
-            return _get(connection, number)
+            return _load_deployment(connection, number)
 
     def activate(self, number: int, manifest: Manifest) -> Deployment:
         """In one transaction: the manifest with its cuts, and the state in which flows run by it.
@@ -114,55 +119,55 @@ class Deployments:
         """
         values = {"manifest": manifest_to_json(manifest)}
         with self._database.write() as connection:
-            apply_move(connection, Move(number, ("preparing",), "backfilling"))
+            apply_move(connection, StateMove(number, ("preparing",), "backfilling"))
             connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
-            return _get(connection, number)
+            return _load_deployment(connection, number)
 
     def revise(self, number: int, change: Callable[[Manifest], Manifest]) -> Deployment:
         """Replace the manifest by what `change` makes of it (other tables after a fork, cuts, settled
         columns), in one transaction, so that no change undoes another. Raises NotFound."""
         with self._database.write() as connection:
             # Locked: else two changes at once would both begin from the same manifest, and one be lost.
-            before = _deployment(_row(connection, _of(number).with_for_update(key_share=True), number))
+            before = _parse_row(_fetch_row(connection, _select_by_id(number).with_for_update(key_share=True), number))
             manifest = manifest_to_json(change(before.manifest))
             values = {"manifest": manifest, "updated_at": datetime.now(timezone.utc)}
             connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
-            return _get(connection, number)
+            return _load_deployment(connection, number)
 
     def _where(self, condition: sa.ColumnElement[bool]) -> tuple[Deployment, ...]:
         query = sa.select(deployments).where(condition).order_by(deployments.c.id.desc())
         with self._database.read() as connection:
             rows = connection.execute(query).all()
-        return tuple(map(_deployment, rows))
+        return tuple(map(_parse_row, rows))
 
 
-def apply_move(connection: Connection, move: Move, error: Mapping[str, object] | None = None) -> None:
+def apply_move(connection: Connection, move: StateMove, error: Mapping[str, object] | None = None) -> None:
     """Change a state inside the caller's transaction. Raises NotFound, Conflict."""
     values: dict[str, object] = {"state": move.to, "updated_at": datetime.now(timezone.utc)}
     if error is not None:
         values["error"] = dict(error)
     statement = sa.update(deployments).where(deployments.c.id == move.deployment, deployments.c.state.in_(move.of))
     if connection.execute(statement.values(values)).rowcount != 1:
-        found = _get(connection, move.deployment)
+        found = _load_deployment(connection, move.deployment)
         allowed = " or ".join(sorted(move.of))
         raise Conflict(f"deployment {found.id} is {found.state}; only one that is {allowed} can become {move.to}")
 
 
-def _get(connection: Connection, number: int) -> Deployment:
-    return _deployment(_row(connection, _of(number), number))
+def _load_deployment(connection: Connection, number: int) -> Deployment:
+    return _parse_row(_fetch_row(connection, _select_by_id(number), number))
 
 
-def _of(number: int) -> sa.Select[Any]:
+def _select_by_id(number: int) -> sa.Select[Any]:
     return sa.select(deployments).where(deployments.c.id == number)
 
 
-def _row(connection: Connection, query: sa.Select[Any], number: int) -> sa.Row[Any]:
+def _fetch_row(connection: Connection, query: sa.Select[Any], number: int) -> sa.Row[Any]:
     row = connection.execute(query).one_or_none()
     if row is None:
         raise NotFound(f"there is no deployment {number}", hint="`penstock deployment ls` shows those there are")
     return row
 
 
-def _deployment(row: sa.Row[Any]) -> Deployment:
+def _parse_row(row: sa.Row[Any]) -> Deployment:
     values = dict(row._mapping)
     return Deployment(**(values | {"manifest": manifest_from_json(values["manifest"])}))

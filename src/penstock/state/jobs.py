@@ -19,7 +19,7 @@ from penstock.state.database import Database
 from penstock.state.schema import jobs
 
 JobState: TypeAlias = Literal["waiting", "reading", "appending", "done", "failed", "cancelled"]
-OPEN: tuple[JobState, ...] = ("waiting", "reading", "appending")
+OPEN_STATES: tuple[JobState, ...] = ("waiting", "reading", "appending")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Job:
 
     @property
     def is_open(self) -> bool:
-        return self.state in OPEN
+        return self.state in OPEN_STATES
 
 
 class Jobs:
@@ -91,14 +91,14 @@ class Jobs:
 
     def next(self) -> Job | None:
         """The oldest that is not over."""
-        query = sa.select(*jobs.c).where(jobs.c.state.in_(OPEN)).order_by(jobs.c.id).limit(1)
+        query = sa.select(*jobs.c).where(jobs.c.state.in_(OPEN_STATES)).order_by(jobs.c.id).limit(1)
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
         return Job(*row) if row is not None else None
 
     def waits(self, pipe: str) -> bool:
         """Whether a job of the pipe is not over."""
-        query = sa.select(jobs.c.id).where(jobs.c.pipe == pipe, jobs.c.state.in_(OPEN)).limit(1)
+        query = sa.select(jobs.c.id).where(jobs.c.pipe == pipe, jobs.c.state.in_(OPEN_STATES)).limit(1)
         with self._database.read() as connection:
             return connection.execute(query).one_or_none() is not None
 
@@ -115,7 +115,7 @@ class Jobs:
 
     def trim(self, before: datetime) -> int:
         """Remove those that were over before then. Returns how many."""
-        old = sa.and_(jobs.c.updated_at < before, jobs.c.state.not_in(OPEN))
+        old = sa.and_(jobs.c.updated_at < before, jobs.c.state.not_in(OPEN_STATES))
         with self._database.read() as connection:
             if connection.execute(sa.select(jobs.c.id).where(old).limit(1)).one_or_none() is None:
                 return 0

@@ -16,8 +16,8 @@ from penstock.errors import Conflict
 from penstock.state.database import Database
 from penstock.state.schema import journal
 
-Mark: TypeAlias = Literal["waiting", "intended", "done", "undone"]
-FOLLOWS: dict[Mark, tuple[Mark, ...]] = {
+StepMark: TypeAlias = Literal["waiting", "intended", "done", "undone"]
+MAY_FOLLOW: dict[StepMark, tuple[StepMark, ...]] = {
     "waiting": (),
     "intended": ("waiting", "intended"),
     "done": ("intended", "done"),
@@ -32,7 +32,7 @@ class JournalEntry:
 
     ordinal: int
     step: str
-    mark: Mark
+    mark: StepMark
 
     @property
     def done(self) -> bool:
@@ -45,11 +45,11 @@ class Journal:
     def __init__(self, database: Database):
         self._database = database
 
-    def mark(self, deployment: int, ordinal: int, mark: Mark) -> None:
+    def mark(self, deployment: int, ordinal: int, mark: StepMark) -> None:
         """Say that a step is about to run (`intended`), has run (`done`), is undone. Raises Conflict if
         that does not follow from what was said of it."""
         this = sa.and_(journal.c.deployment == deployment, journal.c.ordinal == ordinal)
-        legal = sa.and_(this, journal.c.state.in_(FOLLOWS[mark]))
+        legal = sa.and_(this, journal.c.state.in_(MAY_FOLLOW[mark]))
         with self._database.write() as connection:
             if connection.execute(sa.update(journal).where(legal).values(state=mark)).rowcount != 1:
                 said = connection.execute(sa.select(journal.c.state).where(this)).scalar_one_or_none()

@@ -13,14 +13,14 @@ import sqlalchemy as sa
 
 from penstock.errors import Fenced
 from penstock.state.database import Database
-from penstock.state.locks import keep_writers_out
+from penstock.state.locks import lock_out_writers
 from penstock.state.schema import lease
 
 ROW = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class LeaseRecord:
     """The newest owner's token (0: nobody yet), its last sign of life (a count; 0 when it let go), and
     what it says of itself."""
 
@@ -40,17 +40,17 @@ class Lease:
     def __init__(self, database: Database):
         self._database = database
 
-    def read(self) -> Holding:
+    def read(self) -> LeaseRecord:
         with self._database.read() as connection:
-            return Holding(*connection.execute(sa.select(lease.c.token, lease.c.beat, lease.c.owner)).one())
+            return LeaseRecord(*connection.execute(sa.select(lease.c.token, lease.c.beat, lease.c.owner)).one())
 
-    def take(self, seen: Holding, owner: Mapping[str, object]) -> int:
+    def take(self, seen: LeaseRecord, owner: Mapping[str, object]) -> int:
         """Take it from the owner that was seen; from now on this store writes under the new token, which
         is returned. Raises Fenced if another server took it meanwhile, or the owner lives after all."""
         same = sa.and_(lease.c.id == ROW, lease.c.token == seen.token, lease.c.beat == seen.beat)
         values = {"token": seen.token + 1, "beat": 1, "owner": dict(owner)}
         with self._database.write() as connection:
-            keep_writers_out(connection)
+            lock_out_writers(connection)
             if connection.execute(sa.update(lease).where(same).values(values)).rowcount != 1:
                 raise Fenced("another server took the warehouse meanwhile")
         self._database.guard(seen.token + 1)

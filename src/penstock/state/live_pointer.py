@@ -13,16 +13,14 @@ import sqlalchemy as sa
 
 from penstock.errors import Conflict
 from penstock.state.database import Database
-from penstock.state.deployments import Move, apply_move
+from penstock.state.deployments import StateMove, apply_move
 from penstock.state.schema import pointer
-
-__all__ = ["Move", "Pointed", "Pointer"]
 
 ROW = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Pointed:
+class LiveVersions:
     """The live deployment and the one before it. `version` grows with every switch."""
 
     live: int | None
@@ -30,21 +28,21 @@ class Pointed:
     version: int
 
 
-class Pointer:
+class LivePointer:
     """The switch between versions."""
 
     def __init__(self, database: Database):
         self._database = database
 
-    def read(self) -> Pointed:
+    def read(self) -> LiveVersions:
         query = sa.select(pointer.c.live, pointer.c.previous, pointer.c.version).where(pointer.c.id == ROW)
         with self._database.read() as connection:
             live, previous, version = connection.execute(query).one()
-        return Pointed(live, previous, version)
+        return LiveVersions(live, previous, version)
 
     def swap(
-        self, expected_version: int, live: int | None, previous: int | None, moves: Sequence[Move] = ()
-    ) -> Pointed:
+        self, expected_version: int, live: int | None, previous: int | None, moves: Sequence[StateMove] = ()
+    ) -> LiveVersions:
         """Point elsewhere and move the states. Raises Conflict if the version or a state is
         another than expected, NotFound if a deployment does not exist; then nothing changed."""
         values = {"live": live, "previous": previous, "version": expected_version + 1}
@@ -54,4 +52,4 @@ class Pointer:
                 raise Conflict("another deployment went live meanwhile", hint="look at it and try again")
             for move in moves:
                 apply_move(connection, move)
-        return Pointed(live, previous, expected_version + 1)
+        return LiveVersions(live, previous, expected_version + 1)

@@ -15,7 +15,7 @@ from penstock.state.schema import lease
 _LEASE = f"LOCK TABLE {lease.name} IN"
 
 
-def token_held(connection: Connection) -> int:
+def read_lease_token(connection: Connection) -> int:
     """The lease's token, which nobody changes before this transaction ends."""
     query = sa.select(lease.c.token)
     if _is_postgres(connection):
@@ -24,14 +24,14 @@ def token_held(connection: Connection) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def keep_writers_out(connection: Connection) -> None:
+def lock_out_writers(connection: Connection) -> None:
     """Wait until everyone who holds the token has ended its transaction, and let no other begin one. A beat
     does not take this: it waits for nobody."""
     if _is_postgres(connection):
         connection.exec_driver_sql(f"{_LEASE} EXCLUSIVE MODE")
 
 
-def alone(connection: Connection, name: str) -> None:
+def take_named_lock(connection: Connection, name: str) -> None:
     """From here on nobody else is in a transaction with this name in the same store."""
     if _is_postgres(connection):
         key = sa.func.hashtextextended(sa.func.concat(sa.func.current_schema(), " ", name), 0)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 import sqlalchemy as sa
 
 from penstock.state.database import Database
-from penstock.state.locks import alone
+from penstock.state.locks import take_named_lock
 from penstock.state.schema import made_tables
 
 
@@ -58,7 +58,7 @@ class MadeTables:
             return
         values = [asdict(each) for each in tables]
         with self._database.write() as connection:
-            alone(connection, made_tables.name)
+            take_named_lock(connection, made_tables.name)
             connection.execute(sa.delete(made_tables).where(made_tables.c.id.in_([each.id for each in tables])))
             connection.execute(sa.insert(made_tables), values)
 

@@ -15,7 +15,7 @@ from penstock.state.database import Database
 from penstock.state.schema import operations
 
 
-def _now() -> datetime:
+def _utc_now() -> datetime:
     return datetime.now(timezone.utc)
 
 
@@ -35,20 +35,20 @@ class Operation:
     written_rows: int = 0
     written_bytes: int = 0
     error: str | None = None
-    timestamp: datetime = field(default_factory=_now)
+    timestamp: datetime = field(default_factory=_utc_now)
 
 
-_NAMES = tuple(each.name for each in fields(Operation))
+_COLUMN_NAMES = tuple(each.name for each in fields(Operation))
 
 
-class Operations:
+class OperationsLog:
     """The log."""
 
     def __init__(self, database: Database):
         self._database = database
 
     def log(self, operation: Operation) -> None:
-        values = {name: getattr(operation, name) for name in _NAMES}
+        values = {name: getattr(operation, name) for name in _COLUMN_NAMES}
         # Postgres has no text with a NUL in it, and an error may quote a row that has one.
         values["error"] = operation.error.replace("\0", "\N{REPLACEMENT CHARACTER}") if operation.error else None
         with self._database.write() as connection:
@@ -56,7 +56,7 @@ class Operations:
 
     def recent(self, limit: int) -> tuple[Operation, ...]:
         """Newest first."""
-        columns = [operations.c[name] for name in _NAMES]
+        columns = [operations.c[name] for name in _COLUMN_NAMES]
         query = sa.select(*columns).order_by(operations.c.id.desc()).limit(limit)
         with self._database.read() as connection:
             return tuple(Operation(*row) for row in connection.execute(query))

@@ -13,11 +13,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
-MOST_IDS = 2**31 - 1
+MAX_ROW_ID = 2**31 - 1
 """The largest number of a row: what Postgres takes for an INTEGER."""
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcDateTime(TypeDecorator[datetime]):
     """A moment in UTC. SQLite keeps no zone, so the value is normalised on both ways."""
 
     impl = sa.DateTime(timezone=True)
@@ -41,8 +41,8 @@ deployments = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("base", sa.Integer),
-    sa.Column("created_at", Moment, nullable=False),
-    sa.Column("updated_at", Moment, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("updated_at", UtcDateTime, nullable=False),
     sa.Column("files", sa.JSON, nullable=False),
     sa.Column("plan", sa.JSON, nullable=False),
     sa.Column("manifest", sa.Text, nullable=False),
@@ -77,7 +77,7 @@ batches = sa.Table(
     sa.Column("segment", sa.Text, nullable=False),
     sa.Column("rows", sa.BigInteger, nullable=False),
     sa.Column("bytes", sa.BigInteger, nullable=False),
-    sa.Column("received_at", Moment, nullable=False),
+    sa.Column("received_at", UtcDateTime, nullable=False),
     sa.Column("digest", sa.String(64)),
 )
 
@@ -95,14 +95,14 @@ tokens = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("digest", sa.String(64), nullable=False, unique=True),
     sa.Column("scopes", sa.JSON, nullable=False),
-    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
 )
 
 operations = sa.Table(
     "operations",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("timestamp", Moment, nullable=False),
+    sa.Column("timestamp", UtcDateTime, nullable=False),
     sa.Column("event_type", sa.Text, nullable=False),
     sa.Column("datasource_name", sa.Text, nullable=False),
     sa.Column("deployment_id", sa.Integer),
@@ -151,7 +151,7 @@ damaged_segments = sa.Table(
     sa.Column("stream", sa.Text, primary_key=True),
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("problem", sa.Text, nullable=False),
-    sa.Column("found_at", Moment, nullable=False),
+    sa.Column("found_at", UtcDateTime, nullable=False),
 )
 
 jobs = sa.Table(
@@ -163,9 +163,9 @@ jobs = sa.Table(
     sa.Column("datasource", sa.Text, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("parameters", sa.JSON, nullable=False),
-    sa.Column("due_at", Moment),
-    sa.Column("created_at", Moment, nullable=False),
-    sa.Column("updated_at", Moment, nullable=False),
+    sa.Column("due_at", UtcDateTime),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("updated_at", UtcDateTime, nullable=False),
     sa.Column("deployment", sa.Integer),
     sa.Column("stream", sa.Text),
     sa.Column("rows", sa.BigInteger),

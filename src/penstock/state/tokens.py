@@ -25,7 +25,7 @@ DECLARED = "declared"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class ApiToken:
     """A token's name and what it allows: `read`, or `read:NAME` for one pipe or data source; `append` in
     the same way; `deploy`; `admin`, which is all; `declared`, what TOKEN lines of the live version say."""
 
@@ -42,21 +42,21 @@ class Token:
         return self.allows(scope) or any(each.startswith(f"{scope}:") for each in self.scopes)
 
 
-    def granted(self, grants: Mapping[str, tuple[str, ...]]) -> Token:
+    def granted(self, grants: Mapping[str, tuple[str, ...]]) -> ApiToken:
         """With what is declared for its name, if an admin said that it be so."""
         if DECLARED not in self.scopes:
             return self
         return replace(self, scopes=(*self.scopes, *grants.get(self.name, ())))
 
 
-class Tokens:
+class ApiTokens:
     """The tokens. They are few and asked for at every call, so they are kept in memory too; the
     server that owns the store is the only one that changes them."""
 
     def __init__(self, database: Database):
         self._database = database
         self._guard = threading.Lock()
-        self._by_digest: Mapping[str, tuple[str, Token]] = self._load()
+        self._by_digest: Mapping[str, tuple[str, ApiToken]] = self._load()
 
     def create(self, name: str, scopes: tuple[str, ...]) -> str:
         """Make a token; returns its secret, which nobody can ask for again. Raises Conflict if
@@ -64,7 +64,7 @@ class Tokens:
         secret = f"p.{secrets.token_urlsafe(32)}"
         values = {
             "name": name,
-            "digest": _digest(secret),
+            "digest": _hash_secret(secret),
             "scopes": list(scopes),
             "created_at": datetime.now(timezone.utc),
         }
@@ -77,14 +77,14 @@ class Tokens:
             self._by_digest = self._load()
         return secret
 
-    def find(self, secret: str) -> Token | None:
+    def find(self, secret: str) -> ApiToken | None:
         """The token of a secret. What is looked up is a digest of the secret, so the time it takes says
         nothing about secrets that exist; what is found is compared in constant time all the same."""
-        digest = _digest(secret)
+        digest = _hash_secret(secret)
         found = self._by_digest.get(digest)
         return found[1] if found is not None and hmac.compare_digest(found[0], digest) else None
 
-    def list(self) -> tuple[Token, ...]:
+    def list(self) -> tuple[ApiToken, ...]:
         """By name."""
         return tuple(sorted((token for _, token in self._by_digest.values()), key=lambda token: token.name))
 
@@ -98,11 +98,11 @@ class Tokens:
                 raise NotFound(f"there is no token `{name}`", hint=did_you_mean(name, known))
             self._by_digest = self._load()
 
-    def _load(self) -> Mapping[str, tuple[str, Token]]:
+    def _load(self) -> Mapping[str, tuple[str, ApiToken]]:
         with self._database.read() as connection:
             rows = connection.execute(sa.select(tokens.c.digest, tokens.c.name, tokens.c.scopes)).all()
-        return {digest: (digest, Token(name, tuple(scopes))) for digest, name, scopes in rows}
+        return {digest: (digest, ApiToken(name, tuple(scopes))) for digest, name, scopes in rows}
 
 
-def _digest(secret: str) -> str:
+def _hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

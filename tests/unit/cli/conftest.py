@@ -17,7 +17,7 @@ from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import Host
 from penstock.serve.server.admin_token import ensure_admin
 from penstock.state.database import open_database
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
 
 SOURCE = "SCHEMA >\n    a UInt8 `json:$.a`\n"
@@ -43,7 +43,7 @@ def pipeline(project: Path) -> Iterator[MemoryPipeline]:
     home = project / ".penstock"
     home.mkdir()
     database = open_database(f"sqlite:///{home / 'state.db'}")
-    made = MemoryPipeline(Tokens(database))
+    made = MemoryPipeline(ApiTokens(database))
     ensure_admin(home, made.tokens)
     host = Host()
     host.opened(made)  # type: ignore[arg-type]

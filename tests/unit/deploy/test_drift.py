@@ -12,9 +12,9 @@ import pytest
 from penstock.deploy.lifecycle import drift
 from penstock.deploy.lifecycle.drift import Drift, DriftWatch, find, problems, refuse
 from penstock.errors import Conflict, Problem
-from penstock.lake.drift.differences import Difference
+from penstock.lake.drift.differences import TableDrift
 from penstock.lake.drift.recorded_tables import RecordedTables
-from penstock.model.deployment import Deployment, State
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Binding, Copy, Manifest, Table
 from penstock.plan.plan import Plan
 from penstock.plan.steps import Activate, Clone
@@ -24,7 +24,7 @@ from penstock.state.made_tables import MadeTables
 
 def drifted(table: str, stops: bool = True) -> Drift:
     made = Problem("dropped-table", f"the table {table} was dropped", hint="put it back")
-    return Drift(table.split("__")[0], (1,), Difference(table, "dropped", made, stops))
+    return Drift(table.split("__")[0], (1,), TableDrift(table, "dropped", made, stops))
 
 
 def manifest(*tables: str, copied: str | None = None) -> Manifest:
@@ -33,7 +33,7 @@ def manifest(*tables: str, copied: str | None = None) -> Manifest:
     return Manifest(tuple(Table(table, ()) for table in tables), bindings, flows=copies)
 
 
-def deployment(id: int, state: State, *tables: str) -> Deployment:
+def deployment(id: int, state: DeploymentState, *tables: str) -> Deployment:
     now = datetime.now(timezone.utc)
     return Deployment(id, "", state, None, now, now, {}, {}, manifest(*tables))
 

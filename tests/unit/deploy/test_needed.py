@@ -12,8 +12,8 @@ from penstock.deploy.maintenance.maintained_tables import MaintainedTable
 from penstock.deploy.maintenance.retention import needs
 from penstock.deploy.maintenance.row_ttl import condition
 from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
-from penstock.model.cursor import Batches, Cursor, History, Tail
-from penstock.model.deployment import Deployment, State
+from penstock.model.cursor import BatchCursor, Cursor, HistoryCursor, TailCursor
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Before, Binding, BoundColumn, Copy, Landing, Manifest, Source, Table, View
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing
 from penstock.model.types import AggregateFunction, Float, Int, String
@@ -49,7 +49,7 @@ def view(table: str, source: str, starts: str = "beginning", id: str = "v") -> V
     return View(id, "p", "n", table, "", Source("x", bound(source)), ("k",), (), starts)  # type: ignore[arg-type]
 
 
-def deployed(*flows: object, state: State = "live", bindings: tuple[Binding, ...] = ()) -> Deployment:
+def deployed(*flows: object, state: DeploymentState = "live", bindings: tuple[Binding, ...] = ()) -> Deployment:
     manifest = Manifest(bindings=bindings, flows=flows)  # type: ignore[arg-type]
     return Deployment(1, "", state, None, NOW, NOW, {}, {}, manifest)
 
@@ -59,12 +59,12 @@ def landing(table: str = "source") -> Landing:
 
 
 def test_what_a_view_has_read_up_to() -> None:
-    known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": Tail(1)})])
+    known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": TailCursor(1)})])
     assert needs(known, [deployed(view("target", "source"))]).snapshots == {"source": {1}}  # type: ignore[arg-type]
 
 
 def test_what_has_ended_needs_nothing() -> None:
-    known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": Tail(1)})])
+    known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": TailCursor(1)})])
     for state in ("failed", "retired", "discarded"):
         assert needs(known, [deployed(view("target", "source"), state=state)]).snapshots == {}  # type: ignore[arg-type]
 
@@ -75,19 +75,19 @@ def test_a_meeting_that_is_waited_for_keeps_everything() -> None:
 
 
 def test_the_landing_before_the_last_one_is_kept_and_the_batches_after_it() -> None:
-    line = [(1, {"landing.s": Batches(3)}), (2, {"landing.s": Batches(5)}), (3, {"landing.s": Batches(5)})]
+    line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)}), (3, {"landing.s": BatchCursor(5)})]
     found = needs(Known(source=line), [deployed(landing())])  # type: ignore[arg-type]
     assert (found.snapshots, found.of("source"), found.batches, found.fed) == ({}, {1}, {"s": 3}, set())
 
 
 def test_a_landing_that_has_not_begun_needs_every_batch() -> None:
-    line = [(1, {"landing.s": Batches(3)}), (2, {"landing.s": Batches(5)})]
+    line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)})]
     found = needs(Known(source=line), [deployed(landing()), deployed(landing("new"))])  # type: ignore[arg-type]
     assert found.batches == {"s": 0}
 
 
 def test_a_stream_whose_table_is_fed_by_views_too_may_be_landed_again() -> None:
-    line = [(1, {"landing.s": Batches(3)}), (2, {"landing.s": Batches(5)})]
+    line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)})]
     found = needs(Known(source=line), [deployed(landing(), view("source", "above"))])  # type: ignore[arg-type]
     assert found.fed == {"s"}
 
@@ -95,12 +95,12 @@ def test_a_stream_whose_table_is_fed_by_views_too_may_be_landed_again() -> None:
 def test_a_copy_needs_the_cursors_that_it_will_hand_over() -> None:
     """The old table had read batch 2, and its view snapshot 70 of what is above; both have gone on since."""
     old = [
-        (1, {"landing.s": Batches(2), "v": Tail(70)}),
-        (2, {"landing.s": Batches(8), "v": Tail(90)}),
-        (3, {"landing.s": Batches(9), "v": Tail(95)}),
+        (1, {"landing.s": BatchCursor(2), "v": TailCursor(70)}),
+        (2, {"landing.s": BatchCursor(8), "v": TailCursor(90)}),
+        (3, {"landing.s": BatchCursor(9), "v": TailCursor(95)}),
     ]
     copy = Copy("copy", bound("old"), "new", (), (("landing.s", "landing.s"), ("v", "v2")))
-    known = Known(old=old, new=[(5, {"copy": History(1, 10)})])
+    known = Known(old=old, new=[(5, {"copy": HistoryCursor(1, 10)})])
     live = deployed(landing("old"), view("old", "above"))
     made = deployed(copy, replace(landing("new"), starts="placed"), view("new", "above", "placed", "v2"))
     found = needs(known, [live, replace(made, state="backfilling")])  # type: ignore[arg-type]

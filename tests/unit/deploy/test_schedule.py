@@ -11,7 +11,7 @@ from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.errors import Location
 from penstock.model.pipe import Copied
 from penstock.state.database import open_database
-from penstock.state.jobs import OPEN, Jobs
+from penstock.state.jobs import OPEN_STATES, Jobs
 
 START = datetime(2024, 5, 1, 10, 4, 30, tzinfo=timezone.utc)
 
@@ -51,7 +51,7 @@ def due(jobs: Jobs) -> list[tuple[str, str]]:
 
 def over(jobs: Jobs) -> None:
     while (job := jobs.next()) is not None:
-        jobs.move(job.id, OPEN, "done")
+        jobs.move(job.id, OPEN_STATES, "done")
 
 
 def test_each_time_has_one_job_also_after_a_restart(jobs: Jobs) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import get_args
 
 from penstock.deploy.lifecycle.states import MOVES, UNFINISHED, sources
-from penstock.model.deployment import State
+from penstock.model.deployment import DeploymentState
 
 
 def test_every_state_is_in_the_table() -> None:
-    assert set(MOVES) == set(get_args(State))
+    assert set(MOVES) == set(get_args(DeploymentState))
     assert {to for moves in MOVES.values() for to in moves} <= set(MOVES)
 
 

@@ -12,8 +12,8 @@ from penstock.deploy.lifecycle.rollback_window import RollbackWindow
 from penstock.model.manifest import Manifest
 from penstock.model.settings import DeploySettings, Settings
 from penstock.state.database import Database, open_database
-from penstock.state.deployments import Deployments
-from penstock.state.live_pointer import Move, Pointer
+from penstock.state.deployments import Deployments, StateMove
+from penstock.state.live_pointer import LivePointer
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_the_previous_one_is_retired_after_its_window_whatever_the_clock_says(
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    deployments, pointer = Deployments(database), Pointer(database)
+    deployments, pointer = Deployments(database), LivePointer(database)
     for _ in range(2):
         deployments.create("", None, {}, {}, Manifest())
     settings = replace(Settings(), deploy=DeploySettings(rollback_window_hours=2))
@@ -36,7 +36,7 @@ def test_the_previous_one_is_retired_after_its_window_whatever_the_clock_says(
     retired: list[str] = []
     window = RollbackWindow(core, retired.append)  # type: ignore[arg-type]
     window.look()
-    pointer.swap(0, 2, 1, [Move(1, ("planned",), "previous"), Move(2, ("planned",), "live")])
+    pointer.swap(0, 2, 1, [StateMove(1, ("planned",), "previous"), StateMove(2, ("planned",), "live")])
     window.look()
     now[0] += 2 * 3600 - 60
     window.look()

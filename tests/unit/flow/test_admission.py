@@ -12,24 +12,24 @@ from penstock.errors import Overloaded, StorageFull
 from penstock.flow.inbox import admission
 from penstock.flow.inbox.inbox import Inbox
 from penstock.model.settings import InboxSettings
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
 
 
 @pytest.fixture
-def batches(tmp_path: Path) -> Iterator[Batches]:
+def batches(tmp_path: Path) -> Iterator[BatchLog]:
     database = open_database(f"sqlite:///{tmp_path / 'state.db'}")
-    yield Batches(database)
+    yield BatchLog(database)
     database.close()
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look each time instead of once a second."""
-    monkeypatch.setattr(admission, "SECONDS", 0.0)
+    monkeypatch.setattr(admission, "CHECK_VALID_SECONDS", 0.0)
 
 
-def test_the_reserve_is_left_free(tmp_path: Path, batches: Batches) -> None:
+def test_the_reserve_is_left_free(tmp_path: Path, batches: BatchLog) -> None:
     disk = os.statvfs(tmp_path)
     inbox = Inbox(
         tmp_path / "inbox", batches, lambda batch: None, InboxSettings(min_free_bytes=disk.f_blocks * disk.f_frsize)
@@ -42,7 +42,7 @@ def test_the_reserve_is_left_free(tmp_path: Path, batches: Batches) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_too_much_pending_is_refused_until_the_tables_have_it(tmp_path: Path, batches: Batches) -> None:
+def test_too_much_pending_is_refused_until_the_tables_have_it(tmp_path: Path, batches: BatchLog) -> None:
     landed = {"s": 0}
     settings = InboxSettings(min_free_bytes=0, max_pending_bytes=100)
     inbox = Inbox(tmp_path / "inbox", batches, lambda batch: None, settings, lambda stream: landed.get(stream, 0))
@@ -62,7 +62,7 @@ def test_too_much_pending_is_refused_until_the_tables_have_it(tmp_path: Path, ba
     inbox.close()
 
 
-def test_the_backlog_is_asked_for_once_a_second_and_counts_on(tmp_path: Path, batches: Batches) -> None:
+def test_the_backlog_is_asked_for_once_a_second_and_counts_on(tmp_path: Path, batches: BatchLog) -> None:
     asked: list[str] = []
 
     def landed(stream: str) -> int:

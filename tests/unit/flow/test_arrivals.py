@@ -37,7 +37,7 @@ def test_batches_from_before_the_start_wait_since_the_start(clock: list[float]) 
 
 
 def test_what_is_forgotten_waits_since_the_start(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REMEMBERED", 2)
+    monkeypatch.setattr(module, "MAX_REMEMBERED", 2)
     arrivals = Arrivals({})
     for number in range(1, 6):
         clock[0] += 1.0

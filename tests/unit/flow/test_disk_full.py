@@ -15,7 +15,7 @@ from penstock.errors import StorageFull
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
 from penstock.model.settings import InboxSettings
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 from penstock.state.database import Database, open_database
 
 EAGER = InboxSettings(min_free_bytes=0)
@@ -36,7 +36,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def rows(folder: Path, batches: Batches) -> list[bytes]:
+def rows(folder: Path, batches: BatchLog) -> list[bytes]:
     found = batches.after("s", 0, 2**62, 2**62)
     return [line for each in found for line in read_segment(folder / each.segment, each.bytes, each.digest)]
 
@@ -69,7 +69,7 @@ def test_a_full_disk(tmp_path: Path, small: Path, full: str) -> None:
     """Of the inbox, or only of the state store: refused, and taken again when there is room."""
     folder = (small if full == "inbox" else tmp_path) / "inbox"
     database = open_database(f"sqlite:///{(tmp_path if full == 'inbox' else small) / 'state.db'}")
-    batches = Batches(database)
+    batches = BatchLog(database)
     inbox = Inbox(folder, batches, lambda batch: None, EAGER)
     inbox.append("s", [b"first"], None)
     ballast = small / "ballast"

@@ -14,7 +14,7 @@ from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
 from penstock.model.manifest import ROWS_PER_BATCH
-from penstock.state.batches import Batch, Batches
+from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import open_database
 
 
@@ -24,7 +24,7 @@ class Kept:
     def __init__(self, folder: Path):
         self.database = open_database(f"sqlite:///{folder / 'state.db'}")
         self.folder = folder / "inbox"
-        self.batches = Batches(self.database)
+        self.batches = BatchLog(self.database)
         self.arrived: list[Batch] = []
         self.inbox = Inbox(self.folder, self.batches, self.arrived.append)
 

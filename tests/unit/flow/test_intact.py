@@ -11,9 +11,9 @@ import pytest
 
 from penstock.flow.inbox.segment_check import SegmentCheck
 from penstock.flow.inbox.segments import Segments
-from penstock.state.batches import Batch, Batches
+from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import Database, open_database
-from penstock.state.operations import Operations
+from penstock.state.operations import OperationsLog
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ class Stream:
 
     def __init__(self, folder: Path, database: Database):
         self.folder = folder / "inbox"
-        self.batches = Batches(database)
-        self.operations = Operations(database)
+        self.batches = BatchLog(database)
+        self.operations = OperationsLog(database)
         for number in range(4):
             made = Segments(self.folder).write("s", [b'{"a": %d}' % number])
             now = datetime.now(timezone.utc)

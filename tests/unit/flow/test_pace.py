@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.flow import throttle as module
-from penstock.flow.throttle import LOOK, SHARE, BackfillThrottle, Rate
+from penstock.flow.throttle import LAG_VALID_SECONDS, REST_FACTOR, BackfillRate, BackfillThrottle
 
 
 class Clock:
@@ -20,13 +20,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_without_a_limit_and_without_lag_it_is_always_open(clock: Clock) -> None:
-    pace = BackfillThrottle(Rate(), lambda: 0.0)
+    pace = BackfillThrottle(BackfillRate(), lambda: 0.0)
     pace.took(10**12, 1.0)
     assert pace.is_open()
 
 
 def test_a_step_is_followed_by_the_rest_that_keeps_the_rate(clock: Clock) -> None:
-    pace = BackfillThrottle(Rate(bytes_per_second=100), lambda: 0.0)
+    pace = BackfillThrottle(BackfillRate(bytes_per_second=100), lambda: 0.0)
     clock.now += 2.0
     pace.took(1000, 2.0)
     assert not pace.is_open()
@@ -41,7 +41,7 @@ def test_over_any_steps_the_rate_holds(steps: list[tuple[int, float]]) -> None:
     clock, patch = Clock(), pytest.MonkeyPatch()
     patch.setattr(module.time, "monotonic", lambda: clock.now)
     try:
-        began, read, pace = clock.now, 0, BackfillThrottle(Rate(bytes_per_second=1000), lambda: 0.0)
+        began, read, pace = clock.now, 0, BackfillThrottle(BackfillRate(bytes_per_second=1000), lambda: 0.0)
         for size, seconds in steps:
             while not pace.is_open():
                 clock.now += 0.01
@@ -56,15 +56,15 @@ def test_over_any_steps_the_rate_holds(steps: list[tuple[int, float]]) -> None:
 
 def test_while_live_lags_it_slows_to_a_tenth_and_does_not_stop(clock: Clock) -> None:
     lag = [60.0]
-    pace = BackfillThrottle(Rate(yield_after=10.0), lambda: lag[0])
+    pace = BackfillThrottle(BackfillRate(yield_after=10.0), lambda: lag[0])
     clock.now += 3.0
     pace.took(1, 3.0)
     assert not pace.is_open()
-    clock.now += SHARE * 3.0 - 0.1
+    clock.now += REST_FACTOR * 3.0 - 0.1
     assert not pace.is_open()
     clock.now += 0.2
     assert pace.is_open()
     pace.took(1, 3.0)
     lag[0] = 0.0
-    clock.now += LOOK + 0.1
+    clock.now += LAG_VALID_SECONDS + 0.1
     assert pace.is_open()

@@ -11,8 +11,8 @@ import pytest
 
 from penstock.errors import PenstockError
 from penstock.flow.inbox.inbox import Inbox
-from penstock.flow.inbox.segments import examine, read_segment
-from penstock.state.batches import Batches
+from penstock.flow.inbox.segments import find_damage, read_segment
+from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
 from unit.flow.disk import Disk, PowerCut, Rest, wipe
 
@@ -36,7 +36,7 @@ def live(disk: Disk, home: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[
         disk.watch(patched)
         inbox: Inbox | None = None
         try:
-            inbox = Inbox(home / "inbox", Batches(database), lambda batch: None)
+            inbox = Inbox(home / "inbox", BatchLog(database), lambda batch: None)
             for number, stream in enumerate(STREAMS):
                 rows = [b"%s-%d-%d" % (stream.encode(), number, row) for row in range(3)]
                 inbox.append(stream, rows, f"k{number}")
@@ -55,13 +55,13 @@ def check(home: Path, acknowledged: list[bytes]) -> None:
         assert not acknowledged, "the folder of the state itself was lost"
         return
     database = open_database(f"sqlite:///{home / 'state.db'}")
-    batches = Batches(database)
+    batches = BatchLog(database)
     Inbox(home / "inbox", batches, lambda batch: None).close()
     logged = [batch for stream in set(STREAMS) for batch in batches.after(stream, 0, 2**62, 2**62)]
     found: list[bytes] = []
     for batch in logged:
         path = home / "inbox" / batch.segment
-        assert examine(path, batch.bytes, batch.digest) is None
+        assert find_damage(path, batch.bytes, batch.digest) is None
         found += read_segment(path, batch.bytes, batch.digest)
     database.close()
     assert len(found) == len(set(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.flow.landing.row_parser import RowParser, TypedRow, json_path
+from penstock.flow.landing.row_parser import ParsedRow, RowParser, json_path
 from penstock.model.manifest import Landing, LandingColumn
 from penstock.parse.column_types import parse_type
 
@@ -20,7 +20,7 @@ V2 = landing("v2", ("id", "UInt32", "$.id", None), ("n", "UInt8", "$.n", "0"))
 
 
 def test_values_by_path() -> None:
-    assert RowParser([V1]).type(b'{"id": 1, "user": {"name": "x"}}') == TypedRow({"id": 1, "name": "x"})
+    assert RowParser([V1]).type(b'{"id": 1, "user": {"name": "x"}}') == ParsedRow({"id": 1, "name": "x"})
 
 
 def test_absent_and_null_are_null_where_the_type_allows() -> None:
@@ -30,7 +30,7 @@ def test_absent_and_null_are_null_where_the_type_allows() -> None:
         b'{"id": 1, "user": {"name": null}}',
         b'{"id": 1, "user": 7}',
     ):
-        assert RowParser([V1]).type(line) == TypedRow({"id": 1, "name": None})
+        assert RowParser([V1]).type(line) == ParsedRow({"id": 1, "name": None})
 
 
 def test_a_missing_required_value_rejects_with_every_reason() -> None:

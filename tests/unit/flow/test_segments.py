@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.flow.inbox import segments as module
-from penstock.flow.inbox.segments import DamagedSegment, Segment, Segments, examine, read_segment, salvage
+from penstock.flow.inbox.segments import DamagedSegment, Segment, Segments, find_damage, read_segment, salvage_lines
 
 LINES = [b'{"a": 1}', b'{"a": "\xff"}', b"x" * 70_000, b'{"a": 4}']
 
@@ -24,7 +24,7 @@ def test_lines_come_back(tmp_path: Path, written: Segment) -> None:
     path = tmp_path / "inbox" / written.name
     assert list(read_segment(path, written.bytes, written.digest)) == LINES
     assert list(read_segment(path, written.bytes, None)) == LINES, "a log of an older version knows no digest"
-    assert examine(path, written.bytes, written.digest) is None
+    assert find_damage(path, written.bytes, written.digest) is None
 
 
 def flip(path: Path) -> None:
@@ -73,7 +73,7 @@ def test_damage_is_found_and_gives_no_row(tmp_path: Path, written: Segment, kind
     path = tmp_path / "inbox" / written.name
     damage, message = DAMAGES[kind]
     damage(path)
-    found = examine(path, written.bytes, written.digest)
+    found = find_damage(path, written.bytes, written.digest)
     assert found is not None
     assert message in found
     with pytest.raises((DamagedSegment, OSError)):
@@ -86,7 +86,7 @@ def test_what_can_be_read_of_it_is_bounded_by_what_was_written(
 ) -> None:
     path = tmp_path / "inbox" / written.name
     DAMAGES[kind][0](path)
-    assert len(list(salvage(path, written.bytes))) == lines
+    assert len(list(salvage_lines(path, written.bytes))) == lines
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM, errno.ESTALE])
@@ -98,10 +98,10 @@ def test_what_passes_is_no_damage(
 
     monkeypatch.setattr(module.os, "open", fail)
     with pytest.raises(OSError, match=os.strerror(number)):
-        examine(tmp_path / "inbox" / written.name, written.bytes, written.digest)
+        find_damage(tmp_path / "inbox" / written.name, written.bytes, written.digest)
 
 
 def test_a_folder_that_is_not_there_is_no_damage_of_each_file_in_it(tmp_path: Path, written: Segment) -> None:
     (tmp_path / "inbox").rename(tmp_path / "not mounted")
     with pytest.raises(FileNotFoundError):
-        examine(tmp_path / "inbox" / written.name, written.bytes, written.digest)
+        find_damage(tmp_path / "inbox" / written.name, written.bytes, written.digest)

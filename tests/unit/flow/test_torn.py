@@ -18,7 +18,7 @@ from penstock.flow.inbox import recovery
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.recovery import remove_unlogged_segments
 from penstock.flow.inbox.segments import Segments
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
 from penstock.state.schema import batches as table
@@ -37,7 +37,7 @@ def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-def keep(folder: Path, batches: Batches, stream: str) -> str:
+def keep(folder: Path, batches: BatchLog, stream: str) -> str:
     made = Segments(folder).write(stream, [b"{}"])
     return batches.append(stream, made.name, 1, made.bytes, NOW, (), made.digest).segment
 
@@ -53,7 +53,7 @@ def tear(folder: Path, stream: str, content: bytes = b"{}\n{") -> str:
 
 
 def test_opening_cuts_what_the_log_does_not_name(tmp_path: Path, database: Database) -> None:
-    folder, batches = tmp_path / "inbox", Batches(database)
+    folder, batches = tmp_path / "inbox", BatchLog(database)
     kept = {keep(folder, batches, "s"), keep(folder, batches, "s"), keep(folder, batches, "other")}
     tear(folder, "s")
     tear(folder, "s", b"")
@@ -67,7 +67,7 @@ def test_opening_cuts_what_the_log_does_not_name(tmp_path: Path, database: Datab
 
 
 def test_a_segment_of_the_same_name_in_another_stream_is_not_this_one(tmp_path: Path, database: Database) -> None:
-    folder, batches = tmp_path / "inbox", Batches(database)
+    folder, batches = tmp_path / "inbox", BatchLog(database)
     kept = keep(folder, batches, "s")
     (folder / "t").mkdir()
     (folder / "t" / Path(kept).name).write_bytes(b"{}\n")
@@ -82,7 +82,7 @@ def test_what_is_as_young_as_this_server_stays(tmp_path: Path, database: Databas
     name = tear(folder, "s")
     later = time.time_ns() + 3600 * 10**9
     os.utime(folder / name, ns=(later, later))
-    assert remove_unlogged_segments(folder, Batches(database)) == 0
+    assert remove_unlogged_segments(folder, BatchLog(database)) == 0
     assert files(folder) == {name}
 
 
@@ -93,9 +93,9 @@ def test_a_server_that_lost_the_lease_cuts_nothing(tmp_path: Path, database: Dat
     Lease(other).take(Lease(other).read(), {})
     name = tear(folder, "s")
     with pytest.raises(Fenced):
-        remove_unlogged_segments(folder, Batches(database))
+        remove_unlogged_segments(folder, BatchLog(database))
     assert files(folder) == {name}
-    assert remove_unlogged_segments(folder, Batches(other)) == 1
+    assert remove_unlogged_segments(folder, BatchLog(other)) == 1
     other.close()
 
 
@@ -103,8 +103,8 @@ def test_a_server_that_lost_the_lease_cuts_nothing(tmp_path: Path, database: Dat
 def test_lots_of_any_size_cut_the_same(
     tmp_path: Path, database: Database, lot: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recovery, "MOST_NAMES", lot)
-    folder, batches = tmp_path / "inbox", Batches(database)
+    monkeypatch.setattr(recovery, "MAX_NAMES", lot)
+    folder, batches = tmp_path / "inbox", BatchLog(database)
     kept = {keep(folder, batches, "s") for _ in range(20)}
     for _ in range(20):
         tear(folder, "s", b"{")
@@ -113,7 +113,7 @@ def test_lots_of_any_size_cut_the_same(
 
 
 def test_many_files_in_bounded_memory(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "MOST_NAMES", 5_000)
+    monkeypatch.setattr(recovery, "MAX_NAMES", 5_000)
     folder, count = tmp_path / "inbox", 30_000
     (folder / "s").mkdir(parents=True)
     names = [f"s/{uuid.uuid4().hex}.ndjson" for _ in range(count)]
@@ -126,7 +126,7 @@ def test_many_files_in_bounded_memory(tmp_path: Path, database: Database, monkey
     del names, rows
     time.sleep(0.02)
     tracemalloc.start()
-    assert remove_unlogged_segments(folder, Batches(database)) == 10
+    assert remove_unlogged_segments(folder, BatchLog(database)) == 10
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(os.listdir(folder / "s")) == count - 10

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.flow.landing.row_parser import parse_row
-from penstock.flow.landing.value_parser import Unfit, converter
+from penstock.flow.landing.row_parser import decode_row
+from penstock.flow.landing.value_parser import InvalidValue, value_converter
 from penstock.parse.column_types import parse_type
 
 
 def convert(type_text: str, json_text: str) -> object:
-    return converter(parse_type(type_text))(parse_row(b'{"v":' + json_text.encode() + b"}")["v"])
+    return value_converter(parse_type(type_text))(decode_row(b'{"v":' + json_text.encode() + b"}")["v"])
 
 
 SECOND = 1_000_000
@@ -103,7 +103,7 @@ def test_fits(type_text: str, json_text: str, stored: object) -> None:
 
 @pytest.mark.parametrize(("type_text", "json_text", "reason"), DOES_NOT_FIT)
 def test_does_not_fit(type_text: str, json_text: str, reason: str) -> None:
-    with pytest.raises(Unfit) as raised:
+    with pytest.raises(InvalidValue) as raised:
         convert(type_text, json_text)
     assert str(raised.value) == reason
 
@@ -118,9 +118,9 @@ JSON = st.recursive(
 
 @given(st.sampled_from(TYPES), JSON.filter(lambda value: value is not None))
 def test_any_json_is_stored_or_unfit(type_text: str, value: object) -> None:
-    parsed = parse_row(json.dumps({"v": value}).encode())["v"]
-    with contextlib.suppress(Unfit):
-        assert converter(parse_type(type_text))(parsed) is not None
+    parsed = decode_row(json.dumps({"v": value}).encode())["v"]
+    with contextlib.suppress(InvalidValue):
+        assert value_converter(parse_type(type_text))(parsed) is not None
 
 
 @given(st.integers(0, 2**64 - 1))

@@ -11,12 +11,12 @@ import pytest
 from penstock.errors import Failed, Fenced
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
-from penstock.state.batches import Batch, Batches
+from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
 
 
-class Lossy(Batches):
+class Lossy(BatchLog):
     """The real log over a bad line: `before` a transaction, or after it, the next call of it fails."""
 
     before = after_it = False
@@ -46,7 +46,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-def rows(folder: Path, batches: Batches) -> list[bytes]:
+def rows(folder: Path, batches: BatchLog) -> list[bytes]:
     found = batches.after("s", 0, 2**62, 2**62)
     return [line for each in found for line in read_segment(folder / each.segment, each.bytes, each.digest)]
 
@@ -80,13 +80,13 @@ def test_what_was_not_logged_is_an_error_and_the_next_start_cuts_it(tmp_path: Pa
 def test_a_server_that_lost_the_lease_acknowledges_nothing(tmp_path: Path, database: Database) -> None:
     lease = Lease(database)
     lease.take(lease.read(), {})
-    inbox = Inbox(tmp_path / "inbox", Batches(database), lambda batch: None)
+    inbox = Inbox(tmp_path / "inbox", BatchLog(database), lambda batch: None)
     assert inbox.append("s", [b"1"], None) == 1
     other = open_database(f"sqlite:///{tmp_path / 'state.db'}")
     Lease(other).take(Lease(other).read(), {})
     with pytest.raises(Fenced):
         inbox.append("s", [b"2"], None)
     inbox.close()
-    assert rows(tmp_path / "inbox", Batches(other)) == [b"1"]
+    assert rows(tmp_path / "inbox", BatchLog(other)) == [b"1"]
     assert len(list((tmp_path / "inbox").rglob("*.ndjson"))) == 1
     other.close()

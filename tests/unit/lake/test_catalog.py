@@ -6,8 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from penstock.errors import Failed
-from penstock.lake.spark.catalog import for_pyiceberg, for_spark
-from penstock.lake.spark.packages import PACKAGES, POSTGRES, package_conf
+from penstock.lake.spark.catalog import pyiceberg_catalog_properties, spark_catalog_properties
+from penstock.lake.spark.packages import PACKAGES, POSTGRES, package_configuration
 from penstock.model.settings import Settings, SparkSettings
 
 HOME = Path("/srv/project/.penstock")
@@ -20,32 +20,34 @@ def settings(uri: str, **properties: str) -> Settings:
 
 
 def test_the_embedded_catalog_is_one_file_for_both() -> None:
-    assert for_spark(Settings(), HOME)["uri"].startswith("jdbc:sqlite:file:/srv/project/.penstock/catalog.db?")
-    assert for_pyiceberg(Settings(), HOME)["uri"] == "sqlite:////srv/project/.penstock/catalog.db"
+    assert spark_catalog_properties(Settings(), HOME)["uri"].startswith(
+        "jdbc:sqlite:file:/srv/project/.penstock/catalog.db?"
+    )
+    assert pyiceberg_catalog_properties(Settings(), HOME)["uri"] == "sqlite:////srv/project/.penstock/catalog.db"
 
 
 def test_a_password_with_any_character_arrives() -> None:
     made = settings("jdbc:postgresql://db.internal:5433/lake", jdbc_user="me@corp", jdbc_password=PASSWORD)
-    assert for_spark(made, HOME)["jdbc.password"] == PASSWORD
-    url = sa.make_url(for_pyiceberg(made, HOME)["uri"])
+    assert spark_catalog_properties(made, HOME)["jdbc.password"] == PASSWORD
+    url = sa.make_url(pyiceberg_catalog_properties(made, HOME)["uri"])
     assert (url.drivername, url.username, url.password) == ("postgresql+psycopg2", "me@corp", PASSWORD)
     assert (url.host, url.port, url.database) == ("db.internal", 5433, "lake")
 
 
 def test_a_login_in_the_address_is_taken_out_of_it() -> None:
     uri = "jdbc:postgresql://h/lake?user=me&password=s%40cret&sslmode=require"
-    java = for_spark(settings(uri), HOME)
+    java = spark_catalog_properties(settings(uri), HOME)
     assert (java["uri"], java["jdbc.user"], java["jdbc.password"]) == (
         "jdbc:postgresql://h/lake?sslmode=require",
         "me",
         "s@cret",
     )
-    assert sa.make_url(for_pyiceberg(settings(uri), HOME)["uri"]).password == "s@cret"
+    assert sa.make_url(pyiceberg_catalog_properties(settings(uri), HOME)["uri"]).password == "s@cret"
 
 
 def test_what_both_drivers_know_is_said_to_both() -> None:
     made = settings("jdbc:postgresql://h/lake?currentSchema=mine&connectTimeout=3", jdbc_sslmode="verify-full")
-    query = sa.make_url(for_pyiceberg(made, HOME)["uri"]).query
+    query = sa.make_url(pyiceberg_catalog_properties(made, HOME)["uri"]).query
     assert dict(query) == {
         "options": "-csearch_path=mine",
         "connect_timeout": "3",
@@ -55,28 +57,31 @@ def test_what_both_drivers_know_is_said_to_both() -> None:
 
 
 def test_several_hosts_and_one_in_brackets() -> None:
-    several = sa.make_url(for_pyiceberg(settings("jdbc:postgresql://a:1,b,[::1]:3/lake"), HOME)["uri"])
+    several = sa.make_url(pyiceberg_catalog_properties(settings("jdbc:postgresql://a:1,b,[::1]:3/lake"), HOME)["uri"])
     assert several.query["host"] == ("a:1", "b:5432", "[::1]:3")
-    assert sa.make_url(for_pyiceberg(settings("jdbc:postgresql://[::1]:5433/lake"), HOME)["uri"]).host == "::1"
-    assert sa.make_url(for_pyiceberg(settings("jdbc:postgresql:lake"), HOME)["uri"]).database == "lake"
+    assert (
+        sa.make_url(pyiceberg_catalog_properties(settings("jdbc:postgresql://[::1]:5433/lake"), HOME)["uri"]).host
+        == "::1"
+    )
+    assert sa.make_url(pyiceberg_catalog_properties(settings("jdbc:postgresql:lake"), HOME)["uri"]).database == "lake"
 
 
 def test_a_catalog_pyiceberg_could_not_read_is_refused_without_its_login() -> None:
     with pytest.raises(Failed) as raised:
-        for_pyiceberg(settings("jdbc:oracle:thin:@h?password=secret"), HOME)
+        pyiceberg_catalog_properties(settings("jdbc:oracle:thin:@h?password=secret"), HOME)
     assert "secret" not in str(raised.value)
 
 
 def test_a_remote_catalog_keeps_its_properties() -> None:
     made = Settings(catalog={"type": "rest", "uri": "http://h:8181", "warehouse": "s3://w"})
-    assert for_pyiceberg(made, HOME) == {"type": "rest", "uri": "http://h:8181", "warehouse": "s3://w"}
+    assert pyiceberg_catalog_properties(made, HOME) == {"type": "rest", "uri": "http://h:8181", "warehouse": "s3://w"}
 
 
 def test_the_driver_comes_with_a_catalog_on_postgres(tmp_path: Path) -> None:
     spark = SparkSettings(conf={"spark.jars.ivy": str(tmp_path)})
-    wanted = package_conf(spark, "jdbc:postgresql://h/lake")["spark.jars.packages"].split(",")
+    wanted = package_configuration(spark, "jdbc:postgresql://h/lake")["spark.jars.packages"].split(",")
     assert wanted == [*PACKAGES, POSTGRES]
-    assert POSTGRES not in package_conf(spark)["spark.jars.packages"]
+    assert POSTGRES not in package_configuration(spark)["spark.jars.packages"]
 
 
 def test_jars_fetched_before_are_taken_from_the_cache(tmp_path: Path) -> None:
@@ -85,5 +90,5 @@ def test_jars_fetched_before_are_taken_from_the_cache(tmp_path: Path) -> None:
     for package in (*PACKAGES, POSTGRES):
         group, name, version = package.split(":")
         (tmp_path / "jars" / f"{group}_{name}-{version}.jar").touch()
-    assert "org.postgresql_postgresql" in package_conf(spark, "jdbc:postgresql://h/l")["spark.driver.extraClassPath"]
-    assert "org.postgresql_postgresql" not in package_conf(spark)["spark.driver.extraClassPath"]
+    assert "org.postgresql_postgresql" in package_configuration(spark, "jdbc:postgresql://h/l")["spark.driver.extraClassPath"]
+    assert "org.postgresql_postgresql" not in package_configuration(spark)["spark.driver.extraClassPath"]

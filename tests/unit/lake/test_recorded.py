@@ -18,7 +18,7 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.observed_table import observe_table
-from penstock.lake.drift.recorded_tables import Drifted, RecordedTables
+from penstock.lake.drift.recorded_tables import DriftedTable, RecordedTables
 from penstock.lake.spark.names import MADE_BY
 from penstock.lake.tables.snapshots import FLOWS
 from penstock.model.manifest import Field
@@ -89,7 +89,7 @@ class World:
         """Whether a step that begins now is refused."""
         try:
             self.recorded.verify(["t"])
-        except Drifted:
+        except DriftedTable:
             return True
         return False
 
@@ -142,7 +142,7 @@ def test_a_look_counts_for_a_second(world: World, monkeypatch: pytest.MonkeyPatc
     assert not world.stopped()
     world.catalog.drop_table("penstock.t")
     assert not world.stopped()
-    monkeypatch.setattr(recorded_tables, "LOOK_COUNTS", 0.0)
+    monkeypatch.setattr(recorded_tables, "CHECK_VALID_SECONDS", 0.0)
     assert world.stopped()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.model.token_grants import grants_of
+from penstock.model.token_grants import collect_grants
 from penstock.parse.project_loader import load_files
 
 FILES = {
@@ -13,11 +13,11 @@ FILES = {
 
 def test_each_line_is_a_scope_of_its_resource() -> None:
     project = load_files(FILES).project
-    assert grants_of(project) == {"tracker": ("append:events",), "board": ("read:events", "read:top")}
+    assert collect_grants(project) == {"tracker": ("append:events",), "board": ("read:events", "read:top")}
 
 
 def test_a_project_without_token_lines_grants_nothing() -> None:
     without = {
         path: "\n".join(line for line in text.split("\n") if "TOKEN" not in line) for path, text in FILES.items()
     }
-    assert grants_of(load_files(without).project) == {}
+    assert collect_grants(load_files(without).project) == {}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.cursor import Batches, Cursor, History, Tail, decode, encode
+from penstock.model.cursor import BatchCursor, Cursor, HistoryCursor, TailCursor, decode_cursor, encode_cursor
 from penstock.model.manifest import (
     ROWS_PER_BATCH,
     Binding,
@@ -25,15 +25,15 @@ from penstock.model.types import Int
 NUMBERS = st.integers(-1, 2**63)
 
 
-@given(st.builds(Batches, NUMBERS) | st.builds(History, NUMBERS, NUMBERS) | st.builds(Tail, NUMBERS))
+@given(st.builds(BatchCursor, NUMBERS) | st.builds(HistoryCursor, NUMBERS, NUMBERS) | st.builds(TailCursor, NUMBERS))
 def test_cursors_round_trip(cursor: Cursor) -> None:
-    assert decode(encode(cursor)) == cursor
+    assert decode_cursor(encode_cursor(cursor)) == cursor
 
 
 @pytest.mark.parametrize("text", ["", "tail", "tail:x", "batches:1:2", "other:1"])
 def test_other_texts_are_no_cursors(text: str) -> None:
     with pytest.raises(ValueError, match=r"not a cursor|invalid literal"):
-        decode(text)
+        decode_cursor(text)
 
 
 def test_the_last_row_of_a_batch_is_before_the_next() -> None:

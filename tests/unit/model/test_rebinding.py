@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model.manifest import Accepts, Before, Binding, BoundColumn, Copy, Landing, Manifest, Source, View
-from penstock.model.manifest_updates import activate, rebound, settle
+from penstock.model.manifest_updates import map_bindings, mark_materialized, set_cutover_offsets
 from penstock.model.types import Int
 
 
@@ -13,30 +13,30 @@ def test_activation_fills_open_cuts_only_once() -> None:
     column = BoundColumn("a", Int(32), "a__2", Before("`a`"))
     binding = Binding("t", "t__d1", (column,), (Accepts("v1"), Accepts("v2")))
     view = View("v", "p", "n", "m__d1", "", Source("__new_t__", binding), ("a",))
-    cut = activate(Manifest(bindings=(binding,), flows=(view,)), {"t__d1": 9})
+    cut = set_cutover_offsets(Manifest(bindings=(binding,), flows=(view,)), {"t__d1": 9})
     assert cut.bindings[0].columns[0].before == Before("`a`", 9)
     assert cut.bindings[0].accepts == (Accepts("v1", 9), Accepts("v2"))
     assert cut.views[0].trigger.binding == cut.bindings[0]
-    assert activate(cut, {"t__d1": 99}) == cut
-    assert activate(cut, {"other": 1}) == cut
+    assert set_cutover_offsets(cut, {"t__d1": 99}) == cut
+    assert set_cutover_offsets(cut, {"other": 1}) == cut
 
 
 def test_settling_moves_on_only_and_where_it_is_asked_to() -> None:
     columns = (BoundColumn("a", Int(32), "a__2", Before("`a`", 9)), BoundColumn("b", Int(32), "b"))
     binding = Binding("t", "t__d1", columns)
     manifest = Manifest(bindings=(binding, replace(binding, name="u", table="u__d1")))
-    settled = settle(manifest, "t__d1", ["a__2", "b"], 5)
+    settled = mark_materialized(manifest, "t__d1", ["a__2", "b"], 5)
     assert settled.bindings[0].columns == (replace(columns[0], before=Before("`a`", 9, 5)), columns[1])
     assert settled.bindings[1] == manifest.bindings[1]
-    assert settle(settled, "t__d1", ["a__2"], 4) == settled
-    assert settle(settled, "t__d1", ["b"], 9) == settled
+    assert mark_materialized(settled, "t__d1", ["a__2"], 4) == settled
+    assert mark_materialized(settled, "t__d1", ["b"], 9) == settled
 
 
 def test_a_binding_is_replaced_wherever_it_stands() -> None:
     binding, landing = Binding("t", "t__d1", ()), Landing("t", "t__d1", "1", ())
     view = View("v", "p", "n", "m__d1", "", Source("__new_t__", binding), (), (Source("__all_t__", binding),))
     copy = Copy("c", binding, "n__d1", (), ())
-    moved = rebound(
+    moved = map_bindings(
         Manifest(bindings=(binding,), quarantines=(binding,), flows=(view, copy, landing)),
         lambda each: replace(each, table="t__d2"),
     )

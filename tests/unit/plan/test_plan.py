@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model.manifest import Accepts, Before, BoundColumn, Field, Transform
-from penstock.model.manifest_updates import activate
+from penstock.model.manifest_updates import set_cutover_offsets
 from penstock.model.project import Project
 from penstock.model.types import DateTime, DateTime64, Int, LowCardinality, Nullable, String
 from penstock.parse.project_loader import load_files
@@ -74,7 +74,7 @@ def events(text: str) -> dict[str, str]:
 
 def deployed(plan: Plan, files: dict[str, str], cut: int) -> Live:
     """A plan carried out, every table of it cut at `cut`."""
-    manifest = activate(plan.manifest, {table.id: cut for table in plan.manifest.tables})
+    manifest = set_cutover_offsets(plan.manifest, {table.id: cut for table in plan.manifest.tables})
     return Live(project(files), manifest, {table.id: Size(1000, 50_000) for table in manifest.tables})
 
 

@@ -9,25 +9,25 @@ from starlette.testclient import TestClient
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import Host
 from penstock.state.database import open_database
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
 
 
 @pytest.fixture(scope="module")
-def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiTokens]:
     folder: Path = tmp_path_factory.mktemp("state")
     database = open_database(f"sqlite:///{folder / 'state.db'}")
-    yield Tokens(database)
+    yield ApiTokens(database)
     database.close()
 
 
 @pytest.fixture(scope="module")
-def secrets(tokens: Tokens) -> dict[str, str]:
+def secrets(tokens: ApiTokens) -> dict[str, str]:
     return {scope: tokens.create(scope, (scope,)) for scope in ("admin", "deploy", "append", "read")}
 
 
 @pytest.fixture
-def pipeline(tokens: Tokens) -> MemoryPipeline:
+def pipeline(tokens: ApiTokens) -> MemoryPipeline:
     return MemoryPipeline(tokens)
 
 

@@ -22,13 +22,13 @@ from penstock.errors import (
     Timeout,
     did_you_mean,
 )
-from penstock.model.deployment import Deployment, State
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
 from penstock.parse.project_loader import load_files
 from penstock.serve.http.request_parameters import texts
 from penstock.state.jobs import Job
-from penstock.state.tokens import Token, Tokens
+from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.frame import Parameter
 
 TYPES: Mapping[type, Type] = {int: Int(64), float: Float(64), str: String(), type(None): Nullable(String())}
@@ -60,7 +60,7 @@ class Event:
 
 
 class MemoryPipeline:
-    def __init__(self, tokens: Tokens):
+    def __init__(self, tokens: ApiTokens):
         self.tokens = tokens
         self.grants: dict[str, tuple[str, ...]] = {}
         self.ready = True
@@ -72,7 +72,7 @@ class MemoryPipeline:
         self._live: list[int] = []
         self._jobs: list[Job] = []
 
-    def token(self, secret: str) -> Token | None:
+    def token(self, secret: str) -> ApiToken | None:
         found = self.tokens.find(secret)
         return found.granted(self.grants) if found is not None else None
 
@@ -232,7 +232,7 @@ class MemoryPipeline:
     def close(self) -> None:
         self.ready = False
 
-    def _move(self, ref: str, to: State, *, of: State) -> Deployment:
+    def _move(self, ref: str, to: DeploymentState, *, of: DeploymentState) -> Deployment:
         found = self.deployment(ref)
         if found.state != of:
             raise Conflict(f"deployment {found.id} is {found.state}")

@@ -9,21 +9,21 @@ from penstock.errors import InvalidRequest
 from penstock.serve.app import CALLS, create_app
 from penstock.serve.http.access import scopes_of
 from penstock.serve.http.pipeline_host import Host
-from penstock.state.tokens import Token, Tokens
+from penstock.state.tokens import ApiToken, ApiTokens
 from unit.serve.memory import MemoryPipeline
 from unit.serve.test_deployments import deploy
 
 ROWS = b'{"a": 1}\n'
 
 
-def of(host: Host, tokens: Tokens, *scopes: str) -> TestClient:
+def of(host: Host, tokens: ApiTokens, *scopes: str) -> TestClient:
     name = "of-" + "-".join(scopes).replace(":", ".")
     if any(token.name == name for token in tokens.list()):
         tokens.remove(name)
     return TestClient(create_app(host), headers={"Authorization": f"Bearer {tokens.create(name, scopes)}"})
 
 
-def test_append_is_per_data_source(host: Host, tokens: Tokens, pipeline: MemoryPipeline) -> None:
+def test_append_is_per_data_source(host: Host, tokens: ApiTokens, pipeline: MemoryPipeline) -> None:
     pipeline.rows["planes"] = []
     one = of(host, tokens, "append:flights")
     assert one.post("/v0/events?name=flights", content=ROWS).status_code == 202
@@ -35,7 +35,7 @@ def test_append_is_per_data_source(host: Host, tokens: Tokens, pipeline: MemoryP
     assert len(pipeline.rows["planes"]) == 1
 
 
-def test_read_is_per_pipe(host: Host, tokens: Tokens) -> None:
+def test_read_is_per_pipe(host: Host, tokens: ApiTokens) -> None:
     one = of(host, tokens, "read:top")
     assert one.get("/v0/pipes/top.json").status_code == 200
     assert one.get("/v0/pipes/other.json").status_code == 403
@@ -48,7 +48,9 @@ def test_read_is_per_pipe(host: Host, tokens: Tokens) -> None:
     assert one.post("/v0/events?name=top", content=ROWS).status_code == 403
 
 
-def test_a_declared_token_may_what_the_live_version_says(host: Host, tokens: Tokens, pipeline: MemoryPipeline) -> None:
+def test_a_declared_token_may_what_the_live_version_says(
+    host: Host, tokens: ApiTokens, pipeline: MemoryPipeline
+) -> None:
     declared, plain = of(host, tokens, "declared"), of(host, tokens, "read:other")
     assert declared.get("/v0/pipes/top.json").status_code == 403
     assert declared.post("/v0/events?name=flights", content=ROWS).status_code == 403
@@ -61,7 +63,7 @@ def test_a_declared_token_may_what_the_live_version_says(host: Host, tokens: Tok
     assert declared.get("/v0/pipes/top.json").status_code == 403
 
 
-def test_listings_show_what_may_be_read(client: TestClient, host: Host, tokens: Tokens) -> None:
+def test_listings_show_what_may_be_read(client: TestClient, host: Host, tokens: ApiTokens) -> None:
     deploy(client)
     one, pipe = of(host, tokens, "read:flights"), of(host, tokens, "read:top")
     assert [each["name"] for each in one.get("/v0/datasources").json()["datasources"]] == ["flights"]
@@ -74,7 +76,7 @@ def test_listings_show_what_may_be_read(client: TestClient, host: Host, tokens: 
     assert "/v0/pipes/top.json" in pipe.get("/v0/pipes/openapi.json").json()["paths"]
 
 
-def test_hints_do_not_name_what_may_not_be_read(host: Host, tokens: Tokens) -> None:
+def test_hints_do_not_name_what_may_not_be_read(host: Host, tokens: ApiTokens) -> None:
     known = of(host, tokens, "read").get("/v0/pipes/topp.json").json()
     assert known["problems"][0]["hint"] == "did you mean `top`?"
     hidden = of(host, tokens, "read:topp").get("/v0/pipes/topp.json").json()
@@ -101,14 +103,14 @@ def test_scopes_are_checked_for_form() -> None:
 
 
 def test_what_a_token_allows() -> None:
-    one = Token("t", ("read:a", "append"))
+    one = ApiToken("t", ("read:a", "append"))
     assert one.allows("read", "a")
     assert not one.allows("read", "ab")
     assert not one.allows("read")
     assert one.allows("append", "anything")
     assert one.allows_some("read")
     assert not one.allows_some("deploy")
-    assert Token("t", ("admin",)).allows("read", "x")
+    assert ApiToken("t", ("admin",)).allows("read", "x")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 101, "\0", "é"])

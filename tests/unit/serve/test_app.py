@@ -9,7 +9,7 @@ from starlette.types import Message
 
 from penstock.serve.app import CALLS, Call, create_app
 from penstock.serve.http.pipeline_host import MOST_WAITING, Host
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
 
 SHAPE = {"error", "code", "documentation", "problems"}
@@ -34,7 +34,7 @@ def test_every_call_but_health_needs_a_token_with_its_scope(host: Host, secrets:
     assert client.request(method, path, headers={"Authorization": f"bearer {secrets['admin']}"}).status_code != 403
 
 
-def test_health_says_what_the_server_does(tokens: Tokens) -> None:
+def test_health_says_what_the_server_does(tokens: ApiTokens) -> None:
     host = Host()
     client = TestClient(create_app(host))
     starting = client.get("/health")

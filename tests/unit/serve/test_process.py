@@ -19,7 +19,7 @@ from penstock.model.settings import Settings
 from penstock.serve.server.process import ServerProcess
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
 
 
@@ -41,7 +41,7 @@ def store(home: Path) -> Database:
 def opener(slow: threading.Event, made: list[MemoryPipeline]) -> Callable[[Settings, Path, Database], MemoryPipeline]:
     def open_pipeline(settings: Settings, home: Path, database: Database) -> MemoryPipeline:
         slow.wait(5)
-        pipeline = MemoryPipeline(Tokens(database))
+        pipeline = MemoryPipeline(ApiTokens(database))
         pipeline.jvm = os.getpid()  # type: ignore[attr-defined]
         made.append(pipeline)
         return pipeline

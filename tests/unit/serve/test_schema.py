@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import Host
 from penstock.state.database import open_database
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
 
 EXAMPLES = int(os.environ.get("PENSTOCK_FUZZ_EXAMPLES", "20"))
@@ -36,7 +36,7 @@ SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", create_app(HOST))
 @pytest.fixture(scope="module")
 def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     database = open_database(f"sqlite:///{tmp_path_factory.mktemp('state') / 'state.db'}")
-    tokens = Tokens(database)
+    tokens = ApiTokens(database)
     HOST.opened(MemoryPipeline(tokens))  # type: ignore[arg-type]
     yield {"Authorization": f"Bearer {tokens.create('fuzz', ('admin',))}"}
     database.close()

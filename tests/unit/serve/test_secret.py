@@ -6,15 +6,15 @@ import pytest
 
 from penstock.serve.server.admin_token import ensure_admin
 from penstock.state.database import open_database
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import ApiTokens
 
 
 @pytest.fixture
-def tokens(tmp_path: Path) -> Tokens:
-    return Tokens(open_database(f"sqlite:///{tmp_path / 'state.db'}"))
+def tokens(tmp_path: Path) -> ApiTokens:
+    return ApiTokens(open_database(f"sqlite:///{tmp_path / 'state.db'}"))
 
 
-def test_the_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path, tokens: Tokens) -> None:
+def test_the_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path, tokens: ApiTokens) -> None:
     ensure_admin(tmp_path, tokens)
     path = tmp_path / "admin_token"
     first = path.read_text()
@@ -27,7 +27,7 @@ def test_the_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path, toke
 
 
 @pytest.mark.parametrize("content", [None, "wrong"])
-def test_a_lost_or_wrong_file_renews_it(tmp_path: Path, tokens: Tokens, content: str | None) -> None:
+def test_a_lost_or_wrong_file_renews_it(tmp_path: Path, tokens: ApiTokens, content: str | None) -> None:
     ensure_admin(tmp_path, tokens)
     path = tmp_path / "admin_token"
     old = path.read_text().strip()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from penstock.errors import InvalidQuery, Location
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
-from penstock.model.pipe import Endpoint, Kind, Materialized, Node, Pipe, Standard
+from penstock.model.pipe import Endpoint, Materialized, Node, NodeKind, Pipe, Standard
 from penstock.model.project import Project
 from penstock.parse.column_types import parse_type
 from penstock.sql.compile import compile_sql
@@ -30,9 +30,9 @@ def datasource(name: str, schema: dict[str, str]) -> DataSource:
     return DataSource(name, tuple(column(key, of) for key, of in schema.items()), Engine())
 
 
-def pipe(name: str, *sqls: str, kind: Kind | None = None) -> Pipe:
+def pipe(name: str, *sqls: str, kind: NodeKind | None = None) -> Pipe:
     """Nodes n0, n1 …, the last one of the kind."""
-    kinds: list[Kind] = [Standard()] * (len(sqls) - 1) + [kind or Endpoint()]
+    kinds: list[NodeKind] = [Standard()] * (len(sqls) - 1) + [kind or Endpoint()]
     pairs = enumerate(zip(sqls, kinds, strict=True))
     nodes = (Node(f"n{place}", text(sql, f"{name}.pipe"), of) for place, (sql, of) in pairs)
     return Pipe(name, tuple(nodes))

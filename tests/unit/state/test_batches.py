@@ -10,20 +10,20 @@ import pytest
 import sqlalchemy as sa
 
 from penstock.errors import Conflict
-from penstock.state.batches import Batch, Batches
+from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import Database, open_database
 from penstock.state.schema import batches as table
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=2)))
 
 
-def fill(batches: Batches, count: int, rows: int = 10, size: int = 100) -> None:
+def fill(batches: BatchLog, count: int, rows: int = 10, size: int = 100) -> None:
     for number in range(count):
         batches.append("d", f"d/{number}.ndjson", rows, size, NOW)
 
 
 def test_numbers_grow_by_one_in_each_stream(database: Database) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     fill(batches, 2)
     assert batches.append("e", "e/1.ndjson", 1, 1, NOW).number == 1
     assert batches.heads() == {"d": 2, "e": 1}
@@ -32,11 +32,11 @@ def test_numbers_grow_by_one_in_each_stream(database: Database) -> None:
 
 def test_a_batch_reads_back_equal_in_another_process(store_url: str) -> None:
     first = open_database(store_url)
-    made = Batches(first).append("d", "d/a.ndjson", 3, 42, NOW, ["key"])
+    made = BatchLog(first).append("d", "d/a.ndjson", 3, 42, NOW, ["key"])
     first.close()
     second = open_database(store_url)
-    assert Batches(second).after("d", 0, 10, 1000) == (made,)
-    assert Batches(second).with_key("d", "key") == made
+    assert BatchLog(second).after("d", 0, 10, 1000) == (made,)
+    assert BatchLog(second).with_key("d", "key") == made
     assert made == Batch("d", 1, "d/a.ndjson", 3, 42, NOW)
     second.close()
 
@@ -55,14 +55,14 @@ def test_a_batch_reads_back_equal_in_another_process(store_url: str) -> None:
 def test_what_follows_is_within_the_limits_and_at_least_one(
     database: Database, most_rows: int, most_bytes: int, upto: int | None, numbers: list[int]
 ) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     fill(batches, 5)
     found = batches.after("d", 1, most_rows, most_bytes, upto)
     assert [batch.number for batch in found] == numbers
 
 
 def test_a_key_belongs_to_one_batch_of_its_stream(database: Database) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     batches.append("d", "d/1", 1, 1, NOW, ["k", "l"])
     with pytest.raises(Conflict):
         batches.append("d", "d/2", 1, 1, NOW, ["k"])
@@ -72,13 +72,13 @@ def test_a_key_belongs_to_one_batch_of_its_stream(database: Database) -> None:
 
 
 def test_rows_between(database: Database) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     fill(batches, 4)
     assert [batches.rows_between("d", *range_) for range_ in ((0, 4), (1, 3), (4, 4), (0, 99))] == [40, 20, 0, 40]
 
 
 def test_writers_at_once_never_leave_a_gap(database: Database) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     threads = [threading.Thread(target=fill, args=(batches, 10)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -88,10 +88,10 @@ def test_writers_at_once_never_leave_a_gap(database: Database) -> None:
 
 
 def test_a_number_taken_by_another_writer_is_a_conflict(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     fill(batches, 1)
     # A store without a write lock for the whole transaction (Postgres) may read a head that is old.
-    monkeypatch.setattr("penstock.state.batches._head", lambda connection, stream: 0)
+    monkeypatch.setattr("penstock.state.batches._last_number", lambda connection, stream: 0)
     with pytest.raises(Conflict):
         fill(batches, 1)
     with database.read() as connection:
@@ -99,7 +99,7 @@ def test_a_number_taken_by_another_writer_is_a_conflict(database: Database, monk
 
 
 def test_a_digest_is_kept_and_a_condemned_batch_stays_so(database: Database) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     made = batches.append("d", "d/1", 3, 42, NOW, (), "ab" * 32)
     fill(batches, 1)
     assert batches.after("d", 0, 100, 1000)[0] == made
@@ -113,7 +113,7 @@ def test_a_digest_is_kept_and_a_condemned_batch_stays_so(database: Database) -> 
 
 
 def test_what_the_log_names(database: Database) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     fill(batches, 3)
     assert batches.logged("d", {"d/0.ndjson", "d/2.ndjson", "d/9.ndjson"}) == {"d/0.ndjson", "d/2.ndjson"}
     assert batches.logged("e", {"d/0.ndjson"}) == set()
@@ -122,7 +122,7 @@ def test_what_the_log_names(database: Database) -> None:
 
 def test_millions_of_pending_rows_in_bounded_memory(database: Database) -> None:
     """Six million rows in 20,000 batches: what a start and a step ask of the log does not grow with it."""
-    batches, count = Batches(database), 20_000
+    batches, count = BatchLog(database), 20_000
     made = {"stream": "d", "rows": 300, "bytes": 9_000, "received_at": NOW, "digest": "ab" * 32}
     rows = ({**made, "number": number, "segment": f"d/{number}.ndjson"} for number in range(1, count + 1))
     while lot := list(itertools.islice(rows, 2_000)):

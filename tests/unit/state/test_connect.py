@@ -40,7 +40,7 @@ def test_options_of_the_address_are_added_to_ours(postgres: Postgres) -> None:
 def test_what_is_wrong_is_said_without_the_password(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch, change: tuple[str, str], said: str
 ) -> None:
-    monkeypatch.setattr("penstock.state.database.PATIENCE", 0.1)
+    monkeypatch.setattr("penstock.state.database.RETRY_SECONDS", 0.1)
     with pytest.raises(Failed, match=said) as raised:
         open_database(postgres.store().replace(*change))
     for secret in (PASSWORD, quote(PASSWORD, safe=""), "wr@ng", "wr%40ng"):
@@ -49,7 +49,7 @@ def test_what_is_wrong_is_said_without_the_password(
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.state.database.PATIENCE", 0.1)
+    monkeypatch.setattr("penstock.state.database.RETRY_SECONDS", 0.1)
     pytest.importorskip("psycopg2")
     with pytest.raises(Failed, match="cannot be opened"):
         open_database("postgresql://me:secret@127.0.0.1:1/db")

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import Conflict, NotFound
 from penstock.state.database import Database
-from penstock.state.jobs import OPEN, Jobs
+from penstock.state.jobs import OPEN_STATES, Jobs
 
 NOW = datetime(2024, 5, 1, tzinfo=timezone.utc)
 
@@ -22,9 +22,9 @@ def test_the_oldest_that_is_not_over_comes_next(jobs: Jobs) -> None:
     assert jobs.next() == first
     assert (first.state, first.parameters, first.rows, first.error) == ("waiting", {"day": "x"}, None, None)
     assert jobs.waits("b")
-    jobs.move(first.id, OPEN, "failed", error={"error": "why"})
+    jobs.move(first.id, OPEN_STATES, "failed", error={"error": "why"})
     assert jobs.next() == second
-    done = jobs.move(second.id, OPEN, "done", rows=2**40, stream="t", deployment=7)
+    done = jobs.move(second.id, OPEN_STATES, "done", rows=2**40, stream="t", deployment=7)
     assert (done.rows, done.stream, done.deployment, done.is_open) == (2**40, "t", 7, False)
     assert jobs.next() is None
     assert not jobs.waits("b")
@@ -54,7 +54,7 @@ def test_one_job_for_one_time_of_a_schedule(jobs: Jobs) -> None:
 
 def test_what_is_over_for_long_is_trimmed(jobs: Jobs) -> None:
     over, still = jobs.create("copy", "a", "t", {}), jobs.create("copy", "a", "t", {})
-    jobs.move(over.id, OPEN, "done")
+    jobs.move(over.id, OPEN_STATES, "done")
     assert jobs.trim(NOW) == 0
     assert jobs.trim(datetime.now(timezone.utc) + timedelta(seconds=1)) == 1
     assert [job.id for job in jobs.recent(10)] == [still.id]

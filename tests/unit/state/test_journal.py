@@ -6,7 +6,7 @@ from penstock.errors import Conflict
 from penstock.model.manifest import Manifest
 from penstock.state.database import Database
 from penstock.state.deployments import Deployments
-from penstock.state.journal import FOLLOWS, Journal, JournalEntry, Mark
+from penstock.state.journal import MAY_FOLLOW, Journal, JournalEntry, StepMark
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_steps_come_back_in_order_with_what_is_done(journal: Journal) -> None:
 
 
 @pytest.mark.parametrize("mark", ["intended", "done", "undone"])
-def test_saying_it_again_changes_nothing(journal: Journal, mark: Mark) -> None:
+def test_saying_it_again_changes_nothing(journal: Journal, mark: StepMark) -> None:
     for each in dict.fromkeys(("intended", mark, mark)):
         journal.mark(1, 0, each)  # type: ignore[arg-type]
     journal.mark(1, 0, mark)
@@ -51,4 +51,4 @@ def test_a_step_that_is_not_in_the_journal_is_refused(journal: Journal) -> None:
 
 
 def test_no_mark_leads_back_from_undone() -> None:
-    assert all("undone" not in before for mark, before in FOLLOWS.items() if mark != "undone")
+    assert all("undone" not in before for mark, before in MAY_FOLLOW.items() if mark != "undone")

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.errors import Fenced
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 from penstock.state.database import Database, open_database
-from penstock.state.lease import Holding, Lease
-from penstock.state.tokens import Tokens
+from penstock.state.lease import Lease, LeaseRecord
+from penstock.state.tokens import ApiTokens
 
 
 @pytest.fixture
@@ -21,10 +21,10 @@ def other(database: Database) -> Iterator[Database]:
 
 def test_the_first_server_takes_a_free_lease(database: Database) -> None:
     lease = Lease(database)
-    assert lease.read() == Holding(0, 0, {})
+    assert lease.read() == LeaseRecord(0, 0, {})
     assert lease.take(lease.read(), {"host": "a"}) == 1
     lease.beat()
-    assert lease.read() == Holding(1, 2, {"host": "a"})
+    assert lease.read() == LeaseRecord(1, 2, {"host": "a"})
 
 
 def test_after_a_takeover_the_first_server_writes_nothing(database: Database, other: Database) -> None:
@@ -34,11 +34,11 @@ def test_after_a_takeover_the_first_server_writes_nothing(database: Database, ot
     with pytest.raises(Fenced):
         first.beat()
     with pytest.raises(Fenced):
-        Tokens(database).create("t", ("read",))
+        ApiTokens(database).create("t", ("read",))
     with pytest.raises(Fenced):
         first.release()
-    assert Tokens(other).list() == ()
-    assert second.read() == Holding(2, 1, {"host": "b"})
+    assert ApiTokens(other).list() == ()
+    assert second.read() == LeaseRecord(2, 1, {"host": "b"})
 
 
 def test_a_beat_between_look_and_take_keeps_the_lease(database: Database, other: Database) -> None:
@@ -57,7 +57,7 @@ def test_of_two_that_wait_one_gets_it(database: Database, other: Database) -> No
     first.take(seen, {})
     with pytest.raises(Fenced):
         second.take(seen, {})
-    assert Batches(database).heads() == {}
+    assert BatchLog(database).heads() == {}
 
 
 def test_a_lease_that_was_let_go_is_free(database: Database, other: Database) -> None:

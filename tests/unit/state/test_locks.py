@@ -11,17 +11,17 @@ import sqlalchemy as sa
 
 from penstock.errors import Conflict, Fenced
 from penstock.model.manifest import Manifest, Table
-from penstock.state.batches import Batch, Batches
+from penstock.state.batches import Batch, BatchLog
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.database import Database, open_database
-from penstock.state.deployments import Deployments, Move
+from penstock.state.deployments import Deployments, StateMove
 from penstock.state.journal import Journal
 from penstock.state.lease import Lease
-from penstock.state.live_pointer import Pointer
-from penstock.state.locks import alone
+from penstock.state.live_pointer import LivePointer
+from penstock.state.locks import take_named_lock
 from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
 from penstock.state.schema import batches as batches_table
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import ApiTokens
 from postgres import Postgres
 
 NOW = datetime(2026, 1, 2, tzinfo=timezone.utc)
@@ -78,12 +78,12 @@ def test_of_moves_at_once_one_is_made(database: Database) -> None:
 
 
 def test_of_promotions_at_once_one_moves_pointer_and_states(database: Database) -> None:
-    deployments, pointer = Deployments(database), Pointer(database)
+    deployments, pointer = Deployments(database), LivePointer(database)
     for number in (1, 2, 3, 4):
         deployments.create(f"d{number}", None, {}, {}, Manifest())
         deployments.move(number, "ready", of=["planned"])
     swaps = [
-        lambda number=number: pointer.swap(0, number, None, [Move(number, ("ready",), "live")])
+        lambda number=number: pointer.swap(0, number, None, [StateMove(number, ("ready",), "live")])
         for number in (1, 2, 3, 4)
     ]
     assert [type(each) for each in at_once(*swaps)] == [Conflict] * 3
@@ -100,21 +100,21 @@ def test_deployments_at_once_have_numbers_and_journals_of_their_own(database: Da
 
 
 def test_of_tokens_with_one_name_one_is_made(database: Database) -> None:
-    tokens = Tokens(database)
+    tokens = ApiTokens(database)
     raised = at_once(*[lambda: tokens.create("t", ("read",))] * 4)
     assert [type(each) for each in raised] == [Conflict] * 3
-    assert len(Tokens(database).list()) == 1
+    assert len(ApiTokens(database).list()) == 1
 
 
 def test_of_appends_with_one_key_one_is_kept(database: Database) -> None:
-    batches = Batches(database)
+    batches = BatchLog(database)
     raised = at_once(*[lambda n=n: batches.append("d", f"d/{n}", 1, 1, NOW, ["k"]) for n in range(6)])
     assert [type(each) for each in raised] == [Conflict] * 5
     assert batches.heads() == {"d": 1}
 
 
 def test_records_of_tables_damage_and_deaths_at_once(database: Database) -> None:
-    made, deaths, batches = MadeTables(database), CrashCounts(database), Batches(database)
+    made, deaths, batches = MadeTables(database), CrashCounts(database), BatchLog(database)
     batch = batches.append("d", "d/1", 1, 1, NOW)
     table = MadeTable("t", "u", (MadeColumn("a", "int", 1),))
     works: Sequence[Callable[[int], object]] = (
@@ -129,7 +129,12 @@ def test_records_of_tables_damage_and_deaths_at_once(database: Database) -> None
 
 def test_writers_of_all_kinds_get_on_under_a_beating_lease(database: Database) -> None:
     """None waits for another for ever, none is chosen as the victim of a deadlock."""
-    lease, batches, tokens, deployments = Lease(database), Batches(database), Tokens(database), Deployments(database)
+    lease, batches, tokens, deployments = (
+        Lease(database),
+        BatchLog(database),
+        ApiTokens(database),
+        Deployments(database),
+    )
     lease.take(lease.read(), {})
     deployments.create("d", None, {}, {}, Manifest())
     works: Sequence[Callable[[int], object]] = (
@@ -150,7 +155,7 @@ def test_writers_of_all_kinds_get_on_under_a_beating_lease(database: Database) -
 def test_a_takeover_waits_for_who_writes_and_is_not_passed_by_others(database: Database) -> None:
     """A constant, overlapping stream of writes: the other server takes the lease between two of them, after
     which none of the first one's is written."""
-    lease, batches = Lease(database), Batches(database)
+    lease, batches = Lease(database), BatchLog(database)
     lease.take(lease.read(), {"host": "first"})
     other = open_database(database.url)
     second, stopped = Lease(other), threading.Event()
@@ -167,7 +172,7 @@ def test_a_takeover_waits_for_who_writes_and_is_not_passed_by_others(database: D
         time.sleep(0.3)
         try:
             assert second.take(seen, {"host": "second"}) == 2
-            at_takeover.update(Batches(other).heads())
+            at_takeover.update(BatchLog(other).heads())
         finally:
             stopped.set()
 
@@ -176,7 +181,7 @@ def test_a_takeover_waits_for_who_writes_and_is_not_passed_by_others(database: D
     raised = at_once(take, *(write(stream) for stream in streams))
     assert stopped.is_set()
     assert [type(each) for each in raised] == [Fenced] * len(streams)
-    assert Batches(other).heads() == at_takeover
+    assert BatchLog(other).heads() == at_takeover
     other.close()
 
 
@@ -202,7 +207,7 @@ def test_alone_is_alone_by_name(database: Database) -> None:
 
     def work(name: str) -> None:
         with database.write() as connection:
-            alone(connection, name)
+            take_named_lock(connection, name)
             inside.append(name)
             most.append(inside.count(name))
             time.sleep(0.005)
@@ -218,11 +223,11 @@ def test_a_name_that_is_held_keeps_no_other_waiting_where_many_can_write(postgre
 
     def other() -> None:
         with database.write() as connection:
-            alone(connection, "b")
+            take_named_lock(connection, "b")
         got.set()
 
     with database.write() as connection:
-        alone(connection, "a")
+        take_named_lock(connection, "a")
         thread = threading.Thread(target=other)
         thread.start()
         assert got.wait(10)
@@ -231,6 +236,6 @@ def test_a_name_that_is_held_keeps_no_other_waiting_where_many_can_write(postgre
 
 
 def test_a_batch_reads_back_as_it_was_made(database: Database) -> None:
-    made = Batches(database).append("d", "d/1", 2**40, 2**41, NOW, digest="ab" * 32)
+    made = BatchLog(database).append("d", "d/1", 2**40, 2**41, NOW, digest="ab" * 32)
     assert isinstance(made, Batch)
-    assert Batches(database).after("d", 0, 2**62, 2**62) == (made,)
+    assert BatchLog(database).after("d", 0, 2**62, 2**62) == (made,)

@@ -13,12 +13,12 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy.engine import Connection
 
-from penstock.model.deployment import State
+from penstock.model.deployment import DeploymentState
 from penstock.model.manifest import Manifest
 from penstock.state.database import MIGRATIONS, Database, make_engine, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.journal import Journal
-from penstock.state.lease import Holding, Lease
+from penstock.state.lease import Lease, LeaseRecord
 from penstock.state.manifest_codec import manifest_to_json
 from penstock.state.schema import METADATA, deployments
 
@@ -60,7 +60,7 @@ def test_an_old_store_is_read_as_it_was(old: Database, store_url: str) -> None:
     first = Deployments(new).get(1)
     assert (first.name, first.state, first.paused, first.error) == ("first", "live", False, None)
     assert [(entry.step, entry.mark) for entry in Journal(new).entries(1)] == [("made", "done"), ("left", "waiting")]
-    assert Lease(new).read() == Holding(0, 0, {})
+    assert Lease(new).read() == LeaseRecord(0, 0, {})
     with new.read() as connection:
         segments = connection.execute(sa.text("SELECT segment, digest FROM batches")).all()
         keys = connection.execute(sa.text("SELECT key FROM batch_keys")).scalars().all()
@@ -114,4 +114,4 @@ def test_every_state_fits_its_column() -> None:
     column = deployments.c.state.type
     assert isinstance(column, sa.String)
     assert column.length is not None
-    assert max(map(len, State.__args__)) <= column.length  # type: ignore[attr-defined]
+    assert max(map(len, DeploymentState.__args__)) <= column.length  # type: ignore[attr-defined]

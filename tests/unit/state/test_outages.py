@@ -11,11 +11,11 @@ import sqlalchemy as sa
 
 from penstock.errors import Unavailable
 from penstock.state import database as module
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
 from penstock.state.schema import batch_keys
-from penstock.state.tokens import Tokens
+from penstock.state.tokens import ApiTokens
 from postgres import Postgres
 from wire import Cut, Wire
 
@@ -45,32 +45,32 @@ def far(postgres: Postgres, wire: Wire) -> Iterator[Database]:
 
 
 def test_connections_that_died_while_nobody_used_them_are_replaced(store: Database, postgres: Postgres) -> None:
-    tokens = Tokens(store)
+    tokens = ApiTokens(store)
     tokens.create("before", ("read",))
     postgres.restart()
     tokens.create("after", ("read",))
-    assert [each.name for each in Tokens(store).list()] == ["after", "before"]
+    assert [each.name for each in ApiTokens(store).list()] == ["after", "before"]
 
 
 def test_a_store_that_restarts_is_waited_for(store: Database, postgres: Postgres) -> None:
     postgres.stop()
     again = threading.Timer(1.0, postgres.start)
     again.start()
-    assert Batches(store).heads() == {}
+    assert BatchLog(store).heads() == {}
     again.join()
 
 
 def test_a_store_that_stays_away_is_said(store: Database, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.3)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.3)
     postgres.stop()
     try:
         with pytest.raises(Unavailable, match="does not answer"):
-            Batches(store).heads()
+            BatchLog(store).heads()
         with pytest.raises(Unavailable, match="does not answer"):
-            Batches(store).append("d", "d/1", 1, 1, NOW, ["k"])
+            BatchLog(store).append("d", "d/1", 1, 1, NOW, ["k"])
     finally:
         postgres.start()
-    assert Batches(store).append("d", "d/2", 1, 1, NOW, ["k"]).number == 1
+    assert BatchLog(store).append("d", "d/2", 1, 1, NOW, ["k"]).number == 1
 
 
 def test_a_server_that_dies_within_a_transaction_leaves_nothing_of_it(store: Database, postgres: Postgres) -> None:
@@ -90,7 +90,7 @@ def test_a_server_that_dies_within_a_transaction_leaves_nothing_of_it(store: Dat
 @pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
 @pytest.mark.parametrize("keys", [(), ("k",)])
 def test_a_commit_nobody_heard_of_is_made_once(far: Database, wire: Wire, cut: Cut, keys: tuple[str, ...]) -> None:
-    batches = Batches(far)
+    batches = BatchLog(far)
     batches.append("d", "d/1", 1, 1, NOW)
     wire.cut = cut
     assert batches.append("d", "d/2", 2, 2, NOW, keys).number == 2
@@ -110,7 +110,7 @@ def test_of_another_write_the_caller_is_told(far: Database, wire: Wire, cut: Cut
 
 
 def test_a_burst_of_appends_through_restarts_is_there_once(store: Database, postgres: Postgres) -> None:
-    batches = Batches(store)
+    batches = BatchLog(store)
     acknowledged: list[tuple[str, int]] = []
     failures: list[BaseException] = []
     over = threading.Event()

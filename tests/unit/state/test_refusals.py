@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from penstock.errors import Failed, StorageFull, Unavailable
 from penstock.state import database
-from penstock.state.database import Database, open_database, refusal
+from penstock.state.database import Database, open_database, translate_error
 from penstock.state.schema import pointer, tokens
 from postgres import Postgres
 
@@ -112,4 +112,4 @@ def test_who_stands_still_in_a_transaction_loses_it(postgres: Postgres, monkeypa
 def test_a_busy_sqlite_is_asked_again_later(said: str) -> None:
     error = DBAPIError.instance("SELECT 1", None, sqlite3.OperationalError(said), sqlite3.Error)
     assert isinstance(error, DBAPIError)
-    assert isinstance(refusal(error), Unavailable)
+    assert isinstance(translate_error(error), Unavailable)

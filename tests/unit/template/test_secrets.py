@@ -10,7 +10,7 @@ from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.errors import InvalidQuery, Location
 from penstock.model.datasource import Text
 from penstock.parse.project_loader import load_files
-from penstock.redaction import forget
+from penstock.redaction import forget_secrets
 from penstock.sql.compile import compile_pipe, compile_sql
 from penstock.template.frame import Given
 
@@ -18,7 +18,7 @@ from penstock.template.frame import Given
 @pytest.fixture
 def secrets() -> Iterator[object]:
     yield read_template_secrets({"PENSTOCK_SECRET_KEY": "it's-hidden", "OTHER": "x"})
-    forget()
+    forget_secrets()
 
 
 def compiled(secrets: object, text: str = "%SELECT {{ tb_secret('KEY', 'none') }} AS a") -> str:

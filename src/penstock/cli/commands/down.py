@@ -15,7 +15,7 @@ from penstock.cli.output import console, print_json
 from penstock.cli.project_folder import read_server_record
 from penstock.cli.session import Session, command
 from penstock.errors import Failed, NoServer
-from penstock.processes import find
+from penstock.processes import find_process
 
 
 @command
@@ -25,7 +25,7 @@ def down(
 ) -> None:
     """Stop the server of a project."""
     known = read_server_record(session.project)
-    process = find(known.pid, known.started) if known else None
+    process = find_process(known.pid, known.started) if known else None
     if process is None:
         raise NoServer(f"no server of {session.project} is running")
     process.terminate()

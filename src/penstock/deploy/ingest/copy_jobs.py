@@ -26,8 +26,8 @@ from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import sync_folder
-from penstock.lake.spark.cancellation import Stopped
-from penstock.processes import is_gone
+from penstock.lake.spark.cancellation import WorkCancelled
+from penstock.processes import has_ended
 from penstock.state.jobs import Job, JobState
 from penstock.state.operations import Operation
 from penstock.template.frame import Listed, Parameter
@@ -69,7 +69,7 @@ class CopyJobs(PeriodicTask):
     def look(self) -> None:
         """Run the jobs that wait. What the store or the disk refuses for a while is tried again at the next look."""
         while not self._stop.is_set() and (job := self._around.core.jobs.next()) is not None:
-            with suppress(Stopped):
+            with suppress(WorkCancelled):
                 self._work(job)
 
     def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
@@ -124,7 +124,7 @@ class CopyJobs(PeriodicTask):
             raise
         except PenstockError as error:
             if self._spark_ended():
-                raise Stopped from error
+                raise WorkCancelled from error
             self._fail(job, error)
             raise _Over(error.message) from error
         finally:
@@ -141,7 +141,7 @@ class CopyJobs(PeriodicTask):
             sync_folder(path.parent)
         except OSError as error:
             raise StorageFull(f"the rows that were read cannot be kept: {error.strerror}") from error
-        except Stopped:
+        except WorkCancelled:
             if self._is_full():
                 raise StorageFull("the disk of the inbox has too little room for the rows that were read") from None
             raise
@@ -159,7 +159,7 @@ class CopyJobs(PeriodicTask):
 
     def _spark_ended(self) -> bool:
         """Whether the query failed because Spark's process is gone: the server begins anew, and the job with it."""
-        return not self._stop.wait(PAUSE) and is_gone(self._around.core.lake.jvm)
+        return not self._stop.wait(PAUSE) and has_ended(self._around.core.lake.jvm)
 
     def _fail(self, job: Job, error: PenstockError) -> None:
         self._around.core.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
@@ -188,7 +188,7 @@ class CopyJobs(PeriodicTask):
                 log.warning("job %d waits: %s", job.id, error.message)
                 self._around.core.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
             if self._stop.wait(PAUSE):
-                raise Stopped
+                raise WorkCancelled
 
     def _shown(self, job: Job, batch: int) -> None:
         """Wait for the last batch, while the server runs. Raises Stopped."""
@@ -198,7 +198,7 @@ class CopyJobs(PeriodicTask):
                 wait(self._around.core, Receipt(_stream(job), batch, 0, 0), PAUSE)
                 return
             if self._stop.is_set():
-                raise Stopped
+                raise WorkCancelled
 
     def _log(self, job: Job, result: str, error: str | None) -> None:
         elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()

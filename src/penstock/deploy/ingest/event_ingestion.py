@@ -19,9 +19,9 @@ from functools import lru_cache
 from penstock.deploy.runtime.core import Core
 from penstock.errors import InvalidRequest, NotFound, Timeout, did_you_mean
 from penstock.flow.inbox.inbox import Inbox
-from penstock.flow.lag import behind
+from penstock.flow.lag import find_lags
 from penstock.flow.landing.row_parser import RowParser
-from penstock.model.cursor import Batches
+from penstock.model.cursor import BatchCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Landing
 
@@ -60,7 +60,7 @@ def wait(core: Core, receipt: Receipt, timeout: float) -> Receipt:
 
     def arrived() -> bool:
         live = core.live()
-        return live is not None and not behind(core.registry, live.manifest, heads)
+        return live is not None and not find_lags(core.registry, live.manifest, heads)
 
     if not core.scheduler.wait(arrived, timeout):
         raise Timeout("the rows are kept but not queryable yet", hint="see `penstock status` for failing flows")
@@ -105,7 +105,7 @@ def landed_batch(core: Core, stream: str) -> int:
 
 def _numbers(core: Core, deployments: Iterable[Deployment], stream: str) -> list[int]:
     return [
-        cursor.number if isinstance(cursor, Batches) else 0
+        cursor.number if isinstance(cursor, BatchCursor) else 0
         for deployment in deployments
         for landing in deployment.manifest.landings
         if landing.stream == stream

@@ -16,14 +16,14 @@ from penstock.crash_points import reached
 from penstock.deploy.lifecycle.promotion import SWITCH_SECONDS, told_late
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Conflict
-from penstock.flow.lag import Behind, behind
+from penstock.flow.lag import FlowLag, find_lags
 from penstock.lake.tables import physical_tables
-from penstock.lake.tables.snapshot_tags import hold
+from penstock.lake.tables.snapshot_tags import tag_snapshot
 from penstock.lake.tables.snapshots import Progress
-from penstock.model.cursor import Batches, Cursor, History, Tail
+from penstock.model.cursor import BatchCursor, Cursor, HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Copy, Landing, Manifest, Meet, View, last_seq
-from penstock.model.manifest_updates import activate
+from penstock.model.manifest_updates import set_cutover_offsets
 from penstock.plan.steps import Activate, Clone
 
 
@@ -62,8 +62,8 @@ def _drained(core: Core, manifest: Manifest, step: Activate) -> Iterator[Mapping
     base = live.manifest
     needed = _above(base, {each.of for each in step.clones} | {copy.source.table for copy in manifest.copies})
 
-    def late() -> list[Behind]:
-        return [each for each in behind(core.registry, base, heads) if each.table in needed]
+    def late() -> list[FlowLag]:
+        return [each for each in find_lags(core.registry, base, heads) if each.table in needed]
 
     with core.stepper.held(heads):
         if not core.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
@@ -91,8 +91,8 @@ def _clone(core: Core, manifest: Manifest, clone: Clone) -> None:
     physical_tables.add_fields(core.lake, clone.table.id, clone.table.fields)
     for field in clone.widened:
         physical_tables.widen_field(core.lake, clone.table.id, field)
-    physical_tables.set_sort(core.lake, clone.table.id, clone.table.sort)
-    physical_tables.set_partition(core.lake, clone.table.id, clone.table.partition)
+    physical_tables.set_sort_order(core.lake, clone.table.id, clone.table.sort)
+    physical_tables.set_partition_key(core.lake, clone.table.id, clone.table.partition)
     core.recorded.made(clone.table.id)
     core.registry.forget(clone.table.id)
     own = {flow.id for flow in manifest.flows if flow.table == clone.table.id}
@@ -125,13 +125,13 @@ def _begin(core: Core, manifest: Manifest, table: str) -> None:
 def _beginning(core: Core, view: View) -> Cursor:
     source = view.trigger.binding.table
     at = core.registry.refresh(source).current
-    return _held(core, view, source, at.id) if at is not None else Tail(-1)
+    return _held(core, view, source, at.id) if at is not None else TailCursor(-1)
 
 
 def _held(core: Core, flow: Copy | View, source: str, snapshot: int) -> Cursor:
     """The beginning of a history that is read from a snapshot, which stays until then."""
-    hold(core.lake, source, snapshot, (flow.table, flow.id))
-    return History(snapshot, -1)
+    tag_snapshot(core.lake, source, snapshot, (flow.table, flow.id))
+    return HistoryCursor(snapshot, -1)
 
 
 def _stopped(manifest: Manifest, meet: Meet, heads: Mapping[str, int]) -> Meet:
@@ -148,7 +148,7 @@ def _cut(core: Core, manifest: Manifest, shared: Collection[str]) -> Manifest:
             cut = last_seq(_landed(core, landing))
             cuts[landing.table] = _last(core, landing.table) if _opens(manifest, landing.table) else cut
             rejected[f"{landing.stream}__quarantine"] = cut
-    return activate(manifest, cuts | rejected)
+    return set_cutover_offsets(manifest, cuts | rejected)
 
 
 def _opens(manifest: Manifest, table: str) -> bool:
@@ -165,7 +165,7 @@ def _last(core: Core, table: str) -> int:
 
 def _landed(core: Core, landing: Landing) -> int:
     cursor = core.registry.cursor(landing.table, landing.id)
-    return cursor.number if isinstance(cursor, Batches) else 0
+    return cursor.number if isinstance(cursor, BatchCursor) else 0
 
 
 def _newly_shared(core: Core, deployment: Deployment) -> list[str]:

@@ -14,9 +14,9 @@ from functools import partial
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.worker.supervisor import DEATHS
 from penstock.errors import PenstockError
-from penstock.flow.scheduler import LONGEST_WAIT, Failure
-from penstock.flow.work_items import PRIORITY, Work
-from penstock.model.cursor import Tail
+from penstock.flow.scheduler import MAX_RETRY_WAIT, FlowFailure
+from penstock.flow.work_items import PRIORITY, WorkItem
+from penstock.model.cursor import TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Copy, View
 
@@ -37,11 +37,11 @@ def filling(core: Core, deployment: Deployment) -> frozenset[str]:
     return frozenset(
         flow.table
         for flow in deployment.manifest.flows
-        if isinstance(flow, (Copy, View)) and not isinstance(core.registry.cursor(flow.table, flow.id), Tail)
+        if isinstance(flow, (Copy, View)) and not isinstance(core.registry.cursor(flow.table, flow.id), TailCursor)
     ).difference(urgent)
 
 
-def outgrow(core: Core, work: Work) -> bool:
+def outgrow(core: Core, work: WorkItem) -> bool:
     """A step for a deployment that is not live took too long beside live's: let it take its time elsewhere,
     if it can. It counts as one in which Spark's process ended, which may follow (lake/reaper): then it does not begin
     beside live again. Called by the thread that made the step, which must not wait for itself."""
@@ -65,11 +65,11 @@ def spare_live(core: Core) -> None:
             core.apart.begin(work.deployments[0], [work.table], "idle")
         else:
             message = f"{deaths} steps took too long beside live, or Spark's process ended in them (out of memory?)"
-            wait = LONGEST_WAIT * 60 if deaths >= DEATHS else LONGEST_WAIT
-            core.scheduler.report(work.key, Failure(message, deaths, time.monotonic() + wait))
+            wait = MAX_RETRY_WAIT * 60 if deaths >= DEATHS else MAX_RETRY_WAIT
+            core.scheduler.report(work.key, FlowFailure(message, deaths, time.monotonic() + wait))
 
 
-def _may_go(core: Core, work: Work) -> bool:
+def _may_go(core: Core, work: WorkItem) -> bool:
     """Whether another process may write the table: not while rows land there, which is the server's. (A
     copy is over before its table's landing begins.)"""
     match work.run:

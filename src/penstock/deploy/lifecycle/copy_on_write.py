@@ -14,7 +14,7 @@ from dataclasses import replace
 from penstock.deploy.runtime.core import Core
 from penstock.lake.tables import physical_tables
 from penstock.model.manifest import Manifest
-from penstock.model.manifest_updates import rebound
+from penstock.model.manifest_updates import map_bindings
 
 
 def fork(core: Core, id: int, table: str) -> None:
@@ -38,7 +38,7 @@ def rebind(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
     def name(table: str) -> str:
         return names.get(table, table)
 
-    moved = rebound(manifest, lambda binding: replace(binding, table=name(binding.table)))
+    moved = map_bindings(manifest, lambda binding: replace(binding, table=name(binding.table)))
     return replace(
         moved,
         tables=tuple(replace(each, id=name(each.id)) for each in moved.tables),

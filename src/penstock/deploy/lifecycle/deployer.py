@@ -28,9 +28,9 @@ from penstock.deploy.lifecycle.table_cleanup import let_go, sweep
 from penstock.deploy.lifecycle.undo import undo, undone
 from penstock.deploy.runtime.core import Core
 from penstock.errors import InvalidProject, PenstockError, Problem, Unavailable
-from penstock.flow.materialized_view import Diverged
-from penstock.lake.maintenance.shared_files import shortened
-from penstock.lake.read.history_slices import column_bytes
+from penstock.flow.materialized_view import SplitRequired
+from penstock.lake.maintenance.shared_files import tables_with_deleted_rows
+from penstock.lake.read.history_slices import column_sizes
 from penstock.model.deployment import Deployment
 from penstock.parse.project_loader import load_files
 from penstock.plan.explain import plan_to_json
@@ -114,12 +114,12 @@ class Deployer:
         if self._core.deployments.get(id).state in OVER:
             threading.Thread(target=_logged, args=(id, lambda: sweep(self._core)), name="sweep", daemon=True).start()
 
-    def diverged(self, parting: Diverged) -> None:
+    def diverged(self, parting: SplitRequired) -> None:
         """A shared view met a row that not all its deployments accept: part them, in a thread,
         since the caller holds the view's table."""
         threading.Thread(target=self._fork, args=(parting,), name=f"fork {parting.table}", daemon=True).start()
 
-    def _fork(self, parting: Diverged) -> None:
+    def _fork(self, parting: SplitRequired) -> None:
         with self._forking:
             for id in parting.deployments:
                 _logged(id, lambda id=id: fork(self._core, id, parting.table))  # type: ignore[misc]
@@ -145,7 +145,7 @@ class Deployer:
         if live is None or not read:
             return plan
         # Where rows move, once more with the bytes of the columns that are read: they cost a look at files.
-        widths = {table: column_bytes(self._core.lake, table) for table in read & set(live.sizes)}
+        widths = {table: column_sizes(self._core.lake, table) for table in read & set(live.sizes)}
         return make_plan(replace(live, widths=widths), loaded.project, wanted)
 
     def _counted(self, plan: Plan, options: DeployOptions) -> list[Problem]:
@@ -172,10 +172,15 @@ class Deployer:
             snapshots = self._core.registry.snapshots(table.id)
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes, snapshots.files)
         project = load_files(live.files).project
+        with_ttl = [binding.table for binding in live.manifest.bindings if binding.keeps]
         return Live(
-            project, live.manifest, sizes, self._columns(), candidates=self._candidates(live.id),
-            shortened=shortened(self._core.lake, [each.table for each in live.manifest.bindings if each.keeps]),
-        )  # fmt: skip
+            project,
+            live.manifest,
+            sizes,
+            self._columns(),
+            candidates=self._candidates(live.id),
+            shortened=tables_with_deleted_rows(self._core.lake, with_ttl),
+        )
 
     def _candidates(self, base: int) -> tuple[Candidate, ...]:
         """The other deployments against the same live version that have begun."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from penstock.deploy.lifecycle.states import OVER
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Conflict, Problem
-from penstock.lake.drift.differences import Difference
+from penstock.lake.drift.differences import TableDrift
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.model.deployment import RUNNING, Deployment
 from penstock.model.manifest import Field, Manifest
@@ -32,7 +32,7 @@ class Drift:
 
     name: str
     deployments: tuple[int, ...]
-    difference: Difference
+    difference: TableDrift
 
     @property
     def table(self) -> str:

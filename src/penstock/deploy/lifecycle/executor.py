@@ -21,16 +21,16 @@ from penstock.deploy.lifecycle.states import UNFINISHED, only
 from penstock.deploy.lifecycle.step_codec import PROMOTE, step_from_json
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Failed, PenstockError, Problem, Unavailable
-from penstock.flow.history_copy import is_complete
-from penstock.flow.lag import behind
+from penstock.flow.history_copy import is_copy_complete
+from penstock.flow.lag import find_lags
 from penstock.flow.work_items import PRIORITY
-from penstock.lake.spark.errors import explain
+from penstock.lake.spark.errors import explain_error
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.snapshots import Progress
-from penstock.model.cursor import Batches, Tail
+from penstock.model.cursor import BatchCursor, TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Field, Manifest, last_seq
-from penstock.model.manifest_updates import activate
+from penstock.model.manifest_updates import set_cutover_offsets
 from penstock.plan.steps import (
     Activate,
     AddFields,
@@ -126,7 +126,7 @@ def _promote(core: Core, id: int, entry: JournalEntry, promote: Callable[[int], 
 
 
 def _fail(core: Core, id: int, error: Exception) -> None:
-    shown = error if isinstance(error, PenstockError) else Failed(explain(error))
+    shown = error if isinstance(error, PenstockError) else Failed(explain_error(error))
     core.deployments.move(id, "failed", of=UNFINISHED, error=shown.as_json())
     core.assign()
 
@@ -149,10 +149,10 @@ def _run(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a
                 _touch(core, table)
         case SetSort(table, sort, _):
             with core.exclusive([table]):
-                physical_tables.set_sort(lake, table, sort)
+                physical_tables.set_sort_order(lake, table, sort)
         case SetPartition(table, partition, _):
             with core.exclusive([table]):
-                physical_tables.set_partition(lake, table, partition)
+                physical_tables.set_partition_key(lake, table, partition)
         case PlaceCursors(table):
             _place_cursors(core, id, table)
         case Activate():
@@ -177,7 +177,7 @@ def _place_cursors(core: Core, id: int, table: str) -> None:
         source = core.registry.snapshots(view.trigger.binding.table)
         if view.table == table:
             through = {stream: batch for at in source.progress.values() for stream, batch in at.through.items()}
-            progress[view.id] = Progress(Tail(source.current.id if source.current else -1), through)
+            progress[view.id] = Progress(TailCursor(source.current.id if source.current else -1), through)
     if core.registry.refresh(table).current is None:
         core.registry.place(table, progress)
 
@@ -208,19 +208,19 @@ def _cut_quarantines(core: Core, deployment: Deployment) -> None:
         ended = next((progress for progress in said if _copied(progress.get(copy.id))), {})
         for landing in deployment.manifest.landings:
             at = ended.get(landing.id)
-            if landing.table == copy.table and at is not None and isinstance(at.cursor, Batches):
+            if landing.table == copy.table and at is not None and isinstance(at.cursor, BatchCursor):
                 cuts[f"{landing.stream}__quarantine"] = last_seq(at.cursor.number)
     if cuts:
-        core.deployments.revise(deployment.id, lambda manifest: activate(manifest, cuts))
+        core.deployments.revise(deployment.id, lambda manifest: set_cutover_offsets(manifest, cuts))
         core.assign()
 
 
 def _copied(at: Progress | None) -> bool:
-    return at is not None and is_complete(at.cursor)
+    return at is not None and is_copy_complete(at.cursor)
 
 
 def _caught_up(core: Core, manifest: Manifest, heads: Mapping[str, int]) -> bool:
-    return not behind(core.registry, manifest, heads)
+    return not find_lags(core.registry, manifest, heads)
 
 
 def _raise_failure(core: Core, deployment: Deployment) -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from penstock.deploy.lifecycle.executor import unfinished
 from penstock.deploy.runtime.core import Core
-from penstock.flow.lag import behind
-from penstock.lake.read.history_slices import Extent, extent, read_upto
-from penstock.model.cursor import History, Tail
-from penstock.model.deployment import Deployment, State
+from penstock.flow.lag import find_lags
+from penstock.lake.read.history_slices import FileExtent, extent_up_to, snapshot_extent
+from penstock.model.cursor import HistoryCursor, TailCursor
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Copy, View
 
-AT_REST: tuple[State, ...] = ("live", "previous", "retired", "failed", "discarded")
+AT_REST: tuple[DeploymentState, ...] = ("live", "previous", "retired", "failed", "discarded")
 INTERVAL = 0.5
 
 
@@ -40,8 +40,8 @@ class FillProgress:
     table: str
     name: str
     flow: str
-    read: Extent
-    all: Extent
+    read: FileExtent
+    all: FileExtent
     done: bool
 
     @property
@@ -56,8 +56,8 @@ class FillProgress:
 def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
     """State changes and progress, until the deployment is at rest, or ready and to be promoted by
     hand."""
-    shown: State | None = None
-    rates: dict[str, tuple[float, Extent]] = {}
+    shown: DeploymentState | None = None
+    rates: dict[str, tuple[float, FileExtent]] = {}
     while True:
         deployment = core.deployments.get(id)
         if (
@@ -88,14 +88,14 @@ def _filling(core: Core, deployment: Deployment, flow: Copy | View) -> FillProgr
     """As the cursor in the table says, so that a restart forgets nothing."""
     source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table
     now, cursor = core.registry.snapshots(source), core.registry.cursor(flow.table, flow.id)
-    read, every = Extent(0, 0), Extent(now.rows, now.bytes)
-    if isinstance(cursor, History):
-        read = read_upto(core.lake, source, cursor.snapshot, cursor.seq)
-        every = extent(core.lake, source, cursor.snapshot)
-    elif isinstance(cursor, Tail):
+    read, every = FileExtent(0, 0), FileExtent(now.rows, now.bytes)
+    if isinstance(cursor, HistoryCursor):
+        read = extent_up_to(core.lake, source, cursor.snapshot, cursor.seq)
+        every = snapshot_extent(core.lake, source, cursor.snapshot)
+    elif isinstance(cursor, TailCursor):
         read = every
     name = deployment.manifest.name_of(flow.table)
-    return FillProgress(flow.table, name, flow.id, read, every, isinstance(cursor, Tail))
+    return FillProgress(flow.table, name, flow.id, read, every, isinstance(cursor, TailCursor))
 
 
 def _base_tables(core: Core, deployment: Deployment) -> set[str]:
@@ -104,7 +104,9 @@ def _base_tables(core: Core, deployment: Deployment) -> set[str]:
     return {table.id for table in core.deployments.get(deployment.base).manifest.tables}
 
 
-def _progress(core: Core, deployment: Deployment, before: dict[str, tuple[float, Extent]]) -> Iterator[DeploymentEvent]:
+def _progress(
+    core: Core, deployment: Deployment, before: dict[str, tuple[float, FileExtent]]
+) -> Iterator[DeploymentEvent]:
     now = time.monotonic()
     for each in fillings(core, deployment):
         since, then = before.setdefault(each.flow, (now, each.read))
@@ -114,7 +116,7 @@ def _progress(core: Core, deployment: Deployment, before: dict[str, tuple[float,
         pace = {"rate": rate, "bytes_rate": (each.read.bytes - then.bytes) / seconds if seconds > 0 else 0.0}
         data = {**each.data, **pace, "eta": eta, "waits": waits(core, deployment)}
         yield DeploymentEvent("progress", time.time(), data)
-    late = behind(core.registry, deployment.manifest, core.arrivals.heads)
+    late = find_lags(core.registry, deployment.manifest, core.arrivals.heads)
     yield DeploymentEvent("lag", time.time(), {"behind": len(late), "seconds": core.lag(deployment.manifest)})
 
 

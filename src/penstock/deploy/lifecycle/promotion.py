@@ -16,10 +16,11 @@ from penstock.deploy.lifecycle.drift import find, refuse
 from penstock.deploy.lifecycle.states import only, sources
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Conflict
-from penstock.flow.lag import Behind
+from penstock.flow.lag import FlowLag
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Manifest
-from penstock.state.live_pointer import Move, Pointed
+from penstock.state.deployments import StateMove
+from penstock.state.live_pointer import LiveVersions
 
 SWITCH_SECONDS = 60.0
 PERSISTENT = 3
@@ -44,9 +45,9 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
     _check_fit(core, deployment)
     _check_tables(core, deployment)
     with _together(core, deployment, pointed, core.failing() & _flows(core.live())):
-        moves = [Move(deployment.id, only("ready"), "live")]
-        moves += [Move(pointed.live, only("live"), "previous")] if pointed.live is not None else []
-        moves += [Move(pointed.previous, only("previous"), "retired")] if pointed.previous is not None else []
+        moves = [StateMove(deployment.id, only("ready"), "live")]
+        moves += [StateMove(pointed.live, only("live"), "previous")] if pointed.live is not None else []
+        moves += [StateMove(pointed.previous, only("previous"), "retired")] if pointed.previous is not None else []
         reached("promote.held")
         core.pointer.swap(pointed.version, deployment.id, pointed.live, moves)
         reached("promote.swapped")
@@ -66,7 +67,7 @@ def rollback(core: Core) -> Deployment:
     _check_tables(core, previous)
     # What keeps failing in the version before is no reason to stay with the one after it.
     with _together(core, previous, pointed, core.failing(attempts=PERSISTENT)):
-        moves = [Move(pointed.live, only("live"), "ready"), Move(previous.id, only("previous"), "live")]
+        moves = [StateMove(pointed.live, only("live"), "ready"), StateMove(previous.id, only("previous"), "live")]
         core.pointer.swap(pointed.version, previous.id, None, moves)
         core.assign()
     return core.deployments.get(previous.id)
@@ -77,7 +78,7 @@ def retire(core: Core, deployment: Deployment) -> Deployment:
     pointed = core.pointer.read()
     if deployment.id != pointed.previous:
         raise Conflict(f"deployment {deployment.id} is {deployment.state}; only the previous one can be retired")
-    core.pointer.swap(pointed.version, pointed.live, None, [Move(deployment.id, only("previous"), "retired")])
+    core.pointer.swap(pointed.version, pointed.live, None, [StateMove(deployment.id, only("previous"), "retired")])
     core.assign()
     return core.deployments.get(deployment.id)
 
@@ -117,15 +118,15 @@ def _check_tables(core: Core, to: Deployment) -> None:
 
 
 @contextmanager
-def _together(core: Core, to: Deployment, pointed: Pointed, excused: Flows) -> Iterator[None]:
+def _together(core: Core, to: Deployment, pointed: LiveVersions, excused: Flows) -> Iterator[None]:
     """Both versions at the same batch of every stream: landing waits there until the block ends.
     What is posted meanwhile is kept and acknowledged as ever. Of the version that is left nobody waits
     for a branch that fails: the other one may be what mends it. `excused` are flows whose failing does
     not keep from the other."""
     heads = core.arrivals.heads
 
-    def late() -> list[Behind]:
-        found: list[Behind] = []
+    def late() -> list[FlowLag]:
+        found: list[FlowLag] = []
         for each in core.board.running.deployments:
             if each.id == to.id:
                 found += core.late(each.manifest, heads, excused)
@@ -149,7 +150,7 @@ def _flows(deployment: Deployment | None) -> Flows:
     return frozenset((flow.table, flow.id) for flow in deployment.manifest.flows) if deployment else frozenset()
 
 
-def told_late(late: Sequence[Behind]) -> str:
+def told_late(late: Sequence[FlowLag]) -> str:
     """Why a wait was in vain."""
     if not late:
         return "the server is stopping"

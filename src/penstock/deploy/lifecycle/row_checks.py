@@ -13,10 +13,18 @@ from dataclasses import dataclass, replace
 
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Failed, Problem
-from penstock.lake.read.bindings import Latest, Part, Slice, accepted, kept, relation, with_seq
-from penstock.lake.spark.errors import explain
+from penstock.lake.read.bindings import (
+    Latest,
+    Slice,
+    TablePart,
+    accepted_conditions,
+    binding_relation,
+    unexpired_condition,
+    with_seq,
+)
+from penstock.lake.spark.errors import explain_error
 from penstock.lake.spark.names import qualified
-from penstock.model.cursor import History, Tail
+from penstock.model.cursor import HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import SEQ, Binding, Manifest, last_seq
 from penstock.plan.diff.changes import counted
@@ -70,7 +78,7 @@ def count_rows(core: Core, step: CheckRows) -> list[Problem]:
 def count_hidden(core: Core, hidden: Hidden) -> Problem | None:
     """The rows that a TTL would hide, as a change that was not allowed; None where it hides none."""
     live = hidden.live
-    shown = [*accepted(live.accepts), *([kept(live)] if live.keeps is not None else [])]
+    shown = [*accepted_conditions(live.accepts), *([unexpired_condition(live)] if live.keeps is not None else [])]
     where = " AND ".join([*shown, f"({hidden.expired})"])
     rows = int(
         core.lake.bulk.sql(f"SELECT count(*) AS `rows` FROM {qualified(live.table)} WHERE {where}").collect()[0][0]
@@ -81,8 +89,8 @@ def count_hidden(core: Core, hidden: Hidden) -> Problem | None:
     return destructive(message, hidden.location)
 
 
-def _source(live: Binding, part: Part, where: str) -> str:
-    return f"(SELECT * FROM {relation(with_seq(replace(live, keeps=None)), part)} WHERE {where})"
+def _source(live: Binding, part: TablePart, where: str) -> str:
+    return f"(SELECT * FROM {binding_relation(with_seq(replace(live, keeps=None)), part)} WHERE {where})"
 
 
 def _found(core: Core, source: str, checks: Sequence[Check], kinds: Collection[str]) -> list[CheckResult]:
@@ -120,16 +128,20 @@ def _computed(core: Core, source: str, step: CheckRows) -> list[Problem]:
             try:
                 core.lake.bulk.sql(f"SELECT max(xxhash64({check.value})) FROM {source} AS `rows`").collect()
             except Exception as error:  # whatever Spark raises is what the user has to know
-                message = f"column `{check.column}` of `{step.name}` cannot be computed: {explain(error)}"
+                message = f"column `{check.column}` of `{step.name}` cannot be computed: {explain_error(error)}"
                 problems.append(Problem("rows-do-not-convert", message))
     return problems
 
 
-def _rows_of(core: Core, manifest: Manifest, step: CheckRows) -> tuple[Part, str]:
+def _rows_of(core: Core, manifest: Manifest, step: CheckRows) -> tuple[TablePart, str]:
     """The rows that the forward query is for."""
     for copy in manifest.copies:
         cursor = core.registry.cursor(copy.table, copy.id)
-        if copy.source.table == step.live.table and isinstance(cursor, (History, Tail)) and cursor.snapshot >= 0:
+        if (
+            copy.source.table == step.live.table
+            and isinstance(cursor, (HistoryCursor, TailCursor))
+            and cursor.snapshot >= 0
+        ):
             return Slice(cursor.snapshot, -1, 2**62), "true"
     bound = manifest.binding(step.name)
     cuts = [each.before.cut for each in bound.columns if each.before and each.before.cut is not None] if bound else []

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.model.deployment import State
+from penstock.model.deployment import DeploymentState
 
-MOVES: Mapping[State, tuple[State, ...]] = {
+MOVES: Mapping[DeploymentState, tuple[DeploymentState, ...]] = {
     "planned": ("preparing", "failed", "discarded"),
     "preparing": ("backfilling", "failed", "discarded"),
     "backfilling": ("ready", "failed", "discarded"),
@@ -24,21 +24,21 @@ MOVES: Mapping[State, tuple[State, ...]] = {
 """From each state, where a deployment may go. `live` goes to `previous` when another one is
 promoted and to `ready` when it is rolled back: it stays fed and can be promoted again."""
 
-OVER: tuple[State, ...] = ("retired", "discarded")
+OVER: tuple[DeploymentState, ...] = ("retired", "discarded")
 """The states of a deployment whose tables nobody needs for its sake."""
 
-UNFINISHED: tuple[State, ...] = ("planned", "preparing", "backfilling")
+UNFINISHED: tuple[DeploymentState, ...] = ("planned", "preparing", "backfilling")
 """The states in which the executor has work to do, also after a restart."""
 
-PAUSABLE: tuple[State, ...] = (*UNFINISHED, "ready")
+PAUSABLE: tuple[DeploymentState, ...] = (*UNFINISHED, "ready")
 """The states in which a deployment has flows that nobody else needs."""
 
 
-def sources(to: State) -> tuple[State, ...]:
+def sources(to: DeploymentState) -> tuple[DeploymentState, ...]:
     """The states from which a deployment may move to `to`."""
     return tuple(state for state, moves in MOVES.items() if to in moves)
 
 
-def only(state: State) -> tuple[State, ...]:
+def only(state: DeploymentState) -> tuple[DeploymentState, ...]:
     """Just that state, as a set of states to move from."""
     return (state,)

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from penstock.deploy.lifecycle.states import OVER
 from penstock.deploy.runtime.core import Core
 from penstock.lake.tables import physical_tables
-from penstock.lake.tables.snapshot_tags import keep, name_of
-from penstock.model.cursor import Tail
+from penstock.lake.tables.snapshot_tags import drop_tags_except, tag_name
+from penstock.model.cursor import TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import REJECTS, SEQ, Flow
 
@@ -43,13 +43,15 @@ def sweep(core: Core) -> None:
 def let_go(core: Core) -> None:
     """Drop the holds of histories that are complete: a crash came between."""
     running = core.deployments.running()
-    reading = {name_of((flow.table, flow.id)) for each in running for flow in each.manifest.flows if _reads(core, flow)}
+    reading = {
+        tag_name((flow.table, flow.id)) for each in running for flow in each.manifest.flows if _reads(core, flow)
+    }
     for table in sorted(_tables(running)):
-        keep(core.lake, table, reading)
+        drop_tags_except(core.lake, table, reading)
 
 
 def _reads(core: Core, flow: Flow) -> bool:
-    return not isinstance(core.registry.cursor(flow.table, flow.id), Tail)
+    return not isinstance(core.registry.cursor(flow.table, flow.id), TailCursor)
 
 
 def _tables(deployments: Iterable[Deployment]) -> set[str]:

@@ -17,7 +17,7 @@ from penstock.deploy.lifecycle.states import OVER
 from penstock.deploy.lifecycle.step_codec import PROMOTE, step_from_json
 from penstock.deploy.runtime.core import Core
 from penstock.lake.tables import physical_tables
-from penstock.lake.tables.snapshot_tags import release
+from penstock.lake.tables.snapshot_tags import release_tag
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Copy, View
 from penstock.plan.steps import (
@@ -75,11 +75,11 @@ def _inverse(core: Core, deployment: Deployment, step: Step) -> None:
         case SetSort(table, _, before):
             if not _set_since(core, deployment, step):
                 with core.exclusive([table]):
-                    physical_tables.set_sort(core.lake, table, before)
+                    physical_tables.set_sort_order(core.lake, table, before)
         case SetPartition(table, _, before):
             if not _set_since(core, deployment, step):
                 with core.exclusive([table]):
-                    physical_tables.set_partition(core.lake, table, before)
+                    physical_tables.set_partition_key(core.lake, table, before)
         case Activate(clones, _):
             _release(core, deployment)
             _drop(core, deployment, [each.table.id for each in clones])
@@ -129,4 +129,4 @@ def _release(core: Core, deployment: Deployment) -> None:
     for flow in deployment.manifest.flows:
         if isinstance(flow, (Copy, View)):
             source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table
-            release(core.lake, source, (flow.table, flow.id))
+            release_tag(core.lake, source, (flow.table, flow.id))

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 from penstock.crash_points import reached
 from penstock.deploy.runtime.core import Core
-from penstock.flow.lag import behind
+from penstock.flow.lag import find_lags
 from penstock.lake.maintenance.rewrite import materialize_columns
-from penstock.lake.read.bindings import accepted
+from penstock.lake.read.bindings import accepted_conditions
 from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.spark.names import quoted
 from penstock.model.manifest import Before, Binding, BoundColumn, Manifest
-from penstock.model.manifest_updates import settle
+from penstock.model.manifest_updates import mark_materialized
 from penstock.plan.spark_text import is_plain
 from penstock.sql.column_types import spark_type
 
@@ -78,7 +78,7 @@ def settle_some(core: Core, most: SliceLimits) -> bool:
     if live is None or any(each.state == "backfilling" for each in core.board.running.deployments):
         return False
     found = next(unsettled(live.manifest), None)
-    late = behind(core.registry, live.manifest, core.arrivals.heads)
+    late = find_lags(core.registry, live.manifest, core.arrivals.heads)
     if found is None or any(each.head - each.at > MOST_LAG for each in late):
         return False
     core.recorded.verify([found.table])
@@ -105,7 +105,7 @@ def unsettled(manifest: Manifest) -> Iterator[Unsettled]:
             if before.cut is not None and not before.is_settled:
                 by_place.setdefault((before.settled, before.cut), []).append(column)
         for (after, upto), columns in sorted(by_place.items()):
-            seen = " AND ".join(accepted(binding.accepts)) or "true"
+            seen = " AND ".join(accepted_conditions(binding.accepts)) or "true"
             yield Unsettled(binding.table, seen, tuple(columns), after, upto)
 
 
@@ -133,5 +133,7 @@ def _settled(core: Core, found: Unsettled, upto: int) -> None:
     """Tell every running deployment that reads the columns."""
     physical = [column.physical for column in found.columns]
     for deployment in core.deployments.running():
-        core.deployments.revise(deployment.id, lambda manifest: settle(manifest, found.table, physical, upto))
+        core.deployments.revise(
+            deployment.id, lambda manifest: mark_materialized(manifest, found.table, physical, upto)
+        )
     core.assign()

@@ -27,18 +27,18 @@ from typing_extensions import assert_never
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
 from penstock.deploy.maintenance.retention import ENDED
 from penstock.deploy.runtime.core import Core
-from penstock.lake.maintenance.data_files import DataFile, Tiers, data_files, runs
-from penstock.lake.maintenance.rewrite import Rewritten, compact, reduce, sorting
-from penstock.lake.maintenance.shared_files import note
-from penstock.lake.read.bindings import value
-from penstock.lake.read.engine_merge import compacted
-from penstock.lake.spark.cancellation import limited
+from penstock.lake.maintenance.data_files import CompactionLimits, DataFile, compaction_runs, list_data_files
+from penstock.lake.maintenance.rewrite import RewriteResult, compact_files, rewrite_files, sort_expressions
+from penstock.lake.maintenance.shared_files import set_properties
+from penstock.lake.read.bindings import column_value
+from penstock.lake.read.engine_merge import compacted_relation
+from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.names import quoted
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import REJECTS, SEQ, Binding
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
 from penstock.model.settings import MaintenanceSettings
-from penstock.model.types import AggregateFunction, Float, SimpleAggregateFunction, String, Type, bare
+from penstock.model.types import AggregateFunction, Float, SimpleAggregateFunction, String, Type, unwrap_type
 
 TURN = 10.0
 """Seconds after which no further run is begun: the other tables have their turn, and a server that stops
@@ -54,7 +54,7 @@ def compact_table(core: Core, on: MaintainedTable) -> bool:
     now = core.registry.snapshots(table)
     if now.current is None or now.files < settings.compact_files:
         return False
-    found = tuple(runs(data_files(core.lake, table, now.current.id), tiers(settings)))
+    found = tuple(compaction_runs(list_data_files(core.lake, table, now.current.id), tiers(settings)))
     if not found:
         return False
     left, end = settings.compact_run_bytes, time.monotonic() + TURN
@@ -64,24 +64,24 @@ def compact_table(core: Core, on: MaintainedTable) -> bool:
             left -= sum(file.bytes for file in files)
             if done and (left < 0 or time.monotonic() > end):
                 break
-            with limited(core.lake.bulk, seconds):
+            with time_limit(core.lake.bulk, seconds):
                 done.append(_rewrite(core, on, now.current.id, files))
             core.registry.refresh(table)
     return True
 
 
-def _rewrite(core: Core, on: MaintainedTable, snapshot: int, files: Sequence[DataFile]) -> Rewritten:
+def _rewrite(core: Core, on: MaintainedTable, snapshot: int, files: Sequence[DataFile]) -> RewriteResult:
     """One run. Looked at each time: a deployment that was made meanwhile may read the rows otherwise."""
-    order = sorting(on.table.sort)
+    order = sort_expressions(on.table.sort)
     how = table_merge(on, core.deployments.list())
     if how is None:
-        return compact(core.lake, on.table.id, snapshot, files, order)
-    note(core.lake, on.table.id, {MERGED: str(how.rule)})
-    return reduce(core.lake, on.table.id, snapshot, files, partial(merged_rows, how), order)
+        return compact_files(core.lake, on.table.id, snapshot, files, order)
+    set_properties(core.lake, on.table.id, {MERGED: str(how.rule)})
+    return rewrite_files(core.lake, on.table.id, snapshot, files, partial(merged_rows, how), order)
 
 
-def tiers(settings: MaintenanceSettings) -> Tiers:
-    return Tiers(settings.compact_files, settings.compact_small_bytes, settings.compact_target_bytes)
+def tiers(settings: MaintenanceSettings) -> CompactionLimits:
+    return CompactionLimits(settings.compact_files, settings.compact_small_bytes, settings.compact_target_bytes)
 
 
 WITHOUT_ORDER = frozenset(
@@ -118,7 +118,7 @@ def merged_rows(how: TableMerge, view: str, stored: Sequence[tuple[str, str]]) -
     physical = [name for name, _ in stored if name != SEQ]
     logical = [(column.name, column.type) for column in how.binding.columns]
     carried: list[tuple[str, Type]] = [(_hidden(name), String()) for name in physical]
-    values = [f"{value(column)} AS {quoted(column.name)}" for column in how.binding.columns]
+    values = [f"{column_value(column)} AS {quoted(column.name)}" for column in how.binding.columns]
     values += [f"{quoted(name)} AS {quoted(_hidden(name))}" for name in physical]
     rows = f"(SELECT {', '.join(values)}, {SEQ} FROM {quoted(view)})"
     made = {column.physical: column.name for column in how.binding.columns if column.name in _combined(how.rule)}
@@ -126,7 +126,7 @@ def merged_rows(how: TableMerge, view: str, stored: Sequence[tuple[str, str]]) -
         quoted(name) if name == SEQ else f"CAST({quoted(made.get(name, _hidden(name)))} AS {of}) AS {quoted(name)}"
         for name, of in stored
     )
-    return f"SELECT {columns} FROM {compacted(how.rule, [*logical, *carried], rows, how.apart)}"
+    return f"SELECT {columns} FROM {compacted_relation(how.rule, [*logical, *carried], rows, how.apart)}"
 
 
 def _hidden(physical: str) -> str:
@@ -170,13 +170,13 @@ def _is_covered(rule: Summing | Aggregating, binding: Binding) -> bool:
 
 def _has_floats(rule: Summing, binding: Binding) -> bool:
     """Their sums depend on the order, in the last digits."""
-    return any(isinstance(bare(column.type), Float) for column in binding.columns if column.name in rule.columns)
+    return any(isinstance(unwrap_type(column.type), Float) for column in binding.columns if column.name in rule.columns)
 
 
 def _without_order(of: Type) -> bool:
     match of:
         case SimpleAggregateFunction(function, value_type):
-            return function in WITHOUT_ORDER and not (function == "sum" and isinstance(bare(value_type), Float))
+            return function in WITHOUT_ORDER and not (function == "sum" and isinstance(unwrap_type(value_type), Float))
         case AggregateFunction(function):
             return function in WITHOUT_ORDER
         case _:

@@ -14,14 +14,14 @@ from pathlib import Path
 from penstock.crash_points import reached
 from penstock.deploy.maintenance.retention import Needs
 from penstock.deploy.runtime.core import Core
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 from penstock.state.operations import Operation
 
 LOT = 1_000
 """Batches that are trimmed in one transaction."""
 
 
-def trim_inbox(core: Core, batches: Batches, folder: Path, needs: Needs) -> int:
+def trim_inbox(core: Core, batches: BatchLog, folder: Path, needs: Needs) -> int:
     """Remove raw batches that nobody needs. Returns how many."""
     before = datetime.now(timezone.utc) - timedelta(seconds=core.settings.maintenance.inbox_seconds)
     trimmed = 0

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from penstock.deploy.maintenance.retention import ENDED
 from penstock.deploy.runtime.core import Core
-from penstock.lake.drift.recorded_tables import Drifted
-from penstock.lake.maintenance.rewrite import Rewritten
+from penstock.lake.drift.recorded_tables import DriftedTable
+from penstock.lake.maintenance.rewrite import RewriteResult
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding, Table
 from penstock.state.operations import Operation
@@ -75,15 +75,15 @@ def _with(known: MaintainedTable | None, deployment: Deployment, table: Table) -
 def _is_sound(core: Core, table: str) -> bool:
     try:
         core.recorded.verify([table])
-    except Drifted:
+    except DriftedTable:
         return False
     return core.registry.refresh(table).current is not None
 
 
 @contextmanager
-def logged(core: Core, kind: str, on: MaintainedTable) -> Iterator[list[Rewritten]]:
+def logged(core: Core, kind: str, on: MaintainedTable) -> Iterator[list[RewriteResult]]:
     """Log what the block did to a table as one operation, if it did something or failed."""
-    done: list[Rewritten] = []
+    done: list[RewriteResult] = []
     began = time.monotonic()
     try:
         yield done
@@ -94,7 +94,7 @@ def logged(core: Core, kind: str, on: MaintainedTable) -> Iterator[list[Rewritte
         core.operations.log(_operation(kind, on, began, done, None))
 
 
-def _operation(kind: str, on: MaintainedTable, began: float, done: list[Rewritten], error: str | None) -> Operation:
+def _operation(kind: str, on: MaintainedTable, began: float, done: list[RewriteResult], error: str | None) -> Operation:
     return Operation(
         event_type=kind,
         datasource_name=on.table.id,

@@ -22,11 +22,11 @@ from penstock.deploy.maintenance.row_ttl import condition, delete_expired
 from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
-from penstock.flow.lag import behind
-from penstock.lake.maintenance.shared_files import allowed, home, note
-from penstock.lake.tables.java_table import Outdated
+from penstock.flow.lag import find_lags
+from penstock.lake.maintenance.shared_files import read_table_files, restorable_properties, set_properties
+from penstock.lake.tables.java_table import RewriteConflict
 from penstock.lake.tables.physical_tables import list_tables
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 
 MOST_LAG = 100
 """Batches by which a flow of live may lag while something is tidied."""
@@ -40,7 +40,7 @@ log = logging.getLogger("penstock.deploy")
 class Maintenance(PeriodicTask):
     """Looks at every table, again and again. `counts` is for metrics."""
 
-    def __init__(self, core: Core, batches: Batches, inbox: Path):
+    def __init__(self, core: Core, batches: BatchLog, inbox: Path):
         super().__init__("maintenance", float(core.settings.maintenance.interval_seconds))
         self._core = core
         self._batches = batches
@@ -105,21 +105,25 @@ class Maintenance(PeriodicTask):
             self.counts.failing[key] = str(error)[:500]
             wait = min(self._seconds * 2.0**failures, LONGEST)
             self._due[key] = time.monotonic() + wait
-            trace = None if isinstance(error, Outdated) else error
+            trace = None if isinstance(error, RewriteConflict) else error
             log.warning("%s of %s failed: %s; again in %d s", kind, key[1] or "all", error, wait, exc_info=trace)
 
     def _live_waits(self) -> bool:
         core, live = self._core, self._core.live()
-        late = behind(core.registry, live.manifest, core.arrivals.heads) if live is not None else ()
+        late = find_lags(core.registry, live.manifest, core.arrivals.heads) if live is not None else ()
         return any(each.head - each.at > MOST_LAG for each in late)
 
     def _share(self) -> bool:
         """Tables that shared files with a clone which is gone delete their own again."""
         core = self._core
-        homes = {table: found for table in list_tables(core.lake) if (found := home(core.lake, table)) is not None}
+        homes = {
+            table: found
+            for table in list_tables(core.lake)
+            if (found := read_table_files(core.lake, table)) is not None
+        }
         changed = False
         for table in sorted(homes):
-            if allowed(table, homes):
+            if restorable_properties(table, homes):
                 with core.exclusive([table]):
                     changed = self._allow(table) or changed
         return changed
@@ -127,10 +131,12 @@ class Maintenance(PeriodicTask):
     def _allow(self, table: str) -> bool:
         """Looked at again, now that no clone is made of it."""
         core = self._core
-        fresh = {each: found for each in list_tables(core.lake) if (found := home(core.lake, each)) is not None}
-        wanted = allowed(table, fresh) if table in fresh and core.recorded.is_own(table) else {}
+        fresh = {
+            each: found for each in list_tables(core.lake) if (found := read_table_files(core.lake, each)) is not None
+        }
+        wanted = restorable_properties(table, fresh) if table in fresh and core.recorded.is_own(table) else {}
         if wanted:
-            note(core.lake, table, wanted)
+            set_properties(core.lake, table, wanted)
         return bool(wanted)
 
     def _trim(self) -> bool:

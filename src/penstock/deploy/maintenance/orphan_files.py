@@ -12,7 +12,13 @@ import time
 from itertools import islice
 
 from penstock.deploy.runtime.core import Core
-from penstock.lake.maintenance.orphan_files import Stored, delete, listed, plain, referred
+from penstock.lake.maintenance.orphan_files import (
+    StoredFile,
+    delete_files,
+    list_files,
+    normalize_path,
+    referenced_files,
+)
 from penstock.lake.tables import physical_tables
 from penstock.state.operations import Operation
 
@@ -30,15 +36,15 @@ def clean_orphans(core: Core) -> int:
         return 0
     began = time.monotonic()
     before = time.time() - core.settings.maintenance.orphan_seconds
-    old = [file for folder in _folders(core, made, ours) for file in listed(core.lake, made[0], folder, before)]
+    old = [file for folder in _folders(core, made, ours) for file in list_files(core.lake, made[0], folder, before)]
     if not old:
         return 0
     # The tables are read after their folders: what is referred to now is kept, whenever it was written.
-    known = referred(core.lake, physical_tables.list_tables(core.lake))
-    orphans: list[Stored] = list(islice((file for file in old if plain(file.path) not in known), MOST))
+    known = referenced_files(core.lake, physical_tables.list_tables(core.lake))
+    orphans: list[StoredFile] = list(islice((file for file in old if normalize_path(file.path) not in known), MOST))
     if core.recorded.is_unsound():
         return 0
-    delete(core.lake, made[0], orphans)
+    delete_files(core.lake, made[0], orphans)
     if orphans:
         size = sum(file.bytes for file in orphans)
         log.info("deleted %d files (%d bytes) that no table refers to", len(orphans), size)
@@ -51,7 +57,7 @@ def _folders(core: Core, made: list[str], ours: list[str]) -> list[str]:
     """Of the tables there are, and of those there were, which stood beside them."""
     found: set[str] = set()
     for table in made:
-        known = physical_tables.load(core.lake, table)
+        known = physical_tables.load_table(core.lake, table)
         location = known.location().rstrip("/") if known is not None else ""
         parent, _, name = location.rpartition("/")
         found |= {location} if location else set()

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from penstock.flow.table_registry import Registry
+from penstock.flow.table_registry import TableRegistry
 from penstock.lake.tables.snapshots import Progress, Snapshots
-from penstock.model.cursor import Batches, History, Tail
-from penstock.model.deployment import Deployment, State
+from penstock.model.cursor import BatchCursor, HistoryCursor, TailCursor
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Copy, Landing, Manifest, View
 
-ENDED: tuple[State, ...] = ("failed", "retired", "discarded")
+ENDED: tuple[DeploymentState, ...] = ("failed", "retired", "discarded")
 """The states of a deployment whose flows never run (again)."""
 
 
@@ -46,7 +46,7 @@ class Needs:
         self.batches[stream] = min(batch, self.batches.get(stream, batch))
 
 
-def needs(registry: Registry, deployments: Iterable[Deployment]) -> Needs:
+def needs(registry: TableRegistry, deployments: Iterable[Deployment]) -> Needs:
     """Of the deployments that have not ended."""
     found = Needs()
     for deployment in deployments:
@@ -55,7 +55,7 @@ def needs(registry: Registry, deployments: Iterable[Deployment]) -> Needs:
     return found
 
 
-def _of_one(registry: Registry, manifest: Manifest, found: Needs) -> None:
+def _of_one(registry: TableRegistry, manifest: Manifest, found: Needs) -> None:
     fed = {view.table for view in manifest.views}
     for flow in manifest.flows:
         match flow:
@@ -69,19 +69,19 @@ def _of_one(registry: Registry, manifest: Manifest, found: Needs) -> None:
                     found.fed.add(flow.stream)
 
 
-def _view(registry: Registry, view: View, found: Needs) -> None:
+def _view(registry: TableRegistry, view: View, found: Needs) -> None:
     source = view.trigger.binding.table
     match registry.cursor(view.table, view.id):
-        case Tail(snapshot) | History(snapshot, _):
+        case TailCursor(snapshot) | HistoryCursor(snapshot, _):
             found.snapshot(source, snapshot)
         case None if view.starts in ("met", "resumed"):
             found.all.add(source)  # the meeting is looked for among its snapshots
 
 
-def _copy(registry: Registry, manifest: Manifest, copy: Copy, found: Needs) -> None:
+def _copy(registry: TableRegistry, manifest: Manifest, copy: Copy, found: Needs) -> None:
     """A copy that is not complete hands over cursors of the time of the snapshot that it reads."""
     cursor = registry.cursor(copy.table, copy.id)
-    if not isinstance(cursor, History):
+    if not isinstance(cursor, HistoryCursor):
         return
     found.snapshot(copy.source.table, cursor.snapshot)
     try:
@@ -98,9 +98,9 @@ def _handed(manifest: Manifest, copy: Copy, flow: str, at: Progress, found: Need
     for each in manifest.flows_into(copy.table):
         if each.id != flow:
             continue
-        if isinstance(each, View) and isinstance(at.cursor, (Tail, History)):
+        if isinstance(each, View) and isinstance(at.cursor, (TailCursor, HistoryCursor)):
             found.snapshot(each.trigger.binding.table, at.cursor.snapshot)
-        elif isinstance(each, Landing) and isinstance(at.cursor, Batches):
+        elif isinstance(each, Landing) and isinstance(at.cursor, BatchCursor):
             found.after(each.stream, at.cursor.number)
 
 
@@ -112,7 +112,7 @@ def _all_of(manifest: Manifest, copy: Copy, found: Needs) -> None:
             found.after(each.stream, 0)
 
 
-def _landing(registry: Registry, landing: Landing, found: Needs) -> None:
+def _landing(registry: TableRegistry, landing: Landing, found: Needs) -> None:
     """After a crash the batches of the last step are read again, for the quarantine: those after the step
     before, which is known from its snapshot."""
     now = registry.snapshots(landing.table)
@@ -132,5 +132,5 @@ def _landed(now: Snapshots, flow: str) -> list[tuple[int, int]]:
     return [
         (snapshot.id, at.cursor.number)
         for snapshot in now.line
-        if (at := (snapshot.progress or {}).get(flow)) is not None and isinstance(at.cursor, Batches)
+        if (at := (snapshot.progress or {}).get(flow)) is not None and isinstance(at.cursor, BatchCursor)
     ]

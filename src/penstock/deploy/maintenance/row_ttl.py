@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
 from penstock.deploy.maintenance.retention import Needs
 from penstock.deploy.runtime.core import Core
-from penstock.lake.maintenance.data_files import DataFile, data_files
-from penstock.lake.maintenance.rewrite import drop, everything, reduce, sorting
-from penstock.lake.maintenance.shared_files import SHORTENED, note
-from penstock.lake.read.bindings import kept
-from penstock.lake.spark.cancellation import limited
+from penstock.lake.maintenance.data_files import DataFile, list_data_files
+from penstock.lake.maintenance.rewrite import drop_files, rewrite_files, select_all_rows, sort_expressions
+from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
+from penstock.lake.read.bindings import unexpired_condition
+from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.names import qualified
 from penstock.lake.tables import physical_tables
 
@@ -37,7 +37,7 @@ def condition(on: MaintainedTable) -> str | None:
     """Spark SQL over physical columns, true for rows that no version shows any more; None if there are none."""
     if not on.bindings or on.others or any(each.keeps is None for each in on.bindings):
         return None
-    return " AND ".join(sorted({f"NOT coalesce({kept(each)}, false)" for each in on.bindings}))
+    return " AND ".join(sorted({f"NOT coalesce({unexpired_condition(each)}, false)" for each in on.bindings}))
 
 
 def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
@@ -46,7 +46,7 @@ def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
     now = core.registry.snapshots(table)
     if expired is None or now.current is None:
         return False
-    files = read_to_the_end(core, on, needs, data_files(core.lake, table, now.current.id))
+    files = read_to_the_end(core, on, needs, list_data_files(core.lake, table, now.current.id))
     counted = _count(core, on, now.current.id, expired, files)
     whole = [each.file for each in counted if each.expired == each.file.rows]
     parts = [each.file for each in counted if each.expired < each.file.rows <= each.expired * SHARE]
@@ -54,20 +54,22 @@ def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
         return False
 
     def stays(view: str, columns: Sequence[tuple[str, str]]) -> str:
-        return f"{everything(view, columns)} WHERE NOT ({expired})"
+        return f"{select_all_rows(view, columns)} WHERE NOT ({expired})"
 
     with logged(core, "ttl", on) as done:
-        note(core.lake, table, {SHORTENED: "true"})
+        set_properties(core.lake, table, {ROWS_DELETED: "true"})
         if whole:
-            done.append(drop(core.lake, table, now.current.id, whole))
+            done.append(drop_files(core.lake, table, now.current.id, whole))
             core.registry.refresh(table)
         left = core.settings.maintenance.compact_run_bytes
         for file in parts:
             left -= file.bytes
             if left < 0 and done:
                 break
-            with limited(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
-                done.append(reduce(core.lake, table, now.current.id, [file], stays, sorting(on.table.sort)))
+            with time_limit(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
+                done.append(
+                    rewrite_files(core.lake, table, now.current.id, [file], stays, sort_expressions(on.table.sort))
+                )
             core.registry.refresh(table)
     return True
 
@@ -79,7 +81,7 @@ def read_to_the_end(core: Core, on: MaintainedTable, needs: Needs, files: tuple[
     if table in needs.all:
         return ()
     readers = needs.snapshots.get(table, set())
-    found = physical_tables.load(core.lake, table)
+    found = physical_tables.load_table(core.lake, table)
     known = {each.snapshot_id: each.sequence_number or 0 for each in found.metadata.snapshots} if found else {}
     if not readers <= known.keys():
         return ()
@@ -97,6 +99,6 @@ def _count(
     rows = core.lake.bulk.sql(
         f"SELECT _file, count(*) FROM {qualified(on.table.id)} VERSION AS OF {snapshot} WHERE {expired} GROUP BY _file"
     )
-    with limited(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
+    with time_limit(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
         found = rows.collect()
     return [ExpiredRows(by_path[path], count) for path, count in found if path in by_path]

@@ -12,8 +12,8 @@ import time
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
 from penstock.deploy.maintenance.retention import Needs
 from penstock.deploy.runtime.core import Core
-from penstock.lake.maintenance.rewrite import Rewritten
-from penstock.lake.maintenance.snapshot_expiry import expirable, expire, versions
+from penstock.lake.maintenance.rewrite import RewriteResult
+from penstock.lake.maintenance.snapshot_expiry import expirable_snapshots, expire_snapshots, list_snapshots
 
 
 class SnapshotExpiry:
@@ -35,16 +35,16 @@ class SnapshotExpiry:
         core, table = self._core, on.table.id
         if table in needs.all or any(table in theirs for theirs in core.apart.tables.values()):
             return False
-        found = versions(core.lake, table)
+        found = list_snapshots(core.lake, table)
         known = self._seen(table, [each.id for each in (*found.line[:-1], *found.aside)])
         late = time.monotonic() - self.safe
         before = time.time() - core.settings.maintenance.snapshot_seconds
-        ids = [id for id in expirable(found, needs.of(table), before) if known[id] <= late]
+        ids = [id for id in expirable_snapshots(found, needs.of(table), before) if known[id] <= late]
         if not ids:
             return False
         with core.exclusive([table]), logged(core, "expiry", on) as done:
-            if expire(core.lake, table, ids):
-                done.append(Rewritten(0, 0, 0, 0, 0, 0))
+            if expire_snapshots(core.lake, table, ids):
+                done.append(RewriteResult(0, 0, 0, 0, 0, 0))
             core.registry.refresh(table)
         return bool(done)
 

@@ -44,11 +44,11 @@ class Process:
 
     @staticmethod
     def of(id: int) -> Process:
-        return Process(id, processes.started(psutil.Process(id)))
+        return Process(id, processes.start_time(psutil.Process(id)))
 
     def find(self) -> psutil.Process | None:
         """The process if it still runs."""
-        return processes.find(self.id, self.started)
+        return processes.find_process(self.id, self.started)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,14 @@ from pathlib import Path
 
 from penstock.deploy.ownership.folder_lock import LOOK, STALL, Process, end_jvm, end_server, read_record, this_host
 from penstock.errors import Conflict, Fenced, Unavailable
-from penstock.state.lease import Holding, Lease
+from penstock.state.lease import Lease, LeaseRecord
 
 BEAT = 2.0
 """Seconds between two signs of life."""
 log = logging.getLogger("penstock.deploy")
 
 
-def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[Holding], None] | None) -> None:
+def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseRecord], None] | None) -> None:
     """Take the lease, sooner or later. Who waits for another owner calls `waiting` once; with None
     it raises Conflict instead. An owner of this machine that shows no sign of life is ended first, with its
     Java: it may have been stopped while it had SQLite's only lock, of the store or of the catalog."""
@@ -51,7 +51,7 @@ def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[Holding], No
             seen, since = now or seen, time.monotonic()
 
 
-def _end(seen: Holding) -> None:
+def _end(seen: LeaseRecord) -> None:
     """End the server that has the lease, and its Java."""
     record = read_record(Path(str(seen.owner.get("home"))))
     if record is not None and [record.server.id, record.server.started] == seen.owner.get("server"):
@@ -59,7 +59,7 @@ def _end(seen: Holding) -> None:
         end_jvm(record)
 
 
-def sign(lease: Lease) -> Holding | None:
+def sign(lease: Lease) -> LeaseRecord | None:
     """What changes while the owner lives; None while the store does not answer."""
     try:
         return lease.read()
@@ -72,7 +72,7 @@ def described(home: Path, server: Process, url: str) -> Mapping[str, object]:
     return {"host": this_host(), "home": str(home), "server": [server.id, server.started], "url": url}
 
 
-def _is_dead(seen: Holding, me: Mapping[str, object]) -> bool:
+def _is_dead(seen: LeaseRecord, me: Mapping[str, object]) -> bool:
     """An owner of this machine whose process is gone, or was this very process before it began anew."""
     said = seen.owner.get("server")
     if seen.owner.get("host") != me["host"] or not isinstance(said, list):

@@ -15,8 +15,8 @@ from typing import BinaryIO, TypeAlias
 from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Forbidden, Location, NotFound, did_you_mean
-from penstock.lake.read.bindings import Latest, merged, rejected, relation
-from penstock.lake.read.query import QueryLimits, Result, run_query, session_for, with_totals, write_lines
+from penstock.lake.read.bindings import Latest, binding_relation, merged_relation, rejected_relation
+from penstock.lake.read.query import QueryLimits, QueryResult, choose_session, run_query, split_totals, write_lines
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
@@ -77,7 +77,7 @@ class QueryReader:
 
     def sql(
         self, text: str, ref: str, may: Callable[[str], bool] = anything, parameters: Mapping[str, Parameter] = NONE
-    ) -> Result:
+    ) -> QueryResult:
         """Run a SELECT over the data sources, quarantines and pipes of a deployment that may be read. A pipe is
         a grant of its own: what it reads need not be allowed."""
         given = Given("call", parameters, self._secrets)
@@ -88,7 +88,7 @@ class QueryReader:
                     raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
             return self._run(compile_sql(compiled.project, asked, compiled.dialect, given), deployment.manifest)
 
-    def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> Result:
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> QueryResult:
         """Run an endpoint of a deployment. Parameters that it does not have are left aside."""
         with self._reading(ref) as deployment:
             compiled = self._of(deployment)
@@ -109,7 +109,7 @@ class QueryReader:
             landing = deployment.manifest.landing(rows.target)
             assert landing is not None, "every data source has a landing"
             read, sql = self._asked(rows.query, deployment.manifest)
-            count = write_lines(session_for(self._core.lake, read), sql, file, stops)
+            count = write_lines(choose_session(self._core.lake, read), sql, file, stops)
             return Spooled(deployment.id, landing.stream, count)
 
     def _rows(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Rows:
@@ -153,10 +153,10 @@ class QueryReader:
             found = self._compiled[deployment.id] = _load(deployment)
         return found
 
-    def _run(self, query: Query, manifest: Manifest) -> Result:
+    def _run(self, query: Query, manifest: Manifest) -> QueryResult:
         rows, sql = self._asked(query, manifest)
-        answer = run_query(session_for(self._core.lake, rows), sql, query.columns, self._most)
-        return with_totals(answer) if query.with_totals else answer
+        answer = run_query(choose_session(self._core.lake, rows), sql, query.columns, self._most)
+        return split_totals(answer) if query.with_totals else answer
 
     def _asked(self, query: Query, manifest: Manifest) -> tuple[int, str]:
         """How many rows a query may read, and its SQL over the tables of the manifest."""
@@ -190,5 +190,5 @@ def _relation(manifest: Manifest, read: Read) -> str:
     binding = manifest.binding(read.datasource)
     assert binding is not None, f"{read.datasource} compiled, so the manifest binds it"
     if binding in manifest.quarantines:
-        return rejected(binding, Latest())
-    return merged(binding) if read.final else relation(binding, Latest())
+        return rejected_relation(binding, Latest())
+    return merged_relation(binding) if read.final else binding_relation(binding, Latest())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from penstock.redaction import conceal
+from penstock.redaction import register_secrets
 from penstock.template.values import text_literal
 
 PREFIX = "PENSTOCK_SECRET_"
@@ -18,7 +18,7 @@ PREFIX = "PENSTOCK_SECRET_"
 def read_template_secrets(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
     """By the name after the prefix."""
     found = {name.removeprefix(PREFIX): value for name, value in environ.items() if name.startswith(PREFIX)}
-    conceal(form for value in found.values() for form in _written(value))
+    register_secrets(form for value in found.values() for form in _written(value))
     return found
 
 

@@ -14,27 +14,27 @@ from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.worker.supervisor import WorkerSupervisor
 from penstock.errors import Conflict, NotFound, PenstockError, did_you_mean
 from penstock.flow.inbox.arrivals import Arrivals
-from penstock.flow.lag import Behind, behind, blocked_tables
+from penstock.flow.lag import FlowLag, blocked_tables, find_lags
 from penstock.flow.scheduler import Scheduler
 from penstock.flow.stepper import Stepper
-from penstock.flow.table_registry import Registry
-from penstock.flow.work_items import work_of
-from penstock.integer_parsing import whole_number
+from penstock.flow.table_registry import TableRegistry
+from penstock.flow.work_items import collect_work
+from penstock.integer_parsing import parse_whole_number
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.spark.session import Lake
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Manifest
 from penstock.model.pipe import Copied
 from penstock.model.settings import Settings
-from penstock.model.token_grants import Grants, grants_of
+from penstock.model.token_grants import TokenGrants, collect_grants
 from penstock.parse.project_loader import load_files
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.deployments import Deployments
 from penstock.state.jobs import Jobs
 from penstock.state.journal import Journal
-from penstock.state.live_pointer import Pointer
-from penstock.state.operations import Operations
-from penstock.state.schema import MOST_IDS
+from penstock.state.live_pointer import LivePointer
+from penstock.state.operations import OperationsLog
+from penstock.state.schema import MAX_ROW_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class RunningDeployments:
 
     deployments: tuple[Deployment, ...] = ()
     live: Deployment | None = None
-    grants: Grants = field(default_factory=dict)
+    grants: TokenGrants = field(default_factory=dict)
     copies: Mapping[str, Copied] = field(default_factory=dict)
 
 
@@ -61,14 +61,14 @@ class Core:
     settings: Settings
     lake: Lake
     recorded: RecordedTables
-    registry: Registry
+    registry: TableRegistry
     arrivals: Arrivals
     stepper: Stepper
     scheduler: Scheduler
     deployments: Deployments
-    pointer: Pointer
+    pointer: LivePointer
     journal: Journal
-    operations: Operations
+    operations: OperationsLog
     attempts: CrashCounts
     apart: WorkerSupervisor
     readers: ActiveReaders
@@ -84,9 +84,9 @@ class Core:
         paused = {each.id for each in running if each.paused}
         for id in self.apart.tables.keys() - {each.id for each in running if not each.paused}:
             self.apart.end(id)
-        self.scheduler.assign([work for work in work_of(running) if not paused.issuperset(work.deployments)])
+        self.scheduler.assign([work for work in collect_work(running) if not paused.issuperset(work.deployments)])
 
-    def _said(self, live: Deployment | None) -> tuple[Grants, Mapping[str, Copied]]:
+    def _said(self, live: Deployment | None) -> tuple[TokenGrants, Mapping[str, Copied]]:
         """What live grants, and its copies. Files of a deployment never change, so they are read once. What cannot
         be read says nothing."""
         if live is None:
@@ -98,7 +98,7 @@ class Core:
             project = load_files(live.files).project
         except PenstockError:
             return {}, {}
-        return grants_of(project), {pipe.name: pipe.copies for pipe in project.pipes if pipe.copies is not None}
+        return collect_grants(project), {pipe.name: pipe.copies for pipe in project.pipes if pipe.copies is not None}
 
     @contextmanager
     def exclusive(self, tables: Collection[str]) -> Iterator[None]:
@@ -114,11 +114,11 @@ class Core:
 
     def late(
         self, manifest: Manifest, heads: Mapping[str, int], excused: Collection[tuple[str, str]]
-    ) -> tuple[Behind, ...]:
+    ) -> tuple[FlowLag, ...]:
         """What a version lacks up to these batches, but for what waits for the excused flows: a branch
         that fails goes on when it is mended, and must not keep anybody from mending it."""
         held = blocked_tables(manifest, excused) if excused else ()
-        return tuple(each for each in behind(self.registry, manifest, heads) if each.table not in held)
+        return tuple(each for each in find_lags(self.registry, manifest, heads) if each.table not in held)
 
     def lag(self, manifest: Manifest) -> float:
         """The seconds that the first row has waited which a version lacks (where its flows do not fail)."""
@@ -142,8 +142,8 @@ class Core:
                 return self.deployments.get(found)
             case "staging":
                 return self._staging()
-        number = whole_number(ref)
-        if number is not None and number <= MOST_IDS:
+        number = parse_whole_number(ref)
+        if number is not None and number <= MAX_ROW_ID:
             return self.deployments.get(number)
         named = [each for each in self.deployments.list() if each.name == ref]
         if not named:

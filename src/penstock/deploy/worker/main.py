@@ -20,25 +20,25 @@ import orjson
 from penstock.deploy.runtime_config import inbox_of, limits_of, rate_of, state_url
 from penstock.deploy.worker.process import COMPLETE, WorkerMessage, WorkerOrder, converter
 from penstock.flow.inbox.arrivals import Arrivals
-from penstock.flow.materialized_view import Diverged
+from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.stepper import Stepper
-from penstock.flow.table_registry import Registry
+from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillThrottle
-from penstock.flow.work_items import Work, work_of
+from penstock.flow.work_items import WorkItem, collect_work
 from penstock.lake.drift.recorded_tables import RecordedTables
-from penstock.lake.spark.errors import explain
+from penstock.lake.spark.errors import explain_error
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
-from penstock.model.cursor import Tail
+from penstock.model.cursor import TailCursor
 from penstock.model.deployment import RUNNING
 from penstock.model.manifest import Copy, View
-from penstock.model.settings import secrets_of
-from penstock.redaction import conceal
-from penstock.state.batches import Batches
+from penstock.model.settings import secret_values
+from penstock.redaction import register_secrets
+from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
 from penstock.state.deployments import Deployments
 from penstock.state.made_tables import MadeTables
-from penstock.state.operations import Operations
+from penstock.state.operations import OperationsLog
 
 NICE = 5
 """The child gives way to the server where both want the processor: a third of the share of a thread of it. With 10, a
@@ -69,7 +69,7 @@ class _Heard:
 def main() -> int:
     heard = _Heard()
     order = heard.order()
-    conceal(secrets_of(order.settings))
+    register_secrets(secret_values(order.settings))
     threading.Thread(target=heard.listen, name="keeper", daemon=True).start()
     os.nice(NICE)
     return _Filling(order, heard).run()
@@ -83,16 +83,24 @@ class _Filling:
         database = open_database(state_url(settings, home))
         if order.token is not None:
             database.guard(order.token)
-        batches = Batches(database)
+        batches = BatchLog(database)
         lake = open_lake(settings, home)
         self._order = order
         self._deployments = Deployments(database)
-        self._registry = Registry(lake)
-        pace = BackfillThrottle(rate_of(settings), lambda: heard.live_lag)
+        self._registry = TableRegistry(lake)
+        throttle = BackfillThrottle(rate_of(settings), lambda: heard.live_lag)
+        recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(database))
         self._stepper = Stepper(
-            lake, self._registry, batches, inbox_of(settings, home), limits_of(settings), Operations(database),
-            Arrivals(batches.heads()), pace, RecordedTables(partial(physical_tables.load, lake), MadeTables(database)),
-        )  # fmt: skip
+            lake,
+            self._registry,
+            batches,
+            inbox_of(settings, home),
+            limits_of(settings),
+            OperationsLog(database),
+            Arrivals(batches.heads()),
+            throttle,
+            recorded,
+        )
         self._attempts: dict[tuple[str, str], int] = {}
 
     def run(self) -> int:
@@ -112,19 +120,19 @@ class _Filling:
             if not due:
                 time.sleep(REST)
 
-    def _works(self) -> Iterator[Work]:
+    def _works(self) -> Iterator[WorkItem]:
         """The flows into the tables. Manifests may change while this runs."""
         running = [each for each in self._deployments.in_state(*RUNNING) if not each.paused]
-        for work in work_of(running):
+        for work in collect_work(running):
             ours = work.table in self._order.tables and self._order.deployment in work.deployments
             if ours and isinstance(work.run, (Copy, View)):
                 yield work
 
-    def _fills(self, work: Work) -> bool:
+    def _fills(self, work: WorkItem) -> bool:
         """Whether the flow's history is not complete."""
-        return not isinstance(self._registry.cursor(work.table, work.flow), Tail)
+        return not isinstance(self._registry.cursor(work.table, work.flow), TailCursor)
 
-    def _refresh(self, work: Work) -> None:
+    def _refresh(self, work: WorkItem) -> None:
         """The server writes the tables that these flows read."""
         tables = {work.table}
         if isinstance(work.run, View):
@@ -134,19 +142,19 @@ class _Filling:
         for table in tables:
             self._registry.refresh(table)
 
-    def _step(self, work: Work) -> None:
+    def _step(self, work: WorkItem) -> None:
         table, flow = work.key
         failures = self._attempts.get(work.key, 0)
         _say(WorkerMessage("begins", table, flow))
         try:
             self._stepper.step(work, failures)
-        except Diverged as parting:
+        except SplitRequired as parting:
             _say(WorkerMessage("diverged", parting.table, flow, deployments=parting.deployments))
             time.sleep(LONGEST_REST)  # the keeper ends this process, gives the table a clone and begins again
         except Exception as error:
             self._stepper.recover(work)
             self._attempts[work.key] = failures + 1
-            _say(WorkerMessage("failed", table, flow, explain(error), failures + 1))
+            _say(WorkerMessage("failed", table, flow, explain_error(error), failures + 1))
             time.sleep(min(2.0**failures, LONGEST_REST))
         else:
             self._attempts.pop(work.key, None)

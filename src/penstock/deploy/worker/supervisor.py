@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.deploy.worker.process import Until, WorkerMessage, WorkerOrder, WorkerProcess
-from penstock.flow.materialized_view import Diverged
-from penstock.flow.scheduler import LONGEST_WAIT, Failure, Scheduler
-from penstock.flow.table_registry import Registry
+from penstock.flow.materialized_view import SplitRequired
+from penstock.flow.scheduler import MAX_RETRY_WAIT, FlowFailure, Scheduler
+from penstock.flow.table_registry import TableRegistry
 from penstock.model.settings import Settings
 from penstock.state.crash_counts import CrashCounts
 
@@ -46,10 +46,10 @@ class SupervisorContext:
     settings: Settings
     token: int | None
     scheduler: Scheduler
-    registry: Registry
+    registry: TableRegistry
     attempts: CrashCounts
     live_lag: Callable[[], float]
-    diverged: Callable[[Diverged], None]
+    diverged: Callable[[SplitRequired], None]
 
 
 class WorkerSupervisor:
@@ -194,10 +194,10 @@ class WorkerSupervisor:
                 around.scheduler.report(key, None)
                 around.attempts.lived(key)
             case "failed":
-                retry = time.monotonic() + min(2.0 ** (said.attempts - 1), LONGEST_WAIT)
-                around.scheduler.report(key, Failure(said.message, said.attempts, retry))
+                retry = time.monotonic() + min(2.0 ** (said.attempts - 1), MAX_RETRY_WAIT)
+                around.scheduler.report(key, FlowFailure(said.message, said.attempts, retry))
             case "diverged":
-                around.diverged(Diverged(key[0], said.deployments))
+                around.diverged(SplitRequired(key[0], said.deployments))
             case "begins":
                 pass
 
@@ -206,4 +206,4 @@ class WorkerSupervisor:
         deaths = self._around.attempts.deaths[step]
         log.warning("the process of %s into %s has ended (%d times)", step[1], step[0], deaths)
         message = f"its Spark process ended in the middle of a step, {deaths} times in a row (out of memory?)"
-        self._around.scheduler.report(step, Failure(message, deaths, time.monotonic() + REST))
+        self._around.scheduler.report(step, FlowFailure(message, deaths, time.monotonic() + REST))

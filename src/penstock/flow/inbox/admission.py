@@ -15,14 +15,14 @@ from pathlib import Path
 
 from penstock.errors import Overloaded, StorageFull
 from penstock.model.settings import InboxSettings
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 
-SECONDS = 1.0
+CHECK_VALID_SECONDS = 1.0
 MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _BacklogCount:
     """At `asked` (monotonic) the tables had the batches up to `landed` and the log those up to `head`;
     `bytes` are those between."""
 
@@ -36,27 +36,27 @@ class Backlog:
     """How much of a stream is in the log and not yet in the tables. `landed` gives the last batch that all of
     them have. It counts on from what it knew, so a long backlog is summed up once."""
 
-    def __init__(self, batches: Batches, landed: Callable[[str], int]):
+    def __init__(self, batches: BatchLog, landed: Callable[[str], int]):
         self._batches = batches
         self._landed = landed
-        self._known: dict[str, _Waiting] = {}
+        self._known: dict[str, _BacklogCount] = {}
         self._guard = threading.Lock()
 
     def bytes(self, stream: str) -> int:
         with self._guard:
             known = self._known.get(stream)
-            if known is None or time.monotonic() - known.asked >= SECONDS:
+            if known is None or time.monotonic() - known.asked >= CHECK_VALID_SECONDS:
                 known = self._known[stream] = self._count(stream, known)
             return known.bytes
 
-    def _count(self, stream: str, before: _Waiting | None) -> _Waiting:
+    def _count(self, stream: str, before: _BacklogCount | None) -> _BacklogCount:
         now, head = time.monotonic(), self._batches.head(stream)
         landed = min(self._landed(stream), head)
         if before is None or landed < before.landed:
-            return _Waiting(now, landed, head, self._batches.bytes_between(stream, landed, head))
+            return _BacklogCount(now, landed, head, self._batches.bytes_between(stream, landed, head))
         came = self._batches.bytes_between(stream, before.head, head)
         went = self._batches.bytes_between(stream, before.landed, landed)
-        return _Waiting(now, landed, head, before.bytes + came - went)
+        return _BacklogCount(now, landed, head, before.bytes + came - went)
 
 
 class Admission:
@@ -83,7 +83,7 @@ class Admission:
     def _reserve(self, size: int) -> None:
         least = self._settings.min_free_bytes
         with self._guard:
-            if time.monotonic() - self._asked >= SECONDS:
+            if time.monotonic() - self._asked >= CHECK_VALID_SECONDS:
                 disk = os.statvfs(self._folder)
                 self._free, self._asked = disk.f_bavail * disk.f_frsize, time.monotonic()
             if self._free - size < least:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Mapping
 
-REMEMBERED = 50_000
+MAX_REMEMBERED = 50_000
 """Batches a stream; of older ones the wait is counted from the oldest that is remembered."""
 
 
@@ -25,7 +25,7 @@ class Arrivals:
         self._times: dict[str, deque[tuple[int, float]]] = {}
 
     def add(self, stream: str, batch: int) -> None:
-        self._times.setdefault(stream, deque(maxlen=REMEMBERED)).append((batch, time.monotonic()))
+        self._times.setdefault(stream, deque(maxlen=MAX_REMEMBERED)).append((batch, time.monotonic()))
         self._heads[stream] = max(batch, self._heads.get(stream, 0))
 
     @property

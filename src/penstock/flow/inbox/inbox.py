@@ -18,12 +18,12 @@ from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
 from penstock.flow.inbox.admission import Admission, Backlog
 from penstock.flow.inbox.recovery import remove_unlogged_segments
 from penstock.flow.inbox.segments import Segments
-from penstock.flow.inbox.writer import Body, Writer
+from penstock.flow.inbox.writer import RequestBody, StreamWriter
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.model.settings import InboxSettings
-from penstock.state.batches import Batch, Batches
+from penstock.state.batches import Batch, BatchLog
 
-DEFAULTS = InboxSettings()
+DEFAULT_SETTINGS = InboxSettings()
 log = logging.getLogger("penstock.flow")
 
 
@@ -33,9 +33,9 @@ class Inbox:
     def __init__(
         self,
         folder: Path,
-        batches: Batches,
+        batches: BatchLog,
         arrived: Callable[[Batch], None],
-        settings: InboxSettings = DEFAULTS,
+        settings: InboxSettings = DEFAULT_SETTINGS,
         landed: Callable[[str], int] | None = None,
     ):
         """`landed` gives the last batch of a stream that every table which needs it has; without it, what waits
@@ -47,7 +47,7 @@ class Inbox:
         self._backlog = Backlog(batches, landed) if landed is not None else None
         self._admission = Admission(folder, settings, self._backlog)
         self._segments = Segments(folder)
-        self._writers: dict[str, Writer] = {}
+        self._writers: dict[str, StreamWriter] = {}
         self._guard = threading.Lock()
         self._closed = False
         try:
@@ -65,7 +65,7 @@ class Inbox:
             raise InvalidRequest("there are no rows to keep")
         if len(lines) > ROWS_PER_BATCH:
             raise TooLarge(f"{len(lines):,} rows in one call; at most {ROWS_PER_BATCH:,} are taken")
-        body = Body(tuple(lines), key, Future())
+        body = RequestBody(tuple(lines), key, Future())
         self._admission.admit(stream, body.size)
         self._writer(stream).put(body)
         return body.kept.result()
@@ -78,14 +78,14 @@ class Inbox:
         for writer in writers:
             writer.close()
 
-    def _writer(self, stream: str) -> Writer:
+    def _writer(self, stream: str) -> StreamWriter:
         with self._guard:
             if self._closed:
                 raise Unavailable("the server is stopping")
             writer = self._writers.get(stream)
             if writer is None or writer.ended:
                 self._look(stream)
-                writer = self._writers[stream] = Writer(stream, self._segments, self._batches, self._arrived)
+                writer = self._writers[stream] = StreamWriter(stream, self._segments, self._batches, self._arrived)
             return writer
 
     def _look(self, stream: str) -> None:

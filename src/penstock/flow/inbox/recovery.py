@@ -15,38 +15,38 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 
-MOST_NAMES = 50_000
+MAX_NAMES = 50_000
 """So many names are held in memory at a time; for each such lot the stream's log is read once."""
 
-_OURS = re.compile(r"[0-9a-f]{32}\.ndjson")
+_SEGMENT_NAME = re.compile(r"[0-9a-f]{32}\.ndjson")
 log = logging.getLogger("penstock.flow")
 
 
-def remove_unlogged_segments(folder: Path, batches: Batches) -> int:
+def remove_unlogged_segments(folder: Path, batches: BatchLog) -> int:
     """Remove what was never acknowledged. Returns how many files that were. Raises OSError, Fenced."""
-    began = _now(folder)
-    cut = sum(_cut_stream(folder, stream, began, batches) for stream in _streams(folder))
+    began = _disk_time(folder)
+    cut = sum(_clean_stream(folder, stream, began, batches) for stream in _list_streams(folder))
     if cut:
         log.warning("removed %d files from the inbox: they were being written when the server died", cut)
     return cut
 
 
-def _cut_stream(folder: Path, stream: str, began: int, batches: Batches) -> int:
+def _clean_stream(folder: Path, stream: str, began: int, batches: BatchLog) -> int:
     cut = 0
-    names = _names(folder / stream)
-    while lot := set(itertools.islice(names, MOST_NAMES)):
+    names = _list_segments(folder / stream)
+    while lot := set(itertools.islice(names, MAX_NAMES)):
         logged = batches.logged(stream, {f"{stream}/{name}" for name in lot})
         torn = [name for name in lot if f"{stream}/{name}" not in logged]
         if torn:
             # The owner before us cannot log them any more, and we hold the log: it is complete as to them.
             batches.confirm()
-            cut += _remove(folder / stream, torn, began)
+            cut += _remove_older(folder / stream, torn, began)
     return cut
 
 
-def _remove(folder: Path, names: Collection[str], began: int) -> int:
+def _remove_older(folder: Path, names: Collection[str], began: int) -> int:
     removed = 0
     for name in names:
         with suppress(FileNotFoundError):
@@ -56,19 +56,19 @@ def _remove(folder: Path, names: Collection[str], began: int) -> int:
     return removed
 
 
-def _streams(folder: Path) -> list[str]:
+def _list_streams(folder: Path) -> list[str]:
     with os.scandir(folder) as entries:
         return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
-def _names(folder: Path) -> Iterator[str]:
+def _list_segments(folder: Path) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
-            if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            if _SEGMENT_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 yield entry.name
 
 
-def _now(folder: Path) -> int:
+def _disk_time(folder: Path) -> int:
     """The time of the disk's own clock: that of this machine may differ from a file server's, or jump."""
     os.utime(folder)
     return folder.stat().st_mtime_ns

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.flow.inbox.segments import examine
-from penstock.state.batches import Batch, Batches
-from penstock.state.operations import Operation, Operations
+from penstock.flow.inbox.segments import find_damage
+from penstock.state.batches import Batch, BatchLog
+from penstock.state.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
 
@@ -21,7 +21,7 @@ log = logging.getLogger("penstock.flow")
 class SegmentCheck:
     """Examines the segments of one inbox."""
 
-    def __init__(self, folder: Path, batches: Batches, operations: Operations):
+    def __init__(self, folder: Path, batches: BatchLog, operations: OperationsLog):
         self._folder = folder
         self._batches = batches
         self._operations = operations
@@ -32,7 +32,7 @@ class SegmentCheck:
         return tuple(batch if batch.damage is not None else self._examined(batch) for batch in batches)
 
     def _examined(self, batch: Batch) -> Batch:
-        wrong = examine(self._folder / batch.segment, batch.bytes, batch.digest)
+        wrong = find_damage(self._folder / batch.segment, batch.bytes, batch.digest)
         if wrong is None:
             return batch
         problem = f"damaged segment {batch.segment}: {wrong}"

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-CHUNK = 2**20
+CHUNK_BYTES = 2**20
 
 
 class DamagedSegment(Exception):
@@ -47,7 +47,7 @@ class Segments:
         name = f"{stream}/{uuid.uuid4().hex}.ndjson"
         content = b"\n".join(lines) + b"\n"
         try:
-            _write_through(self._folder / name, content)
+            _write_and_sync(self._folder / name, content)
             sync_folder(self._folder / stream)
         except OSError:
             self.remove(name)
@@ -72,34 +72,34 @@ class Segments:
         self._safe.add(stream)
 
 
-def examine(path: Path, size: int, digest: str | None) -> str | None:
+def find_damage(path: Path, size: int, digest: str | None) -> str | None:
     """What is wrong with a segment; None if nothing is. Raises OSError where that is not the file's fault."""
     try:
-        with _opened(path) as file:
+        with _open_file(path) as file:
             found = os.fstat(file).st_size
             if found != size:
                 return f"it has {found} bytes, the batch log says {size}"
-            if digest is not None and _digest(_chunks(file, size)) != digest:
+            if digest is not None and _sha256(_read_chunks(file, size)) != digest:
                 return "its bytes are not those that were written"
     except OSError as error:
-        return _fault(path, error)
+        return _describe_damage(path, error)
     return None
 
 
 def read_segment(path: Path, size: int, digest: str | None) -> Iterator[bytes]:
     """The lines of a segment. Raises DamagedSegment, OSError."""
-    with _opened(path) as file:
-        content = b"".join(_chunks(file, size + 1))
-    if len(content) != size or (digest is not None and _digest([content]) != digest):
+    with _open_file(path) as file:
+        content = b"".join(_read_chunks(file, size + 1))
+    if len(content) != size or (digest is not None and _sha256([content]) != digest):
         raise DamagedSegment(f"{path.name} is not what the batch log says: {size} bytes, {digest}")
     return iter(content[:-1].split(b"\n"))
 
 
-def salvage(path: Path, size: int) -> Iterator[bytes]:
+def salvage_lines(path: Path, size: int) -> Iterator[bytes]:
     """What can be read of a damaged segment, by lines: for people to look at, never for tables."""
     read: list[bytes] = []
-    with suppress(OSError), _opened(path) as file:
-        read.extend(_chunks(file, size))
+    with suppress(OSError), _open_file(path) as file:
+        read.extend(_read_chunks(file, size))
     return iter(b"".join(read).removesuffix(b"\n").split(b"\n"))
 
 
@@ -112,7 +112,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _write_through(path: Path, content: bytes) -> None:
+def _write_and_sync(path: Path, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
     try:
         left = memoryview(content)
@@ -124,7 +124,7 @@ def _write_through(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _open_file(path: Path) -> Iterator[int]:
     """The file, if it is one: to open a pipe would wait for ever. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
@@ -135,28 +135,28 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _chunks(descriptor: int, most: int) -> Iterator[bytes]:
-    while most > 0 and (chunk := os.read(descriptor, min(most, CHUNK))):
+def _read_chunks(descriptor: int, most: int) -> Iterator[bytes]:
+    while most > 0 and (chunk := os.read(descriptor, min(most, CHUNK_BYTES))):
         most -= len(chunk)
         yield chunk
 
 
-def _digest(chunks: Iterable[bytes]) -> str:
+def _sha256(chunks: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
     for chunk in chunks:
         digest.update(chunk)
     return digest.hexdigest()
 
 
-def _fault(path: Path, error: OSError) -> str:
+def _describe_damage(path: Path, error: OSError) -> str:
     """What an error says of the file itself. Raises it where it speaks of the machine or of the whole folder:
     that passes, or somebody mends it, and the segment is whole."""
-    if error.errno in _PASSING or not path.parent.is_dir():
+    if error.errno in _TRANSIENT_ERRNOS or not path.parent.is_dir():
         raise error
     return f"it cannot be read: {error.strerror or error}"
 
 
-_PASSING = frozenset(
+_TRANSIENT_ERRNOS = frozenset(
     {
         errno.EAGAIN,
         errno.EINTR,

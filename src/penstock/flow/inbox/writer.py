@@ -19,15 +19,15 @@ from penstock.crash_points import reached
 from penstock.errors import Conflict, Failed, Fenced, PenstockError, StorageFull, Unavailable
 from penstock.flow.inbox.segments import Segment, Segments
 from penstock.model.manifest import ROWS_PER_BATCH
-from penstock.state.batches import Batch, Batches
+from penstock.state.batches import Batch, BatchLog
 
 BYTES_PER_BATCH = 32 * 2**20
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 log = logging.getLogger("penstock.flow")
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class RequestBody:
     """The rows of one call, and its idempotency key."""
 
     lines: tuple[bytes, ...]
@@ -39,18 +39,18 @@ class Body:
         return sum(map(len, self.lines)) + len(self.lines)
 
 
-class Writer:
+class StreamWriter:
     """Whatever waits while a batch is written goes into the next one (group commit), so the number of batches
     does not grow with the number of callers."""
 
-    def __init__(self, stream: str, segments: Segments, batches: Batches, arrived: Callable[[Batch], None]):
+    def __init__(self, stream: str, segments: Segments, batches: BatchLog, arrived: Callable[[Batch], None]):
         self._stream = stream
         self._segments = segments
         self._batches = batches
         self._arrived = arrived
-        self._waiting: queue.Queue[Body | None] = queue.Queue()
-        self._group: list[Body] = []
-        self._held: Body | None = None
+        self._waiting: queue.Queue[RequestBody | None] = queue.Queue()
+        self._group: list[RequestBody] = []
+        self._held: RequestBody | None = None
         self._guard = threading.Lock()
         self._ended = False
         self._thread = threading.Thread(target=self._run, name=f"inbox {stream}", daemon=True)
@@ -60,12 +60,12 @@ class Writer:
     def ended(self) -> bool:
         return self._ended
 
-    def put(self, body: Body) -> None:
+    def put(self, body: RequestBody) -> None:
         """Its `kept` will have the number of its batch, or an error. Raises Unavailable if the writer has
         ended."""
         with self._guard:
             if self._ended:
-                raise _gone(self._stream)
+                raise _writer_ended(self._stream)
             self._waiting.put(body)
 
     def close(self) -> None:
@@ -88,7 +88,7 @@ class Writer:
             unanswered = [*self._group, self._held]
             while not self._waiting.empty():
                 unanswered.append(self._waiting.get_nowait())
-        _fail([body for body in unanswered if body is not None], _gone(self._stream))
+        _fail_bodies([body for body in unanswered if body is not None], _writer_ended(self._stream))
 
     def _next(self) -> bool:
         """Keep one group. Returns whether there may be more."""
@@ -117,26 +117,26 @@ class Writer:
                 return False
             self._group.append(body)
 
-    def _keep(self, group: Sequence[Body]) -> None:
+    def _keep(self, group: Sequence[RequestBody]) -> None:
         try:
             new = self._new(group)
             number = self._commit(new).number if new else 0
         except PenstockError as error:
-            _fail(group, error)
+            _fail_bodies(group, error)
         except OSError as error:
-            _fail(group, _refusal(error))
+            _fail_bodies(group, _storage_error(error))
         except Exception as error:  # any failure is the caller's answer; the writer goes on
             log.error("rows of %s could not be kept", self._stream, exc_info=error)
-            _fail(group, Failed(f"the rows could not be kept: {error}"))
+            _fail_bodies(group, Failed(f"the rows could not be kept: {error}"))
         else:
             for body in group:
                 if not body.kept.done():
                     body.kept.set_result(number)
 
-    def _new(self, group: Sequence[Body]) -> list[Body]:
+    def _new(self, group: Sequence[RequestBody]) -> list[RequestBody]:
         """The bodies that are not there yet: a key seen before, or twice in the group, is once, whatever the
         later body holds."""
-        new: list[Body] = []
+        new: list[RequestBody] = []
         keys: set[str] = set()
         for body in group:
             earlier = self._batches.with_key(self._stream, body.key) if body.key else None
@@ -147,7 +147,7 @@ class Writer:
                 new.append(body)
         return new
 
-    def _commit(self, bodies: Sequence[Body]) -> Batch:
+    def _commit(self, bodies: Sequence[RequestBody]) -> Batch:
         segment = self._segments.write(self._stream, [line for body in bodies for line in body.lines])
         reached("inbox.written")
         batch = self._log(segment, bodies)
@@ -158,7 +158,7 @@ class Writer:
             log.error("batch %d of %s was not announced", batch.number, self._stream, exc_info=error)
         return batch
 
-    def _log(self, segment: Segment, bodies: Sequence[Body]) -> Batch:
+    def _log(self, segment: Segment, bodies: Sequence[RequestBody]) -> Batch:
         rows, keys = sum(len(body.lines) for body in bodies), [body.key for body in bodies if body.key]
         now = datetime.now(timezone.utc)
         try:
@@ -175,17 +175,17 @@ class Writer:
             return found
 
 
-def _refusal(error: OSError) -> PenstockError:
-    if error.errno in FULL:
+def _storage_error(error: OSError) -> PenstockError:
+    if error.errno in DISK_FULL_ERRNOS:
         return StorageFull("the disk of the inbox is full, none of the rows is kept")
     return Failed(f"the rows could not be kept, none of them is: {error}")
 
 
-def _gone(stream: str) -> Unavailable:
+def _writer_ended(stream: str) -> Unavailable:
     return Unavailable(f"the writer of `{stream}` has ended; it is not known whether the rows are kept")
 
 
-def _fail(group: Sequence[Body], error: PenstockError) -> None:
+def _fail_bodies(group: Sequence[RequestBody], error: PenstockError) -> None:
     for body in group:
         if not body.kept.done():
             body.kept.set_exception(error)

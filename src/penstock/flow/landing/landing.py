@@ -36,13 +36,13 @@ from penstock.flow.landing.spark_workers import (
     Tasks,
     record_batches,
 )
-from penstock.flow.table_registry import Registry
+from penstock.flow.table_registry import TableRegistry
 from penstock.lake.spark.names import qualified, quoted
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
-from penstock.model.cursor import Batches as BatchCursor
+from penstock.model.cursor import BatchCursor as BatchCursor
 from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing
-from penstock.model.types import nullable
+from penstock.model.types import is_nullable
 from penstock.state.batches import Batch
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class LandingTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class LandingResult:
     """What a step did: rows stored, rows of the quarantine (one for each version that rejects a row), the last
     batch it took."""
 
@@ -85,37 +85,39 @@ class Landed:
     batch: int
 
 
-def land(lake: Lake, registry: Registry, target: LandingTable, batches: Sequence[Batch], inbox: Path) -> Landed:
+def land_batches(
+    lake: Lake, registry: TableRegistry, target: LandingTable, batches: Sequence[Batch], inbox: Path
+) -> LandingResult:
     """Commit the rows of `batches` (consecutive, following the table's cursor) and the quarantine
     of those that do not fit. The caller holds the table's lock. Raises what Spark raises; then
     nothing, or all of the rows, was committed."""
     rejected = lake.spark.sparkContext.accumulator(0)
     upto = batches[-1].number
-    rows = _with_defaults(_typed(lake, target, split_into_tasks(batches, inbox), rejected), target)
+    rows = _with_defaults(_accepted_rows(lake, target, split_into_tasks(batches, inbox), rejected), target)
     at = Progress(BatchCursor(upto), {target.stream: upto})
     added = registry.commit(rows, target.table, {target.flow: at})
     reached("landing.committed")
     quarantined = 0
     if rejected.value or any(batch.damage for batch in batches):
-        quarantined = _quarantine(lake, registry, target, split_into_tasks(batches, inbox), upto)
-    return Landed(added, quarantined, upto)
+        quarantined = _append_quarantine(lake, registry, target, split_into_tasks(batches, inbox), upto)
+    return LandingResult(added, quarantined, upto)
 
 
-def mend_quarantine(
-    lake: Lake, registry: Registry, target: LandingTable, batches: Sequence[Batch], inbox: Path
+def repair_quarantine(
+    lake: Lake, registry: TableRegistry, target: LandingTable, batches: Sequence[Batch], inbox: Path
 ) -> None:
     """Quarantine the rejected rows of the table's last step if the server died before it did."""
     if not batches:
         return
     damaged = [batch for batch in batches if batch.damage is not None]
-    tasks = split_into_tasks(batches, inbox, _taken(lake, target, damaged) if damaged else frozenset())
+    tasks = split_into_tasks(batches, inbox, _landed_damaged_batches(lake, target, damaged) if damaged else frozenset())
     rejected = lake.spark.sparkContext.accumulator(0)
-    _typed(lake, target, tasks, rejected).foreach(_ignore)
+    _accepted_rows(lake, target, tasks, rejected).foreach(_discard_row)
     if rejected.value or damaged:
-        _quarantine(lake, registry, target, tasks, batches[-1].number)
+        _append_quarantine(lake, registry, target, tasks, batches[-1].number)
 
 
-def _taken(lake: Lake, target: LandingTable, damaged: Sequence[Batch]) -> frozenset[int]:
+def _landed_damaged_batches(lake: Lake, target: LandingTable, damaged: Sequence[Batch]) -> frozenset[int]:
     """The batches whose segment was damaged only after the table had taken rows of it: which of its lines
     those were cannot be told any more, so none of them is quarantined."""
     inside = f"{SEQ} >= {damaged[0].number * ROWS_PER_BATCH} AND {SEQ} < {(damaged[-1].number + 1) * ROWS_PER_BATCH}"
@@ -124,7 +126,7 @@ def _taken(lake: Lake, target: LandingTable, damaged: Sequence[Batch]) -> frozen
     return frozenset(row.number for row in numbers.collect())
 
 
-def last_step(registry: Registry, target: LandingTable) -> tuple[int, int] | None:
+def unquarantined_step(registry: TableRegistry, target: LandingTable) -> tuple[int, int] | None:
     """The batches (after, upto] of the table's last landing step that no quarantine commit covers;
     None where every step is covered."""
     numbers = [
@@ -141,12 +143,12 @@ def last_step(registry: Registry, target: LandingTable) -> tuple[int, int] | Non
     return (after, upto) if after < upto else None
 
 
-def _typed(lake: Lake, target: LandingTable, tasks: Tasks, rejected: Accumulator[int]) -> DataFrame:
+def _accepted_rows(lake: Lake, target: LandingTable, tasks: Tasks, rejected: Accumulator[int]) -> DataFrame:
     """The accepted rows, before defaults: SEQ, REJECTS, RECEIVED, flags and physical columns."""
-    return _on_workers(lake, tasks, _schema(lake, target), AcceptedRows(target.landings, rejected))
+    return _run_on_workers(lake, tasks, _row_schema(lake, target), AcceptedRows(target.landings, rejected))
 
 
-def _on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows) -> DataFrame:
+def _run_on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows) -> DataFrame:
     """Run `make` over the segments of each task, in Spark's Python workers."""
     arrow = to_arrow_schema(schema)
 
@@ -158,40 +160,40 @@ def _on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows) ->
     return lake.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(convert, schema)
 
 
-def _schema(lake: Lake, target: LandingTable) -> StructType:
+def _row_schema(lake: Lake, target: LandingTable) -> StructType:
     """Columns as the table stores them now: a version may have widened what another one fills."""
     stored = lake.spark.table(qualified(target.table)).schema
     hidden = [StructField(SEQ, LongType()), StructField(REJECTS, StringType()), StructField(RECEIVED, TimestampType())]
-    fields = [StructField(each.name, each.dataType) for each in stored.fields if each.name in _filled(target)]
-    flags = [StructField(flag, BooleanType()) for flag in _flags(target).values()]
+    fields = [StructField(each.name, each.dataType) for each in stored.fields if each.name in _filled_columns(target)]
+    flags = [StructField(flag, BooleanType()) for flag in _absence_flags(target).values()]
     return StructType([*hidden, *fields, *flags])
 
 
-def _filled(target: LandingTable) -> set[str]:
+def _filled_columns(target: LandingTable) -> set[str]:
     return {column.physical for landing in target.landings for column in landing.columns}
 
 
-def _flags(target: LandingTable) -> dict[str, str]:
+def _absence_flags(target: LandingTable) -> dict[str, str]:
     """Physical column → its flag, for those whose DEFAULT must not replace an explicit null."""
     return {
         column.physical: ABSENT + column.physical
         for landing in target.landings
         for column in landing.columns
-        if column.path is not None and column.default is not None and nullable(column.type)
+        if column.path is not None and column.default is not None and is_nullable(column.type)
     }
 
 
 def _with_defaults(rows: DataFrame, target: LandingTable) -> DataFrame:
     """The rows as the table stores them. Defaults may read other columns: those are filled first."""
-    flags = _flags(target)
-    for physical, default in _in_order(_defaults(target)):
+    flags = _absence_flags(target)
+    for physical, default in _order_defaults(_column_defaults(target)):
         now = quoted(physical)
         missing = f"coalesce({quoted(flags[physical])}, false)" if physical in flags else f"{now} IS NULL"
         rows = rows.withColumn(physical, expr(f"CASE WHEN {missing} THEN {default} ELSE {now} END"))
     return rows.drop(RECEIVED, *flags.values())
 
 
-def _defaults(target: LandingTable) -> dict[str, str]:
+def _column_defaults(target: LandingTable) -> dict[str, str]:
     return {
         column.physical: column.default
         for landing in reversed(target.landings)
@@ -200,7 +202,7 @@ def _defaults(target: LandingTable) -> dict[str, str]:
     }
 
 
-def _in_order(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
+def _order_defaults(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
     """Defaults so that each comes after those of the columns it reads."""
     done: dict[str, str] = {}
 
@@ -217,19 +219,19 @@ def _in_order(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
     return list(done.items())
 
 
-def _quarantine(lake: Lake, registry: Registry, target: LandingTable, tasks: Tasks, upto: int) -> int:
+def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable, tasks: Tasks, upto: int) -> int:
     """Append the rejected rows of a step to the stream's quarantine, once. Returns how many they are."""
     with registry.lock(target.quarantine):
         kept = registry.cursor(target.quarantine, target.quarantine_flow)
         after = kept.number if isinstance(kept, BatchCursor) else 0
-        rows = _rejected(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
+        rows = _rejected_rows(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
         at = Progress(BatchCursor(upto))
         added = registry.commit(rows, target.quarantine, {target.quarantine_flow: at})
         reached("quarantine.committed")
         return added
 
 
-_REJECTED = StructType(
+_QUARANTINE_SCHEMA = StructType(
     [
         StructField(SEQ, LongType()),
         StructField("version", StringType()),
@@ -240,11 +242,11 @@ _REJECTED = StructType(
 )
 
 
-def _rejected(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:
-    return _on_workers(lake, tasks, _REJECTED, RejectedRows(target.landings))
+def _rejected_rows(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:
+    return _run_on_workers(lake, tasks, _QUARANTINE_SCHEMA, RejectedRows(target.landings))
 
 
-def _ignore(row: object) -> None:
+def _discard_row(row: object) -> None:
     """For an action that only counts."""
 
 
@@ -253,23 +255,25 @@ ROWS_PER_TASK = 50_000
 
 def split_into_tasks(batches: Sequence[Batch], inbox: Path, taken: Collection[int] = ()) -> Tasks:
     """The tasks of a step. Of `taken` batches the table has rows already, though their segments are damaged now."""
-    pieces = [_remnant(batch, inbox) if batch.number in taken else _piece(batch, inbox) for batch in batches]
+    pieces = [
+        _damaged_split(batch, inbox) if batch.number in taken else _segment_split(batch, inbox) for batch in batches
+    ]
     count = max(1, min(sum(each.rows for each in batches) // ROWS_PER_TASK, len(pieces)))
     return tuple(tuple(pieces[start::count]) for start in range(count))
 
 
-def _piece(batch: Batch, inbox: Path) -> SegmentSplit:
-    received = _micros(batch.received_at)
+def _segment_split(batch: Batch, inbox: Path) -> SegmentSplit:
+    received = _to_micros(batch.received_at)
     return SegmentSplit(str(inbox / batch.segment), batch.bytes, batch.digest, batch.number, received, batch.damage)
 
 
-def _remnant(batch: Batch, inbox: Path) -> SegmentSplit:
-    piece = _piece(batch, inbox)
+def _damaged_split(batch: Batch, inbox: Path) -> SegmentSplit:
+    piece = _segment_split(batch, inbox)
     if batch.damage is None:
         return piece
     return replace(piece, kept=0, damage=f"{batch.damage}; it was taken before, but for rows that did not fit")
 
 
-def _micros(moment: datetime) -> int:
+def _to_micros(moment: datetime) -> int:
     aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return round(aware.timestamp() * 1_000_000)

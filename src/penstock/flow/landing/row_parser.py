@@ -11,21 +11,21 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.flow.landing.value_parser import Convert, Number, Unfit, converter
-from penstock.model.json_path import json_path
+from penstock.flow.landing.value_parser import InvalidValue, JsonNumber, ValueConverter, value_converter
+from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import Landing, LandingColumn
-from penstock.model.types import nullable
+from penstock.model.types import is_nullable
 
 ABSENT = "_absent_"
 """Prefix of the flag columns: the row had nothing at the path of a Nullable column with a DEFAULT."""
 
 
-class NotARow(ValueError):
+class InvalidRow(ValueError):
     """A line that is not a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
-class TypedRow:
+class ParsedRow:
     """`values` by physical column (None: no version accepts the row), `rejects` by version."""
 
     values: Mapping[str, object] | None
@@ -33,32 +33,32 @@ class TypedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _ColumnParser:
     name: str
     physical: str
     look_up: Callable[[Mapping[str, object]], object]
-    convert: Convert
+    convert: ValueConverter
     required: bool
     flag: str | None
 
 
-def _refuse(constant: str) -> object:
+def _reject_constant(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
 
 
-_decode = json.JSONDecoder(parse_float=Number, parse_constant=_refuse).decode
+_decode = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_reject_constant).decode
 
 
-def parse_row(line: bytes) -> dict[str, object]:
+def decode_row(line: bytes) -> dict[str, object]:
     """The JSON object on a line; numbers with a point keep their text. Raises NotARow."""
     try:
         value = _decode(line.decode())
     except UnicodeDecodeError:
-        raise NotARow("not UTF-8 text") from None
+        raise InvalidRow("not UTF-8 text") from None
     except (ValueError, RecursionError) as error:
-        raise NotARow(f"not JSON: {error}") from None
+        raise InvalidRow(f"not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise NotARow("not a JSON object")
+        raise InvalidRow("not a JSON object")
     return value
 
 
@@ -67,84 +67,86 @@ class RowParser:
 
     def __init__(self, landings: Sequence[Landing]):
         self._versions = [
-            (landing.version, [_column(each) for each in landing.columns if each.path]) for landing in landings
+            (landing.version, [_column_parser(each) for each in landing.columns if each.path]) for landing in landings
         ]
 
-    def type(self, line: bytes) -> TypedRow:
+    def type(self, line: bytes) -> ParsedRow:
         """Values of every version that accepts the line, reasons of every other one."""
         try:
-            row = parse_row(line)
-        except NotARow as error:
-            return TypedRow(None, tuple((version, (str(error),)) for version, _ in self._versions))
+            row = decode_row(line)
+        except InvalidRow as error:
+            return ParsedRow(None, tuple((version, (str(error),)) for version, _ in self._versions))
         values: dict[str, object] = {}
         rejects = []
         for version, columns in self._versions:
             fitted: dict[str, object] = {}
-            reasons = _fill(row, columns, fitted)
+            reasons = _convert_columns(row, columns, fitted)
             if reasons:
                 rejects.append((version, reasons))
             else:
                 values.update(fitted)
-        return TypedRow(values if len(rejects) < len(self._versions) else None, tuple(rejects))
+        return ParsedRow(values if len(rejects) < len(self._versions) else None, tuple(rejects))
 
 
-def _fill(row: Mapping[str, object], columns: Sequence[_Column], values: dict[str, object]) -> tuple[str, ...]:
+def _convert_columns(
+    row: Mapping[str, object], columns: Sequence[_ColumnParser], values: dict[str, object]
+) -> tuple[str, ...]:
     """Convert each column of a row into `values`; the reasons of those that do not fit."""
     reasons: list[str] = []
     for column in columns:
         value = column.look_up(row)
-        if column.flag is not None and value is _NOTHING:
+        if column.flag is not None and value is _MISSING:
             values[column.flag] = True
-        if value is None or value is _NOTHING:
+        if value is None or value is _MISSING:
             if column.required:
                 reasons.append(f"{column.name}: is absent and has no default")
             values[column.physical] = None
             continue
         try:
             values[column.physical] = column.convert(value)
-        except Unfit as error:
+        except InvalidValue as error:
             reasons.append(f"{column.name}: {error}")
     return tuple(reasons)
 
 
-class _Nothing:
+class _Missing:
     """The path leads nowhere in this row."""
 
 
-_NOTHING = _Nothing()
+_MISSING = _Missing()
 
 
-def _column(column: LandingColumn) -> _Column:
-    may_be_null = nullable(column.type)
-    return _Column(
+def _column_parser(column: LandingColumn) -> _ColumnParser:
+    may_be_null = is_nullable(column.type)
+    return _ColumnParser(
         column.name,
         column.physical,
-        _look_up(json_path(column.path or "$")),
-        converter(column.type),
+        _path_getter(parse_json_path(column.path or "$")),
+        value_converter(column.type),
         required=not may_be_null and column.default is None,
         flag=ABSENT + column.physical if may_be_null and column.default is not None else None,
     )
 
 
-def _look_up(parts: tuple[str | None, ...]) -> Callable[[Mapping[str, object]], object]:
+def _path_getter(parts: tuple[str | None, ...]) -> Callable[[Mapping[str, object]], object]:
     match parts:
         case ():
             return lambda row: row
         case (str(key),):
-            return lambda row: row.get(key, _NOTHING)
+            return lambda row: row.get(key, _MISSING)
         case _:
-            return lambda row: _walk(row, parts)
+            return lambda row: _follow_path(row, parts)
 
 
-def _walk(value: object, parts: tuple[str | None, ...]) -> object:
+def _follow_path(value: object, parts: tuple[str | None, ...]) -> object:
     for position, part in enumerate(parts):
         if part is None:
             if not isinstance(value, list):
-                return _NOTHING if value is None or value is _NOTHING else value
+                return _MISSING if value is None or value is _MISSING else value
             rest = parts[position + 1 :]
-            found = (_walk(each, rest) for each in value)
-            return [None if each is _NOTHING else each for each in found]
+            found = (_follow_path(each, rest) for each in value)
+            return [None if each is _MISSING else each for each in found]
         if not isinstance(value, Mapping):
-            return _NOTHING
-        value = value.get(part, _NOTHING)
+            return _MISSING
+        value = value.get(part, _MISSING)
     return value

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from penstock.flow.inbox.segments import read_segment, salvage
+from penstock.flow.inbox.segments import read_segment, salvage_lines
 from penstock.flow.landing.row_parser import RowParser
-from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing, mark
+from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing, version_mark
 
 if TYPE_CHECKING:
     from pyspark import Accumulator
 
 RECEIVED = "_received_at"
-CHUNK = 8192
+CHUNK_ROWS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SegmentSplit:
 
     def remains(self) -> Iterator[tuple[int, bytes]]:
         """What can be read of a damaged segment, each line with its `_seq`; one empty line if nothing can."""
-        lines = enumerate(itertools.islice(salvage(Path(self.path), self.size), self.kept), self._first)
+        lines = enumerate(itertools.islice(salvage_lines(Path(self.path), self.size), self.kept), self._first)
         readable = (each for each in lines if each[1].strip())
         first = next(readable, (self._first, b""))
         return itertools.chain((first,), readable)
@@ -57,9 +57,9 @@ class SegmentSplit:
         return self.number * ROWS_PER_BATCH
 
 
-Row: TypeAlias = Mapping[str, object]
+RowValues: TypeAlias = Mapping[str, object]
 Tasks: TypeAlias = tuple[tuple[SegmentSplit, ...], ...]
-MakeRows: TypeAlias = Callable[[Sequence[SegmentSplit]], Iterator[Row]]
+MakeRows: TypeAlias = Callable[[Sequence[SegmentSplit]], Iterator[RowValues]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class AcceptedRows:
     landings: tuple[Landing, ...]
     rejected: Accumulator[int]
 
-    def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[Row]:
+    def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[RowValues]:
         typer = RowParser(self.landings)
         for piece in task:
             for seq, line in piece.lines():
@@ -78,7 +78,7 @@ class AcceptedRows:
                 if typed.rejects:
                     self.rejected.add(len(typed.rejects))
                 if typed.values is not None:
-                    rejects = "".join(mark(version) for version, _ in typed.rejects) or None
+                    rejects = "".join(version_mark(version) for version, _ in typed.rejects) or None
                     yield {**typed.values, SEQ: seq, REJECTS: rejects, RECEIVED: piece.received}
 
 
@@ -89,38 +89,38 @@ class RejectedRows:
 
     landings: tuple[Landing, ...]
 
-    def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[Row]:
+    def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[RowValues]:
         typer = RowParser(self.landings)
         for piece in task:
             for seq, line in piece.lines():
                 for version, problems in typer.type(line).rejects:
-                    yield _rejected(piece, seq, version, line, problems)
+                    yield _quarantine_row(piece, seq, version, line, problems)
             if piece.damage is not None:
                 yield from self._damaged(piece, piece.damage)
 
-    def _damaged(self, piece: SegmentSplit, damage: str) -> Iterator[Row]:
+    def _damaged(self, piece: SegmentSplit, damage: str) -> Iterator[RowValues]:
         for seq, line in piece.remains():
             for landing in self.landings:
-                yield _rejected(piece, seq, landing.version, line, (damage,))
+                yield _quarantine_row(piece, seq, landing.version, line, (damage,))
 
 
-def _rejected(piece: SegmentSplit, seq: int, version: str, line: bytes, problems: Sequence[str]) -> Row:
+def _quarantine_row(piece: SegmentSplit, seq: int, version: str, line: bytes, problems: Sequence[str]) -> RowValues:
     row = {"version": version, "raw": line.decode(errors="replace"), "problems": list(problems)}
     return {**row, SEQ: seq, "inserted_at": piece.received}
 
 
-def record_batches(rows: Iterator[Row], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def record_batches(rows: Iterator[RowValues], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows in batches of at most CHUNK; a column that a row lacks is null."""
-    chunk: list[Row] = []
+    chunk: list[RowValues] = []
     for row in rows:
         chunk.append(row)
-        if len(chunk) == CHUNK:
+        if len(chunk) == CHUNK_ROWS:
             yield _record_batch(chunk, schema)
             chunk = []
     if chunk:
         yield _record_batch(chunk, schema)
 
 
-def _record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
+def _record_batch(rows: Sequence[RowValues], schema: pa.Schema) -> pa.RecordBatch:
     columns = [pa.array([row.get(field.name) for row in rows], type=field.type) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -30,117 +30,117 @@ from zoneinfo import ZoneInfo
 
 from penstock.model import types as t
 
-Convert = Callable[[object], object]
+ValueConverter = Callable[[object], object]
 
 _NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
-_EXACT = Context(prec=76)
+_EXACT_CONTEXT = Context(prec=76)
 
 
-def converter(of: t.Type) -> Convert:  # noqa: C901, PLR0911 - one case a kind of type
+def value_converter(of: t.Type) -> ValueConverter:  # noqa: C901, PLR0911 - one case a kind of type
     """The function for values of a type. None never reaches it: an absent value is the row's matter."""
     match of:
         case t.Nullable(inner) | t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
-            return converter(inner)
+            return value_converter(inner)
         case t.Int():
-            return _integer(of)
+            return _integer_converter(of)
         case t.Decimal(precision, scale):
             return lambda value: _decimal(value, precision, scale)
         case t.FixedString(length):
-            return lambda value: _fixed(value, length)
+            return lambda value: _fixed_string(value, length)
         case t.DateTime(zone):
-            return lambda value: moment(value, 0, zone, (0, 2**32 - 1))
+            return lambda value: parse_timestamp(value, 0, zone, (0, 2**32 - 1))
         case t.DateTime64(precision, zone):
-            return lambda value: moment(value, precision, zone, (-2208988800, 10413791999))
+            return lambda value: parse_timestamp(value, precision, zone, (-2208988800, 10413791999))
         case t.Date():
-            return lambda value: date(value, of)
+            return lambda value: parse_date(value, of)
         case t.Enum(_, values):
-            return _enum(dict(values))
+            return _enum_converter(dict(values))
         case t.Array() | t.Tuple() | t.Map():
-            return _nested(of)
+            return _nested_converter(of)
         case t.AggregateFunction():
-            return _state
+            return _reject_state
         case _:
-            return _PLAIN[type(of)]
+            return _PLAIN_CONVERTERS[type(of)]
 
 
-def _nested(of: t.Array | t.Tuple | t.Map) -> Convert:
+def _nested_converter(of: t.Array | t.Tuple | t.Map) -> ValueConverter:
     match of:
         case t.Array(inner):
-            element = _element(inner)
-            return lambda value: [element(each) for each in _list(value)]
+            element = _element_converter(inner)
+            return lambda value: [element(each) for each in _json_array(value)]
         case t.Map(key, inner):
-            keys, values = converter(key), _element(inner)
-            return lambda value: [(keys(k), values(v)) for k, v in _object(value).items()]
+            keys, values = value_converter(key), _element_converter(inner)
+            return lambda value: [(keys(k), values(v)) for k, v in _json_object(value).items()]
         case t.Tuple(fields):
-            return _tuple(fields)
+            return _tuple_converter(fields)
 
 
-def _element(of: t.Type) -> Convert:
-    convert, may_be_null = converter(of), t.nullable(of)
+def _element_converter(of: t.Type) -> ValueConverter:
+    convert, may_be_null = value_converter(of), t.is_nullable(of)
 
     def element(value: object) -> object:
         if value is None:
             if may_be_null:
                 return None
-            raise Unfit(f"null where {of} was expected")
+            raise InvalidValue(f"null where {of} was expected")
         return convert(value)
 
     return element
 
 
-def _tuple(fields: tuple[tuple[str | None, t.Type], ...]) -> Convert:
+def _tuple_converter(fields: tuple[tuple[str | None, t.Type], ...]) -> ValueConverter:
     names = [name or f"_{position}" for position, (name, _) in enumerate(fields, 1)]
-    elements = [_element(of) for _, of in fields]
+    elements = [_element_converter(of) for _, of in fields]
 
     def convert(value: object) -> object:
         if isinstance(value, dict):
             parts = [value.get(name) for name in names]
         else:
-            parts = _list(value)
+            parts = _json_array(value)
         if len(parts) != len(names):
-            raise Unfit(f"{len(parts)} values where {len(names)} were expected")
+            raise InvalidValue(f"{len(parts)} values where {len(names)} were expected")
         return {name: element(part) for name, element, part in zip(names, elements, parts, strict=True)}
 
     return convert
 
 
-def _list(value: object) -> list[object]:
+def _json_array(value: object) -> list[object]:
     if isinstance(value, list):
         return value
-    raise Unfit(f"{shown(value)} where an array was expected")
+    raise InvalidValue(f"{format_value(value)} where an array was expected")
 
 
-def _object(value: object) -> dict[str, object]:
+def _json_object(value: object) -> dict[str, object]:
     if isinstance(value, dict):
         return value
-    raise Unfit(f"{shown(value)} where an object was expected")
+    raise InvalidValue(f"{format_value(value)} where an object was expected")
 
 
-def _integer(of: t.Int) -> Convert:
+def _integer_converter(of: t.Int) -> ValueConverter:
     low, high = of.low, of.high
 
     def convert(value: object) -> object:
-        number = _whole(value, of)
+        number = _whole_number(value, of)
         if low <= number <= high:
             return Decimal(number) if of.bits == 64 and not of.signed else number
-        raise Unfit(f"{number} is outside {of} ({low} to {high})")
+        raise InvalidValue(f"{number} is outside {of} ({low} to {high})")
 
     return convert
 
 
-def _whole(value: object, of: t.Int) -> int:
+def _whole_number(value: object, of: t.Int) -> int:
     if type(value) is int:
         return value
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         exact = Decimal(value)
         # The bound keeps 1e999999999 from being written out.
-        if exact.adjusted() < 40 and exact == exact.to_integral_value(context=_EXACT):
+        if exact.adjusted() < 40 and exact == exact.to_integral_value(context=_EXACT_CONTEXT):
             return int(exact)
     elif isinstance(value, str) and _NUMBER.fullmatch(value) and len(value) < 80:
         return int(value)
-    raise Unfit(f"{shown(value)} is not {'an' if of.signed else 'a'} {of}")
+    raise InvalidValue(f"{format_value(value)} is not {'an' if of.signed else 'a'} {of}")
 
 
 def _float64(value: object) -> object:
@@ -149,52 +149,52 @@ def _float64(value: object) -> object:
             return float(value)
         except (ValueError, OverflowError):
             pass
-    raise Unfit(f"{shown(value)} is not a number")
+    raise InvalidValue(f"{format_value(value)} is not a number")
 
 
 def _decimal(value: object, precision: int, scale: int) -> object:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise Unfit(f"{shown(value)} is not a number")
+        raise InvalidValue(f"{format_value(value)} is not a number")
     try:
         exact = Decimal(value)
         if not exact.is_finite() or exact.adjusted() >= precision - scale:
-            raise Unfit(f"{shown(value)} is outside Decimal({precision}, {scale})")
-        fitted = exact.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+            raise InvalidValue(f"{format_value(value)} is outside Decimal({precision}, {scale})")
+        fitted = exact.quantize(Decimal(1).scaleb(-scale), context=_EXACT_CONTEXT)
     except InvalidOperation:
-        raise Unfit(f"{shown(value)} is not a Decimal({precision}, {scale})") from None
+        raise InvalidValue(f"{format_value(value)} is not a Decimal({precision}, {scale})") from None
     if fitted != exact:
-        raise Unfit(f"{shown(value)} has more than {scale} digits after the point")
+        raise InvalidValue(f"{format_value(value)} has more than {scale} digits after the point")
     return fitted
 
 
-def _boolean(value: object) -> object:
+def _bool(value: object) -> object:
     if isinstance(value, bool):
         return value
     if value in (0, 1):
         return bool(value)
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
-    raise Unfit(f"{shown(value)} is not true or false")
+    raise InvalidValue(f"{format_value(value)} is not true or false")
 
 
 def _string(value: object) -> object:
     if isinstance(value, str):
-        return _encodable(str(value))
-    return _encodable(to_json(value))
+        return _check_encodable(str(value))
+    return _check_encodable(to_json(value))
 
 
-def _encodable(text: str) -> str:
+def _check_encodable(text: str) -> str:
     """JSON may escape half of a surrogate pair, which no UTF-8 text holds."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Unfit("the text has half of a surrogate pair") from None
+        raise InvalidValue("the text has half of a surrogate pair") from None
     return text
 
 
 def to_json(value: object) -> str:
     """Compact JSON of a parsed value, with numbers as they were written."""
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         return str(value)
     if isinstance(value, dict):
         return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{to_json(of)}" for key, of in value.items()) + "}"
@@ -203,11 +203,11 @@ def to_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _fixed(value: object, length: int) -> object:
+def _fixed_string(value: object, length: int) -> object:
     text = _string(value)
     assert isinstance(text, str)
     if len(text.encode()) > length:
-        raise Unfit(f"{shown(value)} is longer than {length} bytes")
+        raise InvalidValue(f"{format_value(value)} is longer than {length} bytes")
     return text
 
 
@@ -217,35 +217,35 @@ def _uuid(value: object) -> object:
             return str(uuid.UUID(value))
         except ValueError:
             pass
-    raise Unfit(f"{shown(value)} is not a UUID")
+    raise InvalidValue(f"{format_value(value)} is not a UUID")
 
 
 def _ipv4(value: object) -> object:
-    return _address(value, ipaddress.IPv4Address)
+    return _ip_address(value, ipaddress.IPv4Address)
 
 
 def _ipv6(value: object) -> object:
-    return _address(value, ipaddress.IPv6Address)
+    return _ip_address(value, ipaddress.IPv6Address)
 
 
-def _address(value: object, kind: type) -> object:
+def _ip_address(value: object, kind: type) -> object:
     if isinstance(value, str):
         try:
             return str(kind(value))
         except ValueError:
             pass
-    raise Unfit(f"{shown(value)} is not an {kind.__name__.removesuffix('Address')} address")
+    raise InvalidValue(f"{format_value(value)} is not an {kind.__name__.removesuffix('Address')} address")
 
 
-def _document(value: object) -> object:
-    return _encodable(to_json(value))
+def _json_text(value: object) -> object:
+    return _check_encodable(to_json(value))
 
 
-def _state(value: object) -> object:
-    raise Unfit("an aggregate state cannot be ingested; only a materialized view fills this column")
+def _reject_state(value: object) -> object:
+    raise InvalidValue("an aggregate state cannot be ingested; only a materialized view fills this column")
 
 
-def _enum(values: dict[str, int]) -> Convert:
+def _enum_converter(values: dict[str, int]) -> ValueConverter:
     by_number = {number: name for name, number in values.items()}
 
     def convert(value: object) -> object:
@@ -253,97 +253,101 @@ def _enum(values: dict[str, int]) -> Convert:
             return str(value)
         if type(value) is int and value in by_number:
             return by_number[value]
-        raise Unfit(f"{shown(value)} is not one of {', '.join(values)}")
+        raise InvalidValue(f"{format_value(value)} is not one of {', '.join(values)}")
 
     return convert
 
 
-_PLAIN: dict[type, Convert] = {
+_PLAIN_CONVERTERS: dict[type, ValueConverter] = {
     t.Float: _float64,
-    t.Bool: _boolean,
+    t.Bool: _bool,
     t.String: _string,
     t.UUID: _uuid,
     t.IPv4: _ipv4,
     t.IPv6: _ipv6,
-    t.Json: _document,
+    t.Json: _json_text,
 }
 
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
-_MOMENT = re.compile(
+_TIMESTAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
 )
 _SECONDS = re.compile(r"(-?\d+)(?:\.(\d+))?", re.ASCII)
 
 
-def date(value: object, of: t.Date) -> int:
+def parse_date(value: object, of: t.Date) -> int:
     """Days since 1970, of a number of them or a text. Raises Unfit."""
     low, high = (-25567, 120529) if of.wide else (0, 65535)
     if type(value) is int:
         days = value
     else:
-        moment = _micros(value, None)
+        moment = _micros_from_text(value, None)
         days = moment // 86_400_000_000
     if low <= days <= high:
         return days
-    raise Unfit(f"{shown(value)} is outside {of}")
+    raise InvalidValue(f"{format_value(value)} is outside {of}")
 
 
-def moment(value: object, precision: int, zone: str | None, seconds: tuple[int, int]) -> int:
+def parse_timestamp(value: object, precision: int, zone: str | None, seconds: tuple[int, int]) -> int:
     """Microseconds since 1970, cut to the digits of `precision`; `seconds` is the range of the type. Raises Unfit."""
-    micros = _unix(value, precision) if isinstance(value, (int, Number)) else _micros(value, zone)
+    micros = (
+        _micros_from_number(value, precision)
+        if isinstance(value, (int, JsonNumber))
+        else _micros_from_text(value, zone)
+    )
     unit = 10 ** (6 - precision)
     micros -= micros % unit
     if seconds[0] <= micros // 1_000_000 <= seconds[1]:
         return micros
-    raise Unfit(f"{shown(value)} is outside what the type holds")
+    raise InvalidValue(f"{format_value(value)} is outside what the type holds")
 
 
-def _unix(value: object, precision: int) -> int:
+def _micros_from_number(value: object, precision: int) -> int:
     """Whole numbers count units of the type's precision, as ClickHouse reads them; numbers with a
     point count seconds."""
     if isinstance(value, bool):
-        raise Unfit(f"{shown(value)} is not a time")
+        raise InvalidValue(f"{format_value(value)} is not a time")
     if isinstance(value, int):
         return value * 10 ** (6 - precision)
     exact = Decimal(str(value))
     if exact.adjusted() > 12:
-        raise Unfit(f"{shown(value)} is outside what the type holds")
+        raise InvalidValue(f"{format_value(value)} is outside what the type holds")
     return math.floor(exact * 1_000_000)
 
 
-def _micros(value: object, zone: str | None) -> int:
+def _micros_from_text(value: object, zone: str | None) -> int:
     if not isinstance(value, str):
-        raise Unfit(f"{shown(value)} is not a time")
-    return _parse_moment(value, zone)
+        raise InvalidValue(f"{format_value(value)} is not a time")
+    return _parse_timestamp_text(value, zone)
 
 
 @lru_cache(maxsize=8192)
-def _parse_moment(text: str, zone: str | None) -> int:
+def _parse_timestamp_text(text: str, zone: str | None) -> int:
     """Microseconds since 1970 of a text such as 2013-01-01 10:00:00, 2013-01-01T10:00:00.123Z, a
     day, or seconds since 1970. A text without an offset is in `zone` (None: UTC)."""
-    found = _MOMENT.fullmatch(text.strip())
+    found = _TIMESTAMP.fullmatch(text.strip())
     if found is None:
-        return _parse_seconds(text)
+        return _parse_seconds_text(text)
     year, month, day, hour, minute, second, fraction, offset = found.groups()
     try:
         local = dt.datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
         micros = int((fraction or "0")[:6].ljust(6, "0"))
-        aware = local.replace(tzinfo=_offset(offset, zone))
+        aware = local.replace(tzinfo=_time_zone(offset, zone))
     except ValueError as error:
-        raise Unfit(f"{shown(text)} is not a time: {error}") from None
+        raise InvalidValue(f"{format_value(text)} is not a time: {error}") from None
     return (aware - _EPOCH) // dt.timedelta(microseconds=1) + micros
 
 
-def _parse_seconds(text: str) -> int:
+def _parse_seconds_text(text: str) -> int:
     found = _SECONDS.fullmatch(text.strip())
     if found is None or not 9 <= len(found.group(1).lstrip("-")) <= 11:
-        raise Unfit(f"{shown(text)} is not a time (expected YYYY-MM-DD hh:mm:ss)")
+        raise InvalidValue(f"{format_value(text)} is not a time (expected YYYY-MM-DD hh:mm:ss)")
     return math.floor(Decimal(text.strip()) * 1_000_000)
 
 
-def _offset(offset: str | None, zone: str | None) -> dt.tzinfo:
+def _time_zone(offset: str | None, zone: str | None) -> dt.tzinfo:
     if offset is None:
         return ZoneInfo(zone) if zone else dt.timezone.utc
     if offset == "Z":
@@ -353,17 +357,17 @@ def _offset(offset: str | None, zone: str | None) -> dt.tzinfo:
     return dt.timezone(sign * dt.timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
 
 
-class Unfit(ValueError):
+class InvalidValue(ValueError):
     """A value that the column's type cannot hold; the text says why."""
 
 
-class Number(str):
+class JsonNumber(str):
     """A JSON number with a point or an exponent, as it was written."""
 
     __slots__ = ()
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """As JSON, cut to sixty characters."""
-    text = value if isinstance(value, Number) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, JsonNumber) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -11,68 +11,68 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from penstock.errors import Problem
-from penstock.lake.drift.observed_table import Mark, ObservedTable
+from penstock.lake.drift.observed_table import ObservedSnapshot, ObservedTable
 from penstock.lake.spark.names import CATALOG, NAMESPACE
 from penstock.state.made_tables import MadeTable
 
-Kind: TypeAlias = Literal["dropped", "replaced", "rolled_back", "columns", "rows"]
-ELSEWHERE = "or deploy its data source under another name, or without it"
+DriftKind: TypeAlias = Literal["dropped", "replaced", "rolled_back", "columns", "rows"]
+OTHER_WAYS = "or deploy its data source under another name, or without it"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TableDrift:
     """`stops`: no flow may go on into the table or out of it, since what it did would be wrong."""
 
     table: str
-    kind: Kind
+    kind: DriftKind
     problem: Problem
     stops: bool
 
 
-def missing(table: str) -> Difference:
+def missing_table(table: str) -> TableDrift:
     """There is no such table (any more)."""
     message = f"the table {table} was dropped from outside"
     procedure = f"CALL {CATALOG}.system.register_table('{NAMESPACE}.{table}', <the newest file of its metadata folder>)"
-    hint = f"if its files are still there, put it back with `{procedure}`, {ELSEWHERE}"
-    return Difference(table, "dropped", Problem("dropped-table", message, hint=hint), stops=True)
+    hint = f"if its files are still there, put it back with `{procedure}`, {OTHER_WAYS}"
+    return TableDrift(table, "dropped", Problem("dropped-table", message, hint=hint), stops=True)
 
 
-def unreadable(table: str, why: str) -> Difference:
+def unreadable_table(table: str, why: str) -> TableDrift:
     """The catalog has it, its metadata cannot be read."""
     message = f"the files of the table {table} are gone: {why}"
-    hint = f"put the files back, {ELSEWHERE}"
-    return Difference(table, "dropped", Problem("dropped-table", message, hint=hint), stops=True)
+    hint = f"put the files back, {OTHER_WAYS}"
+    return TableDrift(table, "dropped", Problem("dropped-table", message, hint=hint), stops=True)
 
 
-def differences(made: MadeTable, now: ObservedTable) -> tuple[Difference, ...]:
+def find_drift(made: MadeTable, now: ObservedTable) -> tuple[TableDrift, ...]:
     """All of them, the gravest first. Of another table under the same name nothing more is said."""
     if made.uuid != now.uuid:
-        return (_replaced(made, now),)
-    found = (_rolled_back(made, now), _columns(made, now), _rows(made, now))
+        return (_replaced_table(made, now),)
+    found = (_rolled_back_table(made, now), _changed_columns(made, now), _foreign_rows(made, now))
     return tuple(each for each in found if each is not None)
 
 
-def _replaced(made: MadeTable, now: ObservedTable) -> Difference:
+def _replaced_table(made: MadeTable, now: ObservedTable) -> TableDrift:
     message = f"the table {made.id} is another one than Penstock made: it was dropped and made again from outside"
     hint = (
-        f"drop it and put the first one (uuid {made.uuid}) back, {ELSEWHERE}; what is in this one now is left as it is"
+        f"drop it and put the first one (uuid {made.uuid}) back, {OTHER_WAYS}; what is in this one now is left as it is"
     )
-    return Difference(made.id, "replaced", Problem("replaced-table", message, hint=hint), stops=True)
+    return TableDrift(made.id, "replaced", Problem("replaced-table", message, hint=hint), stops=True)
 
 
-def _rolled_back(made: MadeTable, now: ObservedTable) -> Difference | None:
+def _rolled_back_table(made: MadeTable, now: ObservedTable) -> TableDrift | None:
     """The progress of flows goes back with the rows: what went on from there would count rows twice below."""
     newest, there = now.newest, {mark.id for mark in now.line}
     if newest is not None and newest.sequence >= made.newest and newest.id not in there:
         message = f"the table {made.id} was rolled back from outside, behind rows that Penstock had appended"
         procedure = f"CALL {CATALOG}.system.set_current_snapshot('{NAMESPACE}.{made.id}', {newest.id})"
-        hint = f"put it back with `{procedure}`, {ELSEWHERE}"
+        hint = f"put it back with `{procedure}`, {OTHER_WAYS}"
     elif (newest.sequence if newest is not None else 0) < made.newest or _lost_progress(now):
         message = f"the snapshot of the table {made.id} that held the progress of its flows was removed from outside"
-        hint = f"it cannot be put back: keep the table as it is, {ELSEWHERE}"
+        hint = f"it cannot be put back: keep the table as it is, {OTHER_WAYS}"
     else:
         return None
-    return Difference(made.id, "rolled_back", Problem("rolled-back-table", message, hint=hint), stops=True)
+    return TableDrift(made.id, "rolled_back", Problem("rolled-back-table", message, hint=hint), stops=True)
 
 
 def _lost_progress(now: ObservedTable) -> bool:
@@ -80,18 +80,18 @@ def _lost_progress(now: ObservedTable) -> bool:
     return now.newest is not None and not any(mark.progress for mark in now.line)
 
 
-def _columns(made: MadeTable, now: ObservedTable) -> Difference | None:
-    harmless, harmful = sorted(_harmless(made, now)), sorted(_harmful(made, now))
+def _changed_columns(made: MadeTable, now: ObservedTable) -> TableDrift | None:
+    harmless, harmful = sorted(_harmless_changes(made, now)), sorted(_harmful_changes(made, now))
     if not harmless and not harmful:
         return None
     message = f"columns of the table {made.id} were changed from outside: {', '.join(harmful + harmless)}"
     hint = "Penstock neither fills nor shows what it did not make"
     if harmful:
-        hint = f"Iceberg does not bring a dropped column back under its id: name a renamed one as it was, {ELSEWHERE}"
-    return Difference(made.id, "columns", Problem("changed-columns", message, hint=hint), stops=bool(harmful))
+        hint = f"Iceberg does not bring a dropped column back under its id: name a renamed one as it was, {OTHER_WAYS}"
+    return TableDrift(made.id, "columns", Problem("changed-columns", message, hint=hint), stops=bool(harmful))
 
 
-def _harmful(made: MadeTable, now: ObservedTable) -> Iterator[str]:
+def _harmful_changes(made: MadeTable, now: ObservedTable) -> Iterator[str]:
     """Rows of before would be read as NULL, or not at all."""
     ids, names = {each.id: each for each in now.columns}, {each.name for each in now.columns}
     for column in made.columns:
@@ -101,7 +101,7 @@ def _harmful(made: MadeTable, now: ObservedTable) -> Iterator[str]:
             yield f"`{column.name}` was renamed to `{ids[column.id].name}`"
 
 
-def _harmless(made: MadeTable, now: ObservedTable) -> Iterator[str]:
+def _harmless_changes(made: MadeTable, now: ObservedTable) -> Iterator[str]:
     """Iceberg changes a type only to one that holds all values, and new columns are NULL in all rows."""
     ids, names = {each.id: each for each in made.columns}, {each.name for each in made.columns}
     for column in now.columns:
@@ -111,23 +111,23 @@ def _harmless(made: MadeTable, now: ObservedTable) -> Iterator[str]:
             yield f"`{column.name}` was added"
 
 
-def _rows(made: MadeTable, now: ObservedTable) -> Difference | None:
+def _foreign_rows(made: MadeTable, now: ObservedTable) -> TableDrift | None:
     changes = [mark for mark in now.line if not mark.ours and mark.change and mark.sequence > made.accepted]
     if not changes:
         return None
-    told = ", ".join(map(_told, changes[-_SHOWN:])) + (", …" if len(changes) > _SHOWN else "")
+    told = ", ".join(map(_describe_change, changes[-_MAX_SHOWN:])) + (", …" if len(changes) > _MAX_SHOWN else "")
     message = f"rows of the table {made.id} were changed from outside: {told}"
     hint = (
         "they are left as they are; views take rows that were appended and pass over what was deleted or replaced,"
         " and a table that is made anew from this one gets no row that was appended so"
     )
-    return Difference(made.id, "rows", Problem("foreign-rows", message, hint=hint), stops=False)
+    return TableDrift(made.id, "rows", Problem("foreign-rows", message, hint=hint), stops=False)
 
 
-_SHOWN = 5
+_MAX_SHOWN = 5
 
 
-def _told(mark: Mark) -> str:
+def _describe_change(mark: ObservedSnapshot) -> str:
     match mark.change:
         case "appended":
             return f"{mark.added} appended (snapshot {mark.id})"

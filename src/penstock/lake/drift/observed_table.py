@@ -21,7 +21,7 @@ _CHANGES = {Operation.APPEND: "appended", Operation.DELETE: "deleted", Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ObservedSnapshot:
     """One snapshot of a table. `progress` says that it carries that of the table's flows; `change` what it
     did to rows, None where nothing."""
 
@@ -41,8 +41,8 @@ class ObservedTable:
 
     uuid: str
     columns: tuple[MadeColumn, ...]
-    line: tuple[Mark, ...]
-    newest: Mark | None
+    line: tuple[ObservedSnapshot, ...]
+    newest: ObservedSnapshot | None
 
     @property
     def sequence(self) -> int:
@@ -53,8 +53,8 @@ class ObservedTable:
 def observe_table(found: IcebergTable) -> ObservedTable:
     """The table as it was loaded."""
     metadata = found.metadata
-    marks = {each.snapshot_id: (_mark(each), each.parent_snapshot_id) for each in metadata.snapshots}
-    line: list[Mark] = []
+    marks = {each.snapshot_id: (_observe_snapshot(each), each.parent_snapshot_id) for each in metadata.snapshots}
+    line: list[ObservedSnapshot] = []
     at = metadata.current_snapshot_id
     while at is not None and at in marks:
         mark, at = marks[at]
@@ -65,12 +65,12 @@ def observe_table(found: IcebergTable) -> ObservedTable:
     return ObservedTable(str(metadata.table_uuid), columns, tuple(reversed(line)), newest)
 
 
-def _mark(snapshot: IcebergSnapshot) -> Mark:
+def _observe_snapshot(snapshot: IcebergSnapshot) -> ObservedSnapshot:
     summary = snapshot.summary
     said = summary.additional_properties if summary is not None else {}
     progress = FLOWS in said or any(key.startswith(CURSOR) for key in said)
     operation = summary.operation if summary is not None else Operation.OVERWRITE
-    return Mark(
+    return ObservedSnapshot(
         id=snapshot.snapshot_id,
         sequence=snapshot.sequence_number or 0,
         ours=progress or MADE_BY in said,

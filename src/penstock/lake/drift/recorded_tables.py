@@ -17,7 +17,7 @@ from dataclasses import replace
 from pyiceberg.table import Table as IcebergTable
 
 from penstock.errors import Conflict
-from penstock.lake.drift.differences import Difference, differences, missing, unreadable
+from penstock.lake.drift.differences import TableDrift, find_drift, missing_table, unreadable_table
 from penstock.lake.drift.observed_table import ObservedTable, observe_table
 from penstock.model.manifest import REJECTS, SEQ, Field
 from penstock.sql.column_types import spark_type
@@ -25,12 +25,12 @@ from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
 
 _PROMOTED = {"BIGINT": "long", "DOUBLE": "double"}
 """The Spark types that a column can be widened to, as Iceberg calls them; decimals are the third kind."""
-LOOK_COUNTS = 1.0
+CHECK_VALID_SECONDS = 1.0
 """Seconds for which what a step saw of a table is good for the next one."""
 log = logging.getLogger("penstock.lake")
 
 
-class Drifted(Conflict):
+class DriftedTable(Conflict):
     """A table is not what Penstock made any more; nothing is written to it or read on from it."""
 
     code = "drifted-table"
@@ -45,7 +45,7 @@ class RecordedTables:
         self._store = store
         self._tables = {each.id: each for each in store.all()}
         self._unsaved: set[str] = set()
-        self._looked: dict[str, tuple[float, tuple[Difference, ...]]] = {}
+        self._looked: dict[str, tuple[float, tuple[TableDrift, ...]]] = {}
         self._guard = threading.RLock()
         self._changes: dict[str, int] = {}
         """How often each table began to be changed, or was: odd while it is."""
@@ -58,7 +58,7 @@ class RecordedTables:
         if isinstance(now, ObservedTable):
             with self._guard:
                 accepted = max((each.accepted for each in self._tables.values() if each.uuid == now.uuid), default=0)
-            self._keep(_record(table, now, accepted))
+            self._keep(_make_record(table, now, accepted))
 
     @contextmanager
     def changing(self, table: str, columns: Collection[str]) -> Iterator[None]:
@@ -82,7 +82,7 @@ class RecordedTables:
         if before is not None and isinstance(now, ObservedTable):
             others = [each for each in before.columns if each.name not in columns]
             changed = [each for each in now.columns if each.name in columns]
-            self._keep(replace(before, columns=_by_id(others + changed)))
+            self._keep(replace(before, columns=_sort_by_id(others + changed)))
 
     def dropped(self, table: str) -> None:
         """Forget a table that Penstock dropped."""
@@ -96,7 +96,7 @@ class RecordedTables:
         """Record a table that was made before there were records, as it is at first sight."""
         if self._of(table) is None and isinstance(now := self._load(table), ObservedTable):
             log.info("table %s has no record: taken as it is, with %d columns", table, len(now.columns))
-            self._keep(_record(table, now, now.sequence))
+            self._keep(_make_record(table, now, now.sequence))
 
     def agree(self, table: str, wanted: Mapping[str, Field]) -> None:
         """Take as Penstock's own what a crash kept from being recorded: columns that deployments name and
@@ -105,10 +105,14 @@ class RecordedTables:
         if before is None or not isinstance(now, ObservedTable) or before.uuid != now.uuid:
             return
         there = {each.id: each for each in now.columns}
-        kept = [_widened(each, there.get(each.id), wanted) for each in before.columns if _stays(each, there, wanted)]
+        kept = [
+            _update_type(each, there.get(each.id), wanted)
+            for each in before.columns
+            if _is_recorded_still(each, there, wanted)
+        ]
         names = {each.name for each in before.columns}
         new = [each for each in now.columns if each.name in wanted and each.name not in names]
-        if (columns := _by_id(kept + new)) != before.columns:
+        if (columns := _sort_by_id(kept + new)) != before.columns:
             self._keep(replace(before, columns=columns))
 
     def is_own(self, table: str) -> bool:
@@ -123,19 +127,19 @@ class RecordedTables:
             made = tuple(self._tables)
         return any(each.stops for table in made for each in self.differences(table))
 
-    def differences(self, table: str) -> tuple[Difference, ...]:
+    def differences(self, table: str) -> tuple[TableDrift, ...]:
         """Of a table that should be there. One without a record differs only if it is not."""
         made, now = self._look(table)
         if not isinstance(now, ObservedTable):
             return (now,)
         if made is None:
             return ()
-        found = differences(made, now)
+        found = find_drift(made, now)
         if now.newest is not None and not any(each.stops for each in found):
             self._saw(table, now.newest.sequence)
         return found
 
-    def _look(self, table: str) -> tuple[MadeTable | None, ObservedTable | Difference]:
+    def _look(self, table: str) -> tuple[MadeTable | None, ObservedTable | TableDrift]:
         """The record and the table as they were between two changes of ours. The record is read first: what is
         seen is then never older."""
         while True:
@@ -152,12 +156,12 @@ class RecordedTables:
         counts for a second: metadata of many snapshots takes a while to read."""
         for table in those:
             at, found = self._looked.get(table, (float("-inf"), ()))
-            if time.monotonic() - at > LOOK_COUNTS:
+            if time.monotonic() - at > CHECK_VALID_SECONDS:
                 at, found = time.monotonic(), self.differences(table)
                 self._looked[table] = at, found
             grave = [each.problem for each in found if each.stops]
             if grave:
-                raise Drifted(grave[0].message, grave, hint=grave[0].hint)
+                raise DriftedTable(grave[0].message, grave, hint=grave[0].hint)
 
     def save(self) -> None:
         """Write up to which snapshot the tables were seen to be right, for the next server."""
@@ -186,33 +190,33 @@ class RecordedTables:
         with self._guard:
             return self._tables.get(table)
 
-    def _load(self, table: str) -> ObservedTable | Difference:
+    def _load(self, table: str) -> ObservedTable | TableDrift:
         try:
             found = self._load_table(table)
         except FileNotFoundError as error:
-            return unreadable(table, str(error))
-        return observe_table(found) if found is not None else missing(table)
+            return unreadable_table(table, str(error))
+        return observe_table(found) if found is not None else missing_table(table)
 
 
-def _record(table: str, now: ObservedTable, accepted: int) -> MadeTable:
+def _make_record(table: str, now: ObservedTable, accepted: int) -> MadeTable:
     return MadeTable(table, now.uuid, now.columns, accepted, now.newest.sequence if now.newest is not None else 0)
 
 
-def _by_id(columns: Sequence[MadeColumn]) -> tuple[MadeColumn, ...]:
+def _sort_by_id(columns: Sequence[MadeColumn]) -> tuple[MadeColumn, ...]:
     return tuple(sorted(columns, key=lambda column: column.id))
 
 
-def _stays(column: MadeColumn, there: Mapping[int, MadeColumn], wanted: Mapping[str, Field]) -> bool:
+def _is_recorded_still(column: MadeColumn, there: Mapping[int, MadeColumn], wanted: Mapping[str, Field]) -> bool:
     return column.id in there or column.name in wanted or column.name in (SEQ, REJECTS)
 
 
-def _widened(column: MadeColumn, now: MadeColumn | None, wanted: Mapping[str, Field]) -> MadeColumn:
+def _update_type(column: MadeColumn, now: MadeColumn | None, wanted: Mapping[str, Field]) -> MadeColumn:
     if now is None or column.name not in wanted:
         return column
-    return now if now.name == column.name and now.type == _iceberg(wanted[column.name]) else column
+    return now if now.name == column.name and now.type == _promoted_type(wanted[column.name]) else column
 
 
-def _iceberg(field: Field) -> str | None:
+def _promoted_type(field: Field) -> str | None:
     """What Iceberg calls a type that a column may have been widened to."""
     stored = spark_type(field.type).upper()
     return stored.lower().replace(",", ", ").replace("  ", " ") if "DECIMAL" in stored else _PROMOTED.get(stored)

@@ -33,7 +33,7 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Tiers:
+class CompactionLimits:
     """Runs are of at least `files` files, each below `small` bytes, together at most `target`."""
 
     files: int
@@ -41,11 +41,11 @@ class Tiers:
     target: int
 
 
-SHARE = 3
+MAX_FILE_SHARE = 3
 """The largest file of a run is at most this part of it."""
 
 
-def data_files(lake: Lake, table: str, snapshot: int) -> tuple[DataFile, ...]:
+def list_data_files(lake: Lake, table: str, snapshot: int) -> tuple[DataFile, ...]:
     """The files of a snapshot, by Iceberg's metadata."""
     entries = lake.spark.sql(f"SELECT * FROM {qualified(table)}.entries VERSION AS OF {snapshot} WHERE status < 2")
     parted = "partition" in entries.select("data_file.*").columns
@@ -59,30 +59,30 @@ def data_files(lake: Lake, table: str, snapshot: int) -> tuple[DataFile, ...]:
         f"coalesce(readable_metrics.{SEQ}.lower_bound, -1)",
         f"coalesce(readable_metrics.{SEQ}.upper_bound, -1)",
     ).collect()
-    return tuple(sorted((DataFile(*row) for row in rows), key=_place))
+    return tuple(sorted((DataFile(*row) for row in rows), key=_sort_key))
 
 
-def runs(files: Iterable[DataFile], tiers: Tiers) -> Iterator[tuple[DataFile, ...]]:
+def compaction_runs(files: Iterable[DataFile], tiers: CompactionLimits) -> Iterator[tuple[DataFile, ...]]:
     """Those to rewrite into one file each, partition by partition."""
-    for _, within in groupby(sorted(files, key=_place), key=lambda file: (file.spec, file.partition)):
+    for _, within in groupby(sorted(files, key=_sort_key), key=lambda file: (file.spec, file.partition)):
         for small, adjacent in groupby(within, key=lambda file: file.bytes < tiers.small):
             if small:
-                yield from _balanced(tuple(adjacent), tiers)
+                yield from _balanced_runs(tuple(adjacent), tiers)
 
 
-def _balanced(files: Sequence[DataFile], tiers: Tiers) -> Iterator[tuple[DataFile, ...]]:
+def _balanced_runs(files: Sequence[DataFile], tiers: CompactionLimits) -> Iterator[tuple[DataFile, ...]]:
     """Parts of adjacent files without one that outweighs the rest."""
     if len(files) < max(tiers.files, 2):
         return
     largest = max(range(len(files)), key=lambda at: files[at].bytes)
-    if files[largest].bytes * SHARE > sum(file.bytes for file in files):
-        yield from _balanced(files[:largest], tiers)
-        yield from _balanced(files[largest + 1 :], tiers)
+    if files[largest].bytes * MAX_FILE_SHARE > sum(file.bytes for file in files):
+        yield from _balanced_runs(files[:largest], tiers)
+        yield from _balanced_runs(files[largest + 1 :], tiers)
         return
-    yield from _chunks(files, tiers)
+    yield from _split_by_size(files, tiers)
 
 
-def _chunks(files: Sequence[DataFile], tiers: Tiers) -> Iterator[tuple[DataFile, ...]]:
+def _split_by_size(files: Sequence[DataFile], tiers: CompactionLimits) -> Iterator[tuple[DataFile, ...]]:
     taken: list[DataFile] = []
     size = 0
     for file in files:
@@ -95,5 +95,5 @@ def _chunks(files: Sequence[DataFile], tiers: Tiers) -> Iterator[tuple[DataFile,
         yield tuple(taken)
 
 
-def _place(file: DataFile) -> tuple[int, str, int, int, str]:
+def _sort_key(file: DataFile) -> tuple[int, str, int, int, str]:
     return file.spec, file.partition, file.high, file.low, file.path

@@ -21,7 +21,7 @@ from penstock.lake.tables.java_table import JavaTable
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredFile:
     """A file as its storage lists it; `made` in seconds since 1970."""
 
     path: str
@@ -29,7 +29,7 @@ class Stored:
     bytes: int
 
 
-_REFERRED = (
+_REFERENCES = (
     ("all_files", "file_path"),
     ("all_manifests", "path"),
     ("snapshots", "manifest_list"),
@@ -37,7 +37,7 @@ _REFERRED = (
 )
 
 
-def listed(lake: Lake, by: str, folder: str, before: float) -> Iterator[Stored]:
+def list_files(lake: Lake, by: str, folder: str, before: float) -> Iterator[StoredFile]:
     """The files below a folder that were made before a moment; none if there is no such folder. `by` is a
     table whose storage it is."""
     io = JavaTable(lake, by).table.io()
@@ -45,7 +45,7 @@ def listed(lake: Lake, by: str, folder: str, before: float) -> Iterator[Stored]:
         files = io.listPrefix(folder).iterator()
         while files.hasNext():
             file = files.next()
-            found = Stored(str(file.location()), file.createdAtMillis() / 1000, int(file.size()))
+            found = StoredFile(str(file.location()), file.createdAtMillis() / 1000, int(file.size()))
             if found.made < before:
                 yield found
     except Py4JJavaError as error:
@@ -53,22 +53,22 @@ def listed(lake: Lake, by: str, folder: str, before: float) -> Iterator[Stored]:
             raise
 
 
-def referred(lake: Lake, those: Collection[str]) -> frozenset[str]:
+def referenced_files(lake: Lake, those: Collection[str]) -> frozenset[str]:
     """Every file that one of the tables refers to, as `plain` spells it. Raises what Spark raises for a
     table that cannot be read: then nothing is known."""
     found: set[str] = set()
     for table in those:
-        for part, column in _REFERRED:
+        for part, column in _REFERENCES:
             rows = lake.spark.sql(f"SELECT {column} FROM {qualified(table)}.{part}").collect()
-            found.update(plain(row[0]) for row in rows if row[0])
-        known = physical_tables.load(lake, table)
+            found.update(normalize_path(row[0]) for row in rows if row[0])
+        known = physical_tables.load_table(lake, table)
         if known is not None:
-            found.add(plain(known.metadata_location))
-            found.update(plain(each.statistics_path) for each in known.metadata.statistics)
+            found.add(normalize_path(known.metadata_location))
+            found.update(normalize_path(each.statistics_path) for each in known.metadata.statistics)
     return frozenset(found)
 
 
-def delete(lake: Lake, by: str, files: Collection[Stored]) -> None:
+def delete_files(lake: Lake, by: str, files: Collection[StoredFile]) -> None:
     """Delete the files. Again is no error."""
     io = JavaTable(lake, by).table.io()
     for file in files:
@@ -76,7 +76,7 @@ def delete(lake: Lake, by: str, files: Collection[Stored]) -> None:
         io.deleteFile(file.path)
 
 
-def plain(path: str) -> str:
+def normalize_path(path: str) -> str:
     """A path without the ways in which the same one can be spelt."""
     scheme, found, rest = path.partition(":")
     if not found or "/" in scheme:

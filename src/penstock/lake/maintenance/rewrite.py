@@ -29,18 +29,18 @@ from penstock.crash_points import reached
 from penstock.lake.maintenance.data_files import DataFile
 from penstock.lake.spark.names import qualified, quoted
 from penstock.lake.spark.session import Lake
-from penstock.lake.tables.java_table import JavaTable, Outdated, list_of
+from penstock.lake.tables.java_table import JavaTable, RewriteConflict, java_list
 from penstock.model.manifest import SEQ, Transform
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
-Make = Callable[[str, Sequence[tuple[str, str]]], str]
+RewriteSql = Callable[[str, Sequence[tuple[str, str]]], str]
 """What becomes of the rows: Spark SQL for them, over a view of that name with these columns and types."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewriteResult:
     """Rows, bytes and files before and after."""
 
     rows: int
@@ -51,7 +51,9 @@ class Rewritten:
     files_after: int
 
 
-def compact(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], order: Sequence[str]) -> Rewritten:
+def compact_files(
+    lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], order: Sequence[str]
+) -> RewriteResult:
     """The same rows, in one file in this order (Spark SQL over physical columns). Raises Outdated."""
     java = JavaTable(lake, table)
     tasks = java.tasks(snapshot, [file.path for file in files])
@@ -59,52 +61,52 @@ def compact(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], or
     def replace(new: Sequence[JavaObject]) -> JavaObject:
         update = java.table.newRewrite().validateFromSnapshot(snapshot)
         update = update.dataSequenceNumber(max(file.sequence for file in files))
-        return _swapped(update, tasks, new)
+        return _replace_files(update, tasks, new)
 
-    with _rewritten(lake, java, tasks, everything, order) as new:
+    with _new_files(lake, java, tasks, select_all_rows, order) as new:
         if sum(int(file.recordCount()) for file in new) != sum(file.rows for file in files):
-            raise Outdated(f"{table}: rows were deleted from the files meanwhile")
-        return _commit(java, files, new, replace)
+            raise RewriteConflict(f"{table}: rows were deleted from the files meanwhile")
+        return _commit_rewrite(java, files, new, replace)
 
 
-def everything(view: str, columns: Sequence[tuple[str, str]]) -> str:
+def select_all_rows(view: str, columns: Sequence[tuple[str, str]]) -> str:
     """All the rows, as they are."""
     return f"SELECT {', '.join(quoted(name) for name, _ in columns)} FROM {quoted(view)}"
 
 
-def reduce(  # noqa: PLR0913 - what is rewritten, and into what
-    lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], make: Make, order: Sequence[str]
-) -> Rewritten:
+def rewrite_files(  # noqa: PLR0913 - what is rewritten, and into what
+    lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], make: RewriteSql, order: Sequence[str]
+) -> RewriteResult:
     """What `make` leaves of the rows of these files, in this order. Raises Outdated."""
     java = JavaTable(lake, table)
     tasks = java.tasks(snapshot, [file.path for file in files])
 
     def overwrite(new: Sequence[JavaObject]) -> JavaObject:
         update = java.table.newOverwrite().validateFromSnapshot(snapshot).validateNoConflictingDeletes()
-        return _swapped(update, tasks, new)
+        return _replace_files(update, tasks, new)
 
-    with _rewritten(lake, java, tasks, make, order) as new:
-        return _commit(java, files, new, overwrite)
+    with _new_files(lake, java, tasks, make, order) as new:
+        return _commit_rewrite(java, files, new, overwrite)
 
 
-def drop(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile]) -> Rewritten:
+def drop_files(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile]) -> RewriteResult:
     """No row of these files stays: they are not read. Raises Outdated."""
     java = JavaTable(lake, table)
     tasks = java.tasks(snapshot, [file.path for file in files])
 
     def delete(new: Sequence[JavaObject]) -> JavaObject:
         update = java.table.newOverwrite().validateFromSnapshot(snapshot).validateNoConflictingDeletes()
-        return _swapped(update, tasks, new)
+        return _replace_files(update, tasks, new)
 
-    return _commit(java, files, (), delete)
+    return _commit_rewrite(java, files, (), delete)
 
 
-def sorting(sort: Sequence[Transform]) -> tuple[str, ...]:
+def sort_expressions(sort: Sequence[Transform]) -> tuple[str, ...]:
     """The order of rows in a file: the sorting key, then that of arrival."""
-    return (*(_KEYS[each.kind].format(quoted(each.column)) for each in sort), quoted(SEQ))
+    return (*(_SORT_TEMPLATES[each.kind].format(quoted(each.column)) for each in sort), quoted(SEQ))
 
 
-_KEYS = {
+_SORT_TEMPLATES = {
     "identity": "{}",
     "years": "date_trunc('YEAR', {})",
     "months": "date_trunc('MONTH', {})",
@@ -114,24 +116,24 @@ _KEYS = {
 
 
 @contextmanager
-def _rewritten(
-    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: Make, order: Sequence[str]
+def _new_files(
+    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, order: Sequence[str]
 ) -> Iterator[tuple[JavaObject, ...]]:
     """New files with what `make` gives of the rows of these tasks, not in the table yet. They are deleted
     where the block says that they did not get there."""
-    new = _written(lake, java, tasks, make, order)
+    new = _write_files(lake, java, tasks, make, order)
     reached("rewrite.written")
     try:
         yield new
-    except Outdated:
+    except RewriteConflict:
         for file in new:
             with suppress(Py4JError):
                 java.table.io().deleteFile(file.location())
         raise
 
 
-def _written(
-    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: Make, order: Sequence[str]
+def _write_files(
+    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, order: Sequence[str]
 ) -> tuple[JavaObject, ...]:
     """What Iceberg's own rewrite_data_files does inside (SparkDataFileRewriteRunner of 1.12)."""
     spark = java.jvm.org.apache.iceberg.spark
@@ -141,10 +143,10 @@ def _written(
     # Iceberg looks the group up in the session that this thread used last, whoever's that was.
     SparkSession._get_j_spark_session_class(java.jvm).setActiveSession(lake.bulk._jsparkSession)
     cache.add(group, java.table)
-    staged.stageTasks(java.table, group, list_of(java.jvm, tasks))
+    staged.stageTasks(java.table, group, java_list(java.jvm, tasks))
     try:
         rows = lake.bulk.read.format("iceberg").option("scan-task-set-id", group).load(group)
-        with _view(rows) as view:
+        with _temporary_view(rows) as view:
             made = lake.bulk.sql(make(view, [(each.name, each.dataType.simpleString()) for each in rows.schema]))
             placed = made.coalesce(1).sortWithinPartitions(*map(expr, order))
             writer = placed.write.format("iceberg").option("rewritten-file-scan-task-set-id", group)
@@ -157,7 +159,7 @@ def _written(
 
 
 @contextmanager
-def _view(rows: DataFrame) -> Iterator[str]:
+def _temporary_view(rows: DataFrame) -> Iterator[str]:
     """The rows under a name of their own: views belong to the session, which other threads use too."""
     name = f"rewritten_{uuid.uuid4().hex}"
     rows.createOrReplaceTempView(name)
@@ -167,7 +169,7 @@ def _view(rows: DataFrame) -> Iterator[str]:
         rows.sparkSession.catalog.dropTempView(name)
 
 
-def _swapped(update: JavaObject, tasks: Sequence[JavaObject], new: Sequence[JavaObject]) -> JavaObject:
+def _replace_files(update: JavaObject, tasks: Sequence[JavaObject], new: Sequence[JavaObject]) -> JavaObject:
     for task in tasks:
         update = update.deleteFile(task.file())
     for file in new:
@@ -175,15 +177,15 @@ def _swapped(update: JavaObject, tasks: Sequence[JavaObject], new: Sequence[Java
     return update
 
 
-def _commit(
+def _commit_rewrite(
     java: JavaTable,
     files: Sequence[DataFile],
     new: Sequence[JavaObject],
     update: Callable[[Sequence[JavaObject]], JavaObject],
-) -> Rewritten:
+) -> RewriteResult:
     java.commit(lambda: update(new))
     reached("rewrite.committed")
-    return Rewritten(
+    return RewriteResult(
         sum(file.rows for file in files),
         sum(file.bytes for file in files),
         len(files),

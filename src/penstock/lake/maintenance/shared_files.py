@@ -15,14 +15,14 @@ from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.java_table import JavaTable
 
-METADATA = "write.metadata.delete-after-commit.enabled"
-COLLECTS = "gc.enabled"
-SHORTENED = "penstock.expired"
+TRIMS_METADATA = "write.metadata.delete-after-commit.enabled"
+COLLECTS_GARBAGE = "gc.enabled"
+ROWS_DELETED = "penstock.expired"
 """Rows that had expired were deleted: what is made anew from the table lacks what they gave."""
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class TableFiles:
     """Where a table lives, the metadata file it is now and those of before, and whether it deletes what it
     does not need: data files of snapshots that expire, metadata files of before."""
 
@@ -33,41 +33,41 @@ class Home:
     trims: bool
 
 
-def home(lake: Lake, table: str) -> Home | None:
+def read_table_files(lake: Lake, table: str) -> TableFiles | None:
     """None if there is no such table."""
-    found = physical_tables.load(lake, table)
+    found = physical_tables.load_table(lake, table)
     if found is None:
         return None
     said = found.properties
-    return Home(
+    return TableFiles(
         found.location().rstrip("/"),
         found.metadata_location,
         frozenset(each.metadata_file for each in found.metadata.metadata_log),
-        said.get(COLLECTS) != "false",
-        said.get(METADATA) == "true",
+        said.get(COLLECTS_GARBAGE) != "false",
+        said.get(TRIMS_METADATA) == "true",
     )
 
 
-def allowed(table: str, homes: Mapping[str, Home]) -> dict[str, str]:
+def restorable_properties(table: str, homes: Mapping[str, TableFiles]) -> dict[str, str]:
     """The properties that a table can have, of those it has not. Metadata files of before it may delete even
     beside clones, unless one of them has not made a metadata file of its own yet."""
     mine = homes[table]
     beside = [other for name, other in homes.items() if name != table and other.location == mine.location]
     wanted: dict[str, str] = {}
     if not mine.collects and not beside:
-        wanted[COLLECTS] = "true"
+        wanted[COLLECTS_GARBAGE] = "true"
     if not mine.trims and not any(other.metadata in (mine.metadata, *mine.before) for other in beside):
-        wanted[METADATA] = "true"
+        wanted[TRIMS_METADATA] = "true"
     return wanted
 
 
-def shortened(lake: Lake, those: Iterable[str]) -> frozenset[str]:
+def tables_with_deleted_rows(lake: Lake, those: Iterable[str]) -> frozenset[str]:
     """The tables from which expired rows were deleted."""
-    found = {table: physical_tables.load(lake, table) for table in those}
-    return frozenset(table for table, now in found.items() if now is not None and SHORTENED in now.properties)
+    found = {table: physical_tables.load_table(lake, table) for table in those}
+    return frozenset(table for table, now in found.items() if now is not None and ROWS_DELETED in now.properties)
 
 
-def note(lake: Lake, table: str, wanted: Mapping[str, str]) -> None:
+def set_properties(lake: Lake, table: str, wanted: Mapping[str, str]) -> None:
     """Set properties that the table does not have so yet. The caller keeps clones from being made of it
     meanwhile, where they say whether files are deleted."""
     table_now = JavaTable(lake, table).table

@@ -17,7 +17,7 @@ from penstock.lake.tables.java_table import JavaTable
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class SnapshotInfo:
     """A snapshot: when it was made (seconds since 1970), and whether a tag or a branch holds it."""
 
     id: int
@@ -26,36 +26,36 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
+class SnapshotHistory:
     """Those that led to the current one, oldest first, and the others."""
 
-    line: tuple[Version, ...] = ()
-    aside: tuple[Version, ...] = ()
+    line: tuple[SnapshotInfo, ...] = ()
+    aside: tuple[SnapshotInfo, ...] = ()
 
 
-def versions(lake: Lake, table: str) -> Versions:
+def list_snapshots(lake: Lake, table: str) -> SnapshotHistory:
     """The snapshots of a table now."""
-    found = physical_tables.load(lake, table)
+    found = physical_tables.load_table(lake, table)
     if found is None:
-        return Versions()
+        return SnapshotHistory()
     held = {ref.snapshot_id for ref in found.metadata.refs.values()}
     known = {
-        each.snapshot_id: (Version(each.snapshot_id, each.timestamp_ms / 1000, each.snapshot_id in held), each)
+        each.snapshot_id: (SnapshotInfo(each.snapshot_id, each.timestamp_ms / 1000, each.snapshot_id in held), each)
         for each in found.metadata.snapshots
     }
-    line: list[Version] = []
+    line: list[SnapshotInfo] = []
     at = found.metadata.current_snapshot_id
     while at is not None and at in known:
         version, snapshot = known.pop(at)
         line.append(version)
         at = snapshot.parent_snapshot_id
-    return Versions(tuple(reversed(line)), tuple(version for version, _ in known.values()))
+    return SnapshotHistory(tuple(reversed(line)), tuple(version for version, _ in known.values()))
 
 
-def expirable(found: Versions, needed: Collection[int], before: float) -> tuple[int, ...]:
+def expirable_snapshots(found: SnapshotHistory, needed: Collection[int], before: float) -> tuple[int, ...]:
     """The snapshots that are followed by one of `before` (seconds since 1970), that nobody holds, and that
     are older than any that is needed: what follows one that is needed is needed as well."""
-    ends = _needed_from(found.line, needed)
+    ends = _first_needed(found.line, needed)
     followed = zip(found.line[:ends], found.line[1:], strict=False)
     line = []
     for version, successor in followed:
@@ -66,7 +66,7 @@ def expirable(found: Versions, needed: Collection[int], before: float) -> tuple[
     return tuple(each.id for each in (*aside, *line) if not each.held)
 
 
-def expire(lake: Lake, table: str, snapshots: Sequence[int]) -> bool:
+def expire_snapshots(lake: Lake, table: str, snapshots: Sequence[int]) -> bool:
     """Forget these. The caller keeps clones from being made of the table. Returns whether it was done."""
     java = JavaTable(lake, table)
     if java.shares_files:
@@ -81,7 +81,7 @@ def expire(lake: Lake, table: str, snapshots: Sequence[int]) -> bool:
     return True
 
 
-def _needed_from(line: Sequence[Version], needed: Collection[int]) -> int:
+def _first_needed(line: Sequence[SnapshotInfo], needed: Collection[int]) -> int:
     """The place of the first snapshot that stays."""
     places = [place for place, version in enumerate(line) if version.id in needed]
     return min(places, default=len(line) - 1)

@@ -13,9 +13,9 @@ from typing import TypeAlias, Union
 
 from typing_extensions import assert_never
 
-from penstock.lake.read.engine_merge import final
+from penstock.lake.read.engine_merge import final_relation
 from penstock.lake.spark.names import qualified, quoted, text
-from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, mark
+from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, version_mark
 from penstock.model.types import Int
 from penstock.plan.spark_text import substitute
 from penstock.sql.column_types import spark_type
@@ -44,16 +44,16 @@ class Appended:
     upto: int
 
 
-Part: TypeAlias = Union[Latest, Slice, Appended]
+TablePart: TypeAlias = Union[Latest, Slice, Appended]
 
 
-def relation(binding: Binding, part: Part) -> str:
+def binding_relation(binding: Binding, part: TablePart) -> str:
     """`(SELECT … FROM table … WHERE …)` with the binding's columns under their logical names."""
-    columns = ", ".join(f"{_column(column)} AS {quoted(column.name)}" for column in binding.columns) or "1 AS `_`"
-    wheres = [*_where_part(part), *accepted(binding.accepts)]
-    wheres += [kept(binding)] if binding.keeps is not None and isinstance(part, Latest) else []
+    columns = ", ".join(f"{_column_sql(column)} AS {quoted(column.name)}" for column in binding.columns) or "1 AS `_`"
+    wheres = [*_slice_conditions(part), *accepted_conditions(binding.accepts)]
+    wheres += [unexpired_condition(binding)] if binding.keeps is not None and isinstance(part, Latest) else []
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
-    return f"(SELECT {columns} FROM {_from(binding.table, part)}{where})"
+    return f"(SELECT {columns} FROM {_from_table(binding.table, part)}{where})"
 
 
 def with_seq(binding: Binding) -> Binding:
@@ -61,32 +61,32 @@ def with_seq(binding: Binding) -> Binding:
     return replace(binding, columns=(*binding.columns, BoundColumn(SEQ, Int(64), SEQ)))
 
 
-def merged(binding: Binding) -> str:
+def merged_relation(binding: Binding) -> str:
     """The rows that FINAL shows."""
     if binding.merge is None:
-        return relation(binding, Latest())
+        return binding_relation(binding, Latest())
     columns = [(column.name, column.type) for column in binding.columns]
-    return final(binding.merge, columns, relation(with_seq(binding), Latest()))
+    return final_relation(binding.merge, columns, binding_relation(with_seq(binding), Latest()))
 
 
-def kept(binding: Binding) -> str:
+def unexpired_condition(binding: Binding) -> str:
     """The condition for rows that have not expired, over physical columns."""
-    return substitute(binding.keeps or "true", {column.name: _column(column) for column in binding.columns})
+    return substitute(binding.keeps or "true", {column.name: _column_sql(column) for column in binding.columns})
 
 
-def value(column: BoundColumn) -> str:
+def column_value(column: BoundColumn) -> str:
     """What a column is, over physical columns."""
-    return _column(column)
+    return _column_sql(column)
 
 
-def rejected(binding: Binding, part: Part) -> str:
+def rejected_relation(binding: Binding, part: TablePart) -> str:
     """The same for a quarantine table: the rows that the version of their time rejected."""
-    columns = ", ".join(f"{_column(column)} AS {quoted(column.name)}" for column in binding.columns)
-    wheres = [*_where_part(part), f"concat(' ', version, ' ') = {version_at(binding.accepts)}"]
-    return f"(SELECT {columns} FROM {_from(binding.table, part)} WHERE {' AND '.join(wheres)})"
+    columns = ", ".join(f"{_column_sql(column)} AS {quoted(column.name)}" for column in binding.columns)
+    wheres = [*_slice_conditions(part), f"concat(' ', version, ' ') = {version_mark_at_row(binding.accepts)}"]
+    return f"(SELECT {columns} FROM {_from_table(binding.table, part)} WHERE {' AND '.join(wheres)})"
 
 
-def _from(table: str, part: Part) -> str:
+def _from_table(table: str, part: TablePart) -> str:
     name = qualified(table)
     match part:
         case Latest():
@@ -100,7 +100,7 @@ def _from(table: str, part: Part) -> str:
             assert_never(part)
 
 
-def _where_part(part: Part) -> list[str]:
+def _slice_conditions(part: TablePart) -> list[str]:
     match part:
         case Slice(_, after, upto):
             return [f"{SEQ} > {after}", f"{SEQ} <= {upto}"]
@@ -108,23 +108,25 @@ def _where_part(part: Part) -> list[str]:
             return []
 
 
-def accepted(chain: Sequence[Accepts]) -> list[str]:
+def accepted_conditions(chain: Sequence[Accepts]) -> list[str]:
     """The condition for rows that the binding's version, at the time of the row, does not reject."""
     if not chain:
         return []
-    return [f"({REJECTS} IS NULL OR NOT contains({REJECTS}, {version_at(chain)}))"]
+    return [f"({REJECTS} IS NULL OR NOT contains({REJECTS}, {version_mark_at_row(chain)}))"]
 
 
-def version_at(chain: Sequence[Accepts]) -> str:
+def version_mark_at_row(chain: Sequence[Accepts]) -> str:
     """Spark SQL for the mark of the version of the chain that speaks for a row."""
     *earlier, last = chain
     cases = "".join(
-        f"WHEN {SEQ} <= {link.upto} THEN {text(mark(link.version))} " for link in earlier if link.upto is not None
+        f"WHEN {SEQ} <= {link.upto} THEN {text(version_mark(link.version))} "
+        for link in earlier
+        if link.upto is not None
     )
-    return f"CASE {cases}ELSE {text(mark(last.version))} END" if cases else text(mark(last.version))
+    return f"CASE {cases}ELSE {text(version_mark(last.version))} END" if cases else text(version_mark(last.version))
 
 
-def _column(column: BoundColumn) -> str:
+def _column_sql(column: BoundColumn) -> str:
     """The value of a column; cast, because another version may have widened what is stored."""
     now = quoted(column.physical)
     before = column.before

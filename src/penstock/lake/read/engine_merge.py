@@ -34,7 +34,7 @@ from typing_extensions import assert_never
 from penstock.lake.spark.names import quoted
 from penstock.model.manifest import SEQ
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
-from penstock.model.types import Type, nullable
+from penstock.model.types import Type, is_nullable
 from penstock.sql.engines.merge_rules import merged_column
 
 Columns = Sequence[tuple[str, Type]]
@@ -43,7 +43,7 @@ _PLACE, _BALANCE, _LAST, _LEVEL, _LEAST = "`_place`", "`_balance`", "`_last`", "
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class MergeInput:
     """`group` are the expressions by which rows belong together, `order` that in which they came."""
 
     sql: str
@@ -68,83 +68,84 @@ class Rows:
         return tuple(f"{each} DESC" for each in self.order)
 
 
-def final(rule: Merge, columns: Columns, rows: str) -> str:
+def final_relation(rule: Merge, columns: Columns, rows: str) -> str:
     """`rows` as FINAL shows them."""
     part = (f"concat_ws('-', {', '.join(rule.partition)})",) if rule.partition else ()
-    given = Rows(rows, columns, rule.keys, (*part, SEQ))
+    given = MergeInput(rows, columns, rule.keys, (*part, SEQ))
     match rule:
         case Replacing():
             stays = f" AND {quoted(rule.deleted)} = 0" if rule.deleted else ""
-            taken = f" WHERE {_is_taken(rule.deleted)}" if rule.deleted else ""
-            return f"(SELECT {_names(columns)} FROM ({_replaced(rule, given)}{taken}) WHERE {_PLACE} = 1{stays})"
+            taken = f" WHERE {_valid_deletion_mark(rule.deleted)}" if rule.deleted else ""
+            ranked = f"({_ranked_by_version(rule, given)}{taken})"
+            return f"(SELECT {_column_list(columns)} FROM {ranked} WHERE {_PLACE} = 1{stays})"
         case Summing() | Aggregating():
-            return _one_a_key(rule, given, _dropped(rule, columns))
+            return _merged_by_key(rule, given, _nonzero_condition(rule, columns))
         case Collapsing():
             shown = f"{_PLACE} = 1 AND {quoted(rule.sign)} = 1 AND ({_BALANCE} > 0 OR ({_BALANCE} = 0 AND {_LAST} = 1))"
-            return f"(SELECT {_names(columns)} FROM ({_collapsed(rule, given)}) WHERE {shown})"
+            return f"(SELECT {_column_list(columns)} FROM ({_ranked_by_sign(rule, given)}) WHERE {shown})"
         case VersionedCollapsing():
-            return _uncancelled(rule, given)
+            return _uncancelled_rows(rule, given)
         case _:
             assert_never(rule)
 
 
-def compacted(rule: Merge, columns: Columns, rows: str, apart: Sequence[str] = ()) -> str:
+def compacted_relation(rule: Merge, columns: Columns, rows: str, apart: Sequence[str] = ()) -> str:
     """What may be written in the place of `rows`, with `_seq`; rows that differ in `apart` stay apart."""
-    given = Rows(rows, columns, (*rule.keys, *rule.partition, *map(quoted, apart)), (SEQ,))
-    written = f"{_names(columns)}, {SEQ}"
+    given = MergeInput(rows, columns, (*rule.keys, *rule.partition, *map(quoted, apart)), (SEQ,))
+    written = f"{_column_list(columns)}, {SEQ}"
     match rule:
         case Replacing():
             # Rows that ClickHouse would not take stay among themselves: FINAL passes over them.
-            kinds = (_is_taken(rule.deleted),) if rule.deleted else ()
+            kinds = (_valid_deletion_mark(rule.deleted),) if rule.deleted else ()
             given = replace(given, group=(*given.group, *kinds))
-            return f"(SELECT {written} FROM ({_replaced(rule, given)}) WHERE {_PLACE} = 1)"
+            return f"(SELECT {written} FROM ({_ranked_by_version(rule, given)}) WHERE {_PLACE} = 1)"
         case Summing() | Aggregating():
-            return _one_a_key(rule, given, "", f", max({SEQ}) OVER ({given.partition_by}) AS {SEQ}")
+            return _merged_by_key(rule, given, "", f", max({SEQ}) OVER ({given.partition_by}) AS {SEQ}")
         case Collapsing():
-            return f"(SELECT {written} FROM ({_collapsed(rule, given)}) WHERE {_left_over(rule)})"
+            return f"(SELECT {written} FROM ({_ranked_by_sign(rule, given)}) WHERE {_uncollapsed_condition(rule)})"
         case VersionedCollapsing():
-            return _uncancelled(rule, given, f", {SEQ}")
+            return _uncancelled_rows(rule, given, f", {SEQ}")
         case _:
             assert_never(rule)
 
 
-def may_compact(rule: Merge) -> bool:
+def can_compact(rule: Merge) -> bool:
     """Whether `compacted` is right for the rule: what cancels across partitions is told from all of them only."""
     return not (rule.partition and isinstance(rule, (Collapsing, VersionedCollapsing)))
 
 
-def _replaced(rule: Replacing, rows: Rows) -> str:
+def _ranked_by_version(rule: Replacing, rows: MergeInput) -> str:
     by = (*([f"{quoted(rule.version)} DESC"] if rule.version else []), *rows.latest_first)
     return f"SELECT *, {rows.first(*by)} AS {_PLACE} FROM {rows.sql}"
 
 
-def _is_taken(deleted: str) -> str:
+def _valid_deletion_mark(deleted: str) -> str:
     return f"{quoted(deleted)} IN (0, 1)"
 
 
-def _one_a_key(rule: Summing | Aggregating, rows: Rows, where: str, more: str = "") -> str:
+def _merged_by_key(rule: Summing | Aggregating, rows: MergeInput, where: str, more: str = "") -> str:
     over = rows.over()
     values = ", ".join(
         f"{merged_column(of, quoted(name), over)} AS {quoted(name)}" if name in rule.columns else quoted(name)
         for name, of in rows.columns
     )
     made = f"SELECT {values}{more}, {rows.first(*rows.order)} AS {_PLACE} FROM {rows.sql}"
-    names = _names(rows.columns) + (f", {SEQ}" if more else "")
+    names = _column_list(rows.columns) + (f", {SEQ}" if more else "")
     return f"(SELECT {names} FROM ({made}) WHERE {_PLACE} = 1{where})"
 
 
-def _dropped(rule: Summing | Aggregating, columns: Columns) -> str:
+def _nonzero_condition(rule: Summing | Aggregating, columns: Columns) -> str:
     if isinstance(rule, Aggregating) or not rule.drops_zeros:
         return ""
     zeros = (
-        f"{quoted(name)} IS NULL" if nullable(of) else f"{quoted(name)} = 0"
+        f"{quoted(name)} IS NULL" if is_nullable(of) else f"{quoted(name)} = 0"
         for name, of in columns
         if name in rule.columns
     )
     return f" AND NOT ({' AND '.join(zeros)})"
 
 
-def _collapsed(rule: Collapsing, rows: Rows) -> str:
+def _ranked_by_sign(rule: Collapsing, rows: MergeInput) -> str:
     """The rows with their place among those of their sign, the last first (of -1: the first first)."""
     sign = quoted(rule.sign)
     by_sign = replace(rows, group=(*rows.group, sign))
@@ -156,13 +157,13 @@ def _collapsed(rule: Collapsing, rows: Rows) -> str:
     return f"SELECT *, {place} AS {_PLACE}, {balance} AS {_BALANCE}, {last} AS {_LAST} {taken}"
 
 
-def _left_over(rule: Collapsing) -> str:
+def _uncollapsed_condition(rule: Collapsing) -> str:
     sign = quoted(rule.sign)
     more = f"({_BALANCE} <> 0 AND {sign} = sign({_BALANCE}) AND {_PLACE} <= abs({_BALANCE}))"
     return f"({more} OR ({_BALANCE} = 0 AND {_LAST} = 1 AND {_PLACE} = 1))"
 
 
-def _uncancelled(rule: VersionedCollapsing, rows: Rows, more: str = "") -> str:
+def _uncancelled_rows(rule: VersionedCollapsing, rows: MergeInput, more: str = "") -> str:
     """A row stays if the sum of signs, counted in the direction of the whole, never falls below the
     level that it has raised it to."""
     sign = quoted(rule.sign)
@@ -173,8 +174,8 @@ def _uncancelled(rule: VersionedCollapsing, rows: Rows, more: str = "") -> str:
     least = f"min({_LEVEL}){rows.over('ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING')}"
     told = f"SELECT *, {least} AS {_LEAST} FROM ({summed})"
     stays = f"{sign} = {_BALANCE} AND {_LEVEL} >= 1 AND {_LEVEL} <= {_LEAST}"
-    return f"(SELECT {_names(rows.columns)}{more} FROM ({told}) WHERE {stays})"
+    return f"(SELECT {_column_list(rows.columns)}{more} FROM ({told}) WHERE {stays})"
 
 
-def _names(columns: Columns) -> str:
+def _column_list(columns: Columns) -> str:
     return ", ".join(quoted(name) for name, _ in columns)

@@ -41,7 +41,7 @@ class HistorySlice:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class FileExtent:
     """Rows and bytes of files."""
 
     rows: int
@@ -51,7 +51,7 @@ class Extent:
 def next_slice(lake: Lake, table: str, snapshot: int, after: int, most: SliceLimits) -> HistorySlice:
     """The next slice after a position. Its end is where a data file ends (in `_seq`), so that
     slices read whole files as long as the files are in the order of arrival."""
-    files = _files(lake, table, snapshot)
+    files = _files_by_seq(lake, table, snapshot)
     first = bisect_right(files, after, key=lambda file: file.end)
     if first == len(files):
         return HistorySlice(max(after, 0), 0, 0, True)
@@ -65,20 +65,20 @@ def next_slice(lake: Lake, table: str, snapshot: int, after: int, most: SliceLim
     return HistorySlice(files[-1].end, rows + files[-1].rows, size + files[-1].bytes, True)
 
 
-def read_upto(lake: Lake, table: str, snapshot: int, seq: int) -> Extent:
+def extent_up_to(lake: Lake, table: str, snapshot: int, seq: int) -> FileExtent:
     """What the slices of a snapshot up to a position hold."""
-    files = [file for file in _files(lake, table, snapshot) if file.end <= seq]
-    return Extent(sum(file.rows for file in files), sum(file.bytes for file in files))
+    files = [file for file in _files_by_seq(lake, table, snapshot) if file.end <= seq]
+    return FileExtent(sum(file.rows for file in files), sum(file.bytes for file in files))
 
 
-def extent(lake: Lake, table: str, snapshot: int) -> Extent:
+def snapshot_extent(lake: Lake, table: str, snapshot: int) -> FileExtent:
     """All of a snapshot."""
-    return read_upto(lake, table, snapshot, 2**63)
+    return extent_up_to(lake, table, snapshot, 2**63)
 
 
-def column_bytes(lake: Lake, table: str) -> Mapping[str, int]:
+def column_sizes(lake: Lake, table: str) -> Mapping[str, int]:
     """The stored bytes of each physical column of a table, by Iceberg's own metadata."""
-    found = physical_tables.load(lake, table)
+    found = physical_tables.load_table(lake, table)
     if found is None:
         return {}
     names = {field.field_id: field.name for field in found.schema().fields}
@@ -90,7 +90,7 @@ def column_bytes(lake: Lake, table: str) -> Mapping[str, int]:
     return total
 
 
-class _File(NamedTuple):
+class _FileRange(NamedTuple):
     """A data file: its greatest `_seq`, its rows and bytes."""
 
     end: int
@@ -99,15 +99,15 @@ class _File(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _files(lake: Lake, table: str, snapshot: int) -> tuple[_File, ...]:
+def _files_by_seq(lake: Lake, table: str, snapshot: int) -> tuple[_FileRange, ...]:
     """The data files of a snapshot, which never change, in the order of their ends."""
-    found = physical_tables.load(lake, table)
+    found = physical_tables.load_table(lake, table)
     if found is None:
         return ()
     seq = found.schema().find_field(SEQ).field_id
     files = [task.file for task in found.scan(snapshot_id=snapshot).plan_files()]
     ends = (
-        _File(int(from_bytes(LongType(), file.upper_bounds[seq])), file.record_count, file.file_size_in_bytes)
+        _FileRange(int(from_bytes(LongType(), file.upper_bounds[seq])), file.record_count, file.file_size_in_bytes)
         for file in files
         if file.record_count
     )

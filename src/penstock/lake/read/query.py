@@ -21,8 +21,8 @@ from typing import BinaryIO, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
-from penstock.lake.spark.cancellation import Stopped, TookTooLong, limited, stoppable
-from penstock.lake.spark.errors import condition, explain
+from penstock.lake.spark.cancellation import SparkTimeout, WorkCancelled, cancellable, time_limit
+from penstock.lake.spark.errors import error_condition, explain_error
 from penstock.lake.spark.session import Lake
 from penstock.model.types import Type
 
@@ -40,15 +40,15 @@ class QueryLimits:
     bytes: int
 
 
-TRIES = 3
-CHANGED = "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS"
+MAX_TRIES = 3
+TABLE_CHANGED = "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS"
 """A deployment added a column to a table while the query was being prepared; it means nothing to it."""
-LOST = "org.apache.iceberg.jdbc.UncheckedSQLException"
+CONNECTION_LOST = "org.apache.iceberg.jdbc.UncheckedSQLException"
 """A connection of the catalog was lost; each idle one fails once after its server was away."""
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class QueryResult:
     """An answer: columns in order, rows as tuples of Python values, seconds, and what was read; the row of
     totals of a SELECT WITH TOTALS."""
 
@@ -60,19 +60,19 @@ class Result:
     totals: tuple[object, ...] | None = None
 
 
-def with_totals(answer: Result) -> Result:
+def split_totals(answer: QueryResult) -> QueryResult:
     """The answer to a query's `with_totals`: its last row is taken out, its last column left out."""
     *rows, totals = (row[:-1] for row in answer.rows)
     return replace(answer, rows=rows, totals=totals)
 
 
-def session_for(lake: Lake, rows: int) -> SparkSession:
+def choose_session(lake: Lake, rows: int) -> SparkSession:
     """The session for a query over tables of so many rows in all: over a few, starting tasks and
     compiling code would take longer than the work."""
     return lake.spark if rows <= FEW_ROWS else lake.bulk
 
 
-def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], ...], most: QueryLimits) -> Result:
+def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], ...], most: QueryLimits) -> QueryResult:
     """Run `sql`, whose placeholders are replaced.
 
     Raises InvalidQuery with Spark's reason, Timeout, TooLarge. Rows come one by one, so that what is too
@@ -80,86 +80,86 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
     """
     started = time.monotonic()
 
-    def ask() -> Result:
+    def ask() -> QueryResult:
         try:
-            with limited(session, most.seconds):
+            with time_limit(session, most.seconds):
                 answer = session.sql(sql).limit(most.rows + 1)
-                rows = _collected(answer, most, started + most.seconds)
-        except TookTooLong as error:
-            raise _timeout(most) from error
-        return Result(columns, rows, time.monotonic() - started, *_read(answer))
+                rows = _collect_rows(answer, most, started + most.seconds)
+        except SparkTimeout as error:
+            raise _timeout_error(most) from error
+        return QueryResult(columns, rows, time.monotonic() - started, *_scanned_size(answer))
 
     try:
-        return tried(ask)
+        return retry_query(ask)
     except InvalidQuery as error:
         if MAX_RESULT in error.message:  # Spark's own limit on what a driver collects
-            raise _too_many_bytes(most) from error
+            raise _too_large_error(most) from error
         raise
 
 
-def tried(ask: Callable[[], T]) -> T:
+def retry_query(ask: Callable[[], T]) -> T:
     """What Spark answers; asked again where that may well help. Raises what is Penstock's own as it is, all else
     as InvalidQuery."""
-    for last in (*itertools.repeat(False, TRIES - 1), True):
+    for last in (*itertools.repeat(False, MAX_TRIES - 1), True):
         try:
             return ask()
-        except (PenstockError, Stopped):
+        except (PenstockError, WorkCancelled):
             raise
         except Exception as error:  # whatever Spark raises for a user's SQL is told as a problem
-            if last or not _passes(error):
-                raise _invalid(error) from error
+            if last or not _is_transient(error):
+                raise _query_error(error) from error
     raise AssertionError("the last try returns or raises")
 
 
-def _passes(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
     """Whether the same query may well be answered if it is asked again."""
-    return (condition(error) or "").startswith(CHANGED) or LOST in str(error)
+    return (error_condition(error) or "").startswith(TABLE_CHANGED) or CONNECTION_LOST in str(error)
 
 
-def _collected(answer: DataFrame, most: QueryLimits, until: float) -> list[tuple[object, ...]]:
+def _collect_rows(answer: DataFrame, most: QueryLimits, until: float) -> list[tuple[object, ...]]:
     """All rows, while they are within the limits. Raises TooLarge, Timeout."""
     rows: list[tuple[object, ...]] = []
     size = 0
     for row in answer.toLocalIterator():
         rows.append(tuple(row))
-        size += size_of(row)
+        size += estimate_bytes(row)
         if len(rows) > most.rows:
             raise TooLarge(f"the answer has more than {most.rows:,} rows", hint="add a LIMIT or aggregate")
         if size > most.bytes:
-            raise _too_many_bytes(most)
+            raise _too_large_error(most)
         if len(rows) % 1024 == 0 and time.monotonic() > until:
-            raise _timeout(most)
+            raise _timeout_error(most)
     return rows
 
 
-def size_of(value: object) -> int:
+def estimate_bytes(value: object) -> int:
     """About how many bytes a value takes in an answer."""
     match value:
         case str() | bytes() | bytearray():
             return len(value)
         case Mapping():
-            return sum(size_of(key) + size_of(each) for key, each in value.items())
+            return sum(estimate_bytes(key) + estimate_bytes(each) for key, each in value.items())
         case list() | tuple():
-            return sum(map(size_of, value))
+            return sum(map(estimate_bytes, value))
         case _:
             return 8
 
 
-def _timeout(most: QueryLimits) -> Timeout:
+def _timeout_error(most: QueryLimits) -> Timeout:
     hint = "read less, or raise max_query_seconds in [server] of penstock.toml"
     return Timeout(f"the query took longer than {most.seconds:g} s and was cancelled", hint=hint)
 
 
-def _too_many_bytes(most: QueryLimits) -> TooLarge:
+def _too_large_error(most: QueryLimits) -> TooLarge:
     return TooLarge(f"the answer has more than {most.bytes:,} bytes", hint="add a LIMIT, or take fewer columns")
 
 
-def _invalid(error: Exception) -> InvalidQuery:
-    reason = explain(error)
-    return InvalidQuery(reason, [Problem((condition(error) or "query-failed").lower().replace("_", "-"), reason)])
+def _query_error(error: Exception) -> InvalidQuery:
+    reason = explain_error(error)
+    return InvalidQuery(reason, [Problem((error_condition(error) or "query-failed").lower().replace("_", "-"), reason)])
 
 
-def _read(answer: DataFrame) -> tuple[int, int]:
+def _scanned_size(answer: DataFrame) -> tuple[int, int]:
     """Rows and bytes of the files that the plan's scans hold after pruning, from Iceberg's scan
     metrics of the optimized plan; (0, 0) where Spark does not tell."""
     try:
@@ -174,9 +174,9 @@ def _read(answer: DataFrame) -> tuple[int, int]:
         return 0, 0
 
 
-LONGEST = 8 * 2**20
+MAX_LINE_BYTES = 8 * 2**20
 """Bytes of a row."""
-ROWS_BETWEEN = 1024
+ROWS_BETWEEN_CHECKS = 1024
 
 
 def write_lines(session: SparkSession, sql: str, file: BinaryIO, stops: Callable[[], bool]) -> int:
@@ -187,15 +187,15 @@ def write_lines(session: SparkSession, sql: str, file: BinaryIO, stops: Callable
         file.seek(0)
         file.truncate()
         rows = 0
-        with stoppable(session, stops):
+        with cancellable(session, stops):
             for row in session.sql(sql).toLocalIterator():
                 line = str(row[0]).encode()
-                if len(line) > LONGEST:
-                    raise TooLarge(f"row {rows + 1} has {len(line):,} bytes; at most {LONGEST:,} are taken")
+                if len(line) > MAX_LINE_BYTES:
+                    raise TooLarge(f"row {rows + 1} has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are taken")
                 file.write(line + b"\n")
                 rows += 1
-                if rows % ROWS_BETWEEN == 0 and stops():
-                    raise Stopped
+                if rows % ROWS_BETWEEN_CHECKS == 0 and stops():
+                    raise WorkCancelled
         return rows
 
-    return tried(ask)
+    return retry_query(ask)

@@ -23,57 +23,57 @@ from contextlib import contextmanager
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-LOOK = 0.5
-_numbers = itertools.count(1)
+POLL_SECONDS = 0.5
+_group_numbers = itertools.count(1)
 
 
-class TookTooLong(Exception):
+class SparkTimeout(Exception):
     """The work was cancelled."""
 
     def __init__(self, seconds: float):
         super().__init__(f"cancelled after {seconds:g} seconds")
 
 
-class Stopped(Exception):
+class WorkCancelled(Exception):
     """The work was cancelled because somebody said so."""
 
 
 @contextmanager
-def limited(spark: SparkSession, seconds: float) -> Iterator[None]:
+def time_limit(spark: SparkSession, seconds: float) -> Iterator[None]:
     """Cancel the Spark jobs that this thread starts in the block, once `seconds` have passed; also those
     it starts after that. Raises TookTooLong in place of what the block raises for being cancelled."""
     ended = threading.Event()
-    with _cancelled(spark, lambda: not ended.wait(seconds), ended, TookTooLong(seconds)):
+    with _cancel_jobs(spark, lambda: not ended.wait(seconds), ended, SparkTimeout(seconds)):
         yield
 
 
 @contextmanager
-def stoppable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None]:
+def cancellable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None]:
     """The same, once `stops` says so; it is asked a few times a second. Raises Stopped."""
     ended = threading.Event()
 
     def wait() -> bool:
-        while not ended.wait(LOOK):
+        while not ended.wait(POLL_SECONDS):
             if stops():
                 return True
         return False
 
-    with _cancelled(spark, wait, ended, Stopped()):
+    with _cancel_jobs(spark, wait, ended, WorkCancelled()):
         yield
 
 
 @contextmanager
-def _cancelled(
+def _cancel_jobs(
     spark: SparkSession, wait: Callable[[], bool], ended: threading.Event, raised: Exception
 ) -> Iterator[None]:
     """`wait` returns when the work is to be cancelled, or with False once `ended` is set."""
-    context, group = spark.sparkContext, f"limited {next(_numbers)}"
+    context, group = spark.sparkContext, f"limited {next(_group_numbers)}"
     over = threading.Event()
 
     def watch() -> None:
         if wait():
             over.set()
-            while not ended.wait(LOOK):
+            while not ended.wait(POLL_SECONDS):
                 context.cancelJobGroup(group)
 
     watcher = threading.Thread(target=watch, name=group, daemon=True)
@@ -93,9 +93,9 @@ def _cancelled(
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
-LOOKS, PAUSE = 20, 1.0
+REAPER_CHECKS, REAPER_PAUSE = 20, 1.0
 """A task has so many looks, so many seconds apart, to end. Looks, since a machine that slept looks no more often."""
-REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": f"{LOOKS * PAUSE:.0f}s"}
+REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": f"{REAPER_CHECKS * REAPER_PAUSE:.0f}s"}
 """What does the same on a cluster: the executor is ended, and its other tasks are given to others. (In a local
 Spark, where executor and driver are one process, it does nothing.)"""
 log = logging.getLogger("penstock.lake")
@@ -104,16 +104,21 @@ log = logging.getLogger("penstock.lake")
 def end_spark_unless_cancelled(context: SparkContext, group: str) -> None:
     """Look, in a thread of its own, whether the group's tasks end."""
     if (context.master or "").startswith("local"):
-        threading.Thread(target=_look, args=(context, group), name=f"ends {group}", daemon=True).start()
+        threading.Thread(
+            target=_kill_spark_if_running, args=(context, group), name=f"ends {group}", daemon=True
+        ).start()
 
 
-def _look(context: SparkContext, group: str) -> None:
+def _kill_spark_if_running(context: SparkContext, group: str) -> None:
     pause = threading.Event()
-    for _ in range(LOOKS):
+    for _ in range(REAPER_CHECKS):
         if not running_tasks(context, group):
             return
-        pause.wait(PAUSE)
-    log.critical("what was cancelled goes on after %.0f s and takes a core: Spark's process is ended", LOOKS * PAUSE)
+        pause.wait(REAPER_PAUSE)
+    log.critical(
+        "what was cancelled goes on after %.0f s and takes a core: Spark's process is ended",
+        REAPER_CHECKS * REAPER_PAUSE,
+    )
     gateway = context._gateway
     assert gateway is not None, "the context was opened here"
     gateway.proc.kill()

@@ -50,39 +50,39 @@ LIBPQ = {
 }
 
 
-def is_postgres(settings: Settings) -> bool:
+def is_postgres_catalog(settings: Settings) -> bool:
     return settings.catalog.get("uri", "").startswith(POSTGRES)
 
 
-def for_spark(settings: Settings, home: Path) -> dict[str, str]:
+def spark_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
     """Properties of the catalog in Spark."""
     embedded = {
         "type": "jdbc",
         "uri": f"{SQLITE}{home / 'catalog.db'}?journal_mode=WAL&busy_timeout=30000",
         "warehouse": (home / "warehouse").as_uri(),
     }
-    if is_postgres(settings):
-        return CATALOG_CONF | POSTGRES_CONF | embedded | _without_login(settings.catalog)
+    if is_postgres_catalog(settings):
+        return CATALOG_CONF | POSTGRES_CONF | embedded | _move_login_out_of_address(settings.catalog)
     return CATALOG_CONF | embedded | dict(settings.catalog)
 
 
-def for_pyiceberg(settings: Settings, home: Path) -> dict[str, str]:
+def pyiceberg_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
     """The same catalog, in PyIceberg's words. Source: PyIceberg's catalog configuration."""
-    java = for_spark(settings, home)
+    java = spark_catalog_properties(settings, home)
     if java["type"] != "jdbc":
         return {"type": java["type"], "uri": java.get("uri", ""), "warehouse": java["warehouse"]}
     uri = java["uri"]
     if uri.startswith(SQLITE):
         uri = "sqlite:///" + uri.removeprefix(SQLITE).split("?")[0]
     elif uri.startswith(POSTGRES):
-        uri = _libpq(java)
+        uri = _libpq_address(java)
     else:
         raise Failed(f"a catalog of type jdbc is on SQLite or Postgres, not at {uri.split('?')[0]}")
     found = {"type": "sql", "uri": uri, "warehouse": java["warehouse"], "init_catalog_tables": "false"}
     return found | {"pool_pre_ping": "true"}
 
 
-def _without_login(catalog: Mapping[str, str]) -> dict[str, str]:
+def _move_login_out_of_address(catalog: Mapping[str, str]) -> dict[str, str]:
     """The same properties, with user and password out of the address: Iceberg quotes it in errors."""
     address, _, query = catalog["uri"].partition("?")
     given = dict(parse_qsl(query, keep_blank_values=True))
@@ -90,7 +90,7 @@ def _without_login(catalog: Mapping[str, str]) -> dict[str, str]:
     return {**login, **catalog, "uri": f"{address}?{urlencode(given)}" if given else address}
 
 
-def _libpq(java: Mapping[str, str]) -> str:
+def _libpq_address(java: Mapping[str, str]) -> str:
     """The address as SQLAlchemy has it, for the driver that asks libpq."""
     parts = urlsplit(java["uri"].removeprefix("jdbc:"))
     given = dict(parse_qsl(parts.query)) | {
@@ -116,21 +116,21 @@ def _with_port(host: str) -> str:
     return host if ":" in host.rpartition("]")[2] else f"{host}:5432"
 
 
-ANSWER_LOST = ("08000", "08006", "08007")
+OUTCOME_UNKNOWN = ("08000", "08006", "08007")
 """SQLSTATEs of a connection that broke in the middle: the statement may have been carried out. What stays is
 08003, a connection known to be closed; the next who gets one that broke makes a new one."""
 
 
-def never_commit_again_blindly(session: SparkSession) -> None:
+def disable_blind_commit_retry(session: SparkSession) -> None:
     """Each session has a catalog, and each catalog a pool, of its own. Source: JdbcClientPool of Iceberg 1.12."""
     manager = session._jsparkSession.sessionState().catalogManager()
     catalog = manager.catalog(CATALOG).icebergCatalog()
-    retried = _private(_private(catalog, "connections"), "retryableStatusCodes")
-    for code in ANSWER_LOST:
+    retried = _read_private_field(_read_private_field(catalog, "connections"), "retryableStatusCodes")
+    for code in OUTCOME_UNKNOWN:
         retried.remove(code)
 
 
-def _private(owner: JavaObject, name: str) -> JavaObject:
+def _read_private_field(owner: JavaObject, name: str) -> JavaObject:
     field = owner.getClass().getDeclaredField(name)
     field.setAccessible(True)
     return field.get(owner)

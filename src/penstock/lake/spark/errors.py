@@ -11,30 +11,30 @@ import re
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from penstock.redaction import redacted
+from penstock.redaction import redact
 
-LONGEST = 600
+MAX_CHARACTERS = 600
 _CONDITION = re.compile(r"\[([A-Z_.0-9]+)\]\s*")
 _NOISE = re.compile(r"\s*(SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|;\s*'.*)", re.DOTALL)
 
 
-def explain(error: BaseException) -> str:
+def explain_error(error: BaseException) -> str:
     """The cause of a failure in one line."""
-    text = _text(error)
+    text = _error_text(error)
     if "Traceback (most recent call last)" in text:  # of a Python worker: its last line is the cause
         text = text.strip().splitlines()[-1]
     first = _NOISE.sub("", _CONDITION.sub("", text)).strip()
-    line = redacted(" ".join(first.split())) or type(error).__name__
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    line = redact(" ".join(first.split())) or type(error).__name__
+    return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
 
 
-def condition(error: BaseException) -> str | None:
+def error_condition(error: BaseException) -> str | None:
     """Spark's name of the error (CAST_INVALID_INPUT …), where it has one."""
-    found = _CONDITION.search(_text(error))
+    found = _CONDITION.search(_error_text(error))
     return found.group(1) if found else None
 
 
-def _text(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     if isinstance(error, Py4JJavaError):
         return _root_cause(error.java_exception)
     if isinstance(error, PySparkException):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from penstock.errors import PenstockError
 
-OLDEST = 17
+MIN_VERSION = 17
 FOLDERS = ("/usr/lib/jvm", "/opt/java", "/opt/homebrew/opt", "/usr/local/opt", "/Library/Java/JavaVirtualMachines")
 
 
@@ -25,20 +25,20 @@ class JavaMissing(PenstockError):
     status, code = 503, "java-missing"
 
 
-def java_home() -> Path:
+def find_java_home() -> Path:
     """The home folder of the first Java ≥ 17: JAVA_HOME, PATH, then the usual folders.
 
     Raises JavaMissing with what was found and what to install.
     """
     seen: list[str] = []
     for home in _candidates():
-        version = _version(home)
-        if version is not None and version >= OLDEST:
+        version = _java_version(home)
+        if version is not None and version >= MIN_VERSION:
             return home
         seen.append(f"{home} (Java {version})" if version else f"{home} (does not run)")
     found = f"found only {', '.join(seen)}" if seen else "found none"
     raise JavaMissing(
-        f"Spark needs Java {OLDEST} or later; {found}",
+        f"Spark needs Java {MIN_VERSION} or later; {found}",
         hint="Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17; or set JAVA_HOME",
     )
 
@@ -55,7 +55,7 @@ def _candidates() -> Iterator[Path]:
                 yield from (each for each in (home, home / "Contents" / "Home") if (each / "bin" / "java").exists())
 
 
-def _version(home: Path) -> int | None:
+def _java_version(home: Path) -> int | None:
     try:
         answer = subprocess.run(
             [home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=True

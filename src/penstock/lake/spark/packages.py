@@ -24,22 +24,22 @@ CACHE = Path("~/.ivy2.5.2")
 LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
 
 
-def packages_for(catalog: str) -> tuple[str, ...]:
+def required_packages(catalog: str) -> tuple[str, ...]:
     """The packages of a session whose Iceberg catalog is at this address."""
     return (*PACKAGES, POSTGRES) if catalog.startswith("jdbc:postgresql:") else PACKAGES
 
 
-def package_conf(settings: SparkSettings, catalog: str = "") -> dict[str, str]:
+def package_configuration(settings: SparkSettings, catalog: str = "") -> dict[str, str]:
     """How the session finds its jars, with the driver of its catalog. A local one takes those of the package
     cache; where they are not there yet, or others are asked for, and on a cluster, Spark resolves them."""
-    packages = settings.packages or packages_for(catalog)
-    jars = _cached(packages, settings.conf)
+    packages = settings.packages or required_packages(catalog)
+    jars = _cached_jars(packages, settings.conf)
     if settings.packages is None and settings.master.startswith("local") and all(jar.exists() for jar in jars):
         return {"spark.driver.extraClassPath": ":".join(map(str, jars)), **LOCAL_FILES}
     return {"spark.jars.packages": ",".join(packages)}
 
 
-def _cached(packages: Sequence[str], conf: Mapping[str, str]) -> list[Path]:
+def _cached_jars(packages: Sequence[str], conf: Mapping[str, str]) -> list[Path]:
     folder = Path(conf.get("spark.jars.ivy", str(CACHE))).expanduser() / "jars"
     parts = (package.split(":") for package in packages)
     return [folder / f"{group}_{name}-{version}.jar" for group, name, version in parts]

@@ -17,10 +17,15 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyspark.sql import SparkSession
 
 from penstock.lake.spark.cancellation import REAPER
-from penstock.lake.spark.catalog import for_pyiceberg, for_spark, is_postgres, never_commit_again_blindly
-from penstock.lake.spark.java import java_home
+from penstock.lake.spark.catalog import (
+    disable_blind_commit_retry,
+    is_postgres_catalog,
+    pyiceberg_catalog_properties,
+    spark_catalog_properties,
+)
+from penstock.lake.spark.java import find_java_home
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
-from penstock.lake.spark.packages import package_conf
+from penstock.lake.spark.packages import package_configuration
 from penstock.model.settings import Settings
 
 SPARK_CONF = {
@@ -57,7 +62,7 @@ LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0
 SMALL_CONF = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 # Iceberg puts this into the summary of each INSERT and UPDATE of a session: what lacks it was done from
 # outside. (A DELETE that only drops whole files does not get it; Penstock runs none.)
-MARK = {f"spark.sql.iceberg.snapshot-property.{MADE_BY}": "penstock"}
+MADE_BY_CONF = {f"spark.sql.iceberg.snapshot-property.{MADE_BY}": "penstock"}
 BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
 
 
@@ -87,20 +92,20 @@ def open_lake(settings: Settings, home: Path) -> Lake:
     Raises JavaMissing.
     """
     home.mkdir(parents=True, exist_ok=True)
-    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["JAVA_HOME"] = str(find_java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark = _start(settings, home)
+    spark = _start_spark(settings, home)
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
     bulk = spark.newSession()
     for session, tuning in ((spark, SMALL_CONF), (bulk, BULK_CONF)):
-        for key, value in (tuning | MARK).items():
+        for key, value in (tuning | MADE_BY_CONF).items():
             session.conf.set(key, value)
-        if is_postgres(settings):
-            never_commit_again_blindly(session)
-    return Lake(spark, bulk, load_catalog(CATALOG, **for_pyiceberg(settings, home)))
+        if is_postgres_catalog(settings):
+            disable_blind_commit_retry(session)
+    return Lake(spark, bulk, load_catalog(CATALOG, **pyiceberg_catalog_properties(settings, home)))
 
 
-def _start(settings: Settings, home: Path) -> SparkSession:
+def _start_spark(settings: Settings, home: Path) -> SparkSession:
     builder = SparkSession.builder.master(settings.spark.master)
     conf = SPARK_CONF | {
         "spark.driver.memory": settings.spark.driver_memory,
@@ -109,20 +114,22 @@ def _start(settings: Settings, home: Path) -> SparkSession:
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'tmp'} -XX:+UseG1GC",
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     }
-    conf |= package_conf(settings.spark, settings.catalog.get("uri", ""))
+    conf |= package_configuration(settings.spark, settings.catalog.get("uri", ""))
     if settings.spark.master.startswith("local"):
         conf |= LOOPBACK
     else:
         conf |= REAPER
-    conf |= {f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in for_spark(settings, home).items()}
+    conf |= {
+        f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in spark_catalog_properties(settings, home).items()
+    }
     for key, value in (conf | dict(settings.spark.conf)).items():
         builder = builder.config(key, value)
-    with _output_to(home / "spark.log"):
+    with _redirect_output(home / "spark.log"):
         return builder.getOrCreate()
 
 
 @contextmanager
-def _output_to(log: Path) -> Iterator[None]:
+def _redirect_output(log: Path) -> Iterator[None]:
     """File descriptors 1 and 2 point to `log` while the JVM starts, so that it inherits them."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -20,11 +20,11 @@ from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress, summary_options
 
 
-class Overtaken(Exception):
+class CommitConflict(Exception):
     """Rows came into the table since the snapshot that was to be followed."""
 
 
-def append(rows: DataFrame, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
+def append_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
     """Append `rows` by column name, if nothing was added since the snapshot `follows` (None: ever).
     Columns of the table that `rows` lacks become NULL, so the caller names every column it means to
     fill. Raises Overtaken; then nothing is committed.
@@ -42,11 +42,11 @@ def append(rows: DataFrame, table: str, progress: Mapping[str, Progress], follow
         writer.overwrite(lit(False))
     except Py4JJavaError as error:
         if "ValidationException" in str(error.java_exception.getClass().getName()):
-            raise Overtaken(f"{table}: {error.java_exception.getMessage()}") from error
+            raise CommitConflict(f"{table}: {error.java_exception.getMessage()}") from error
         raise
     reached("lake.after")
 
 
-def place(lake: Lake, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
+def commit_progress(lake: Lake, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
     """Commit progress without a row. Raises Overtaken."""
-    append(lake.spark.table(qualified(table)).limit(0), table, progress, follows)
+    append_rows(lake.spark.table(qualified(table)).limit(0), table, progress, follows)

@@ -15,17 +15,17 @@ from py4j.protocol import Py4JJavaError
 from penstock.crash_points import reached
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.lake.spark.session import Lake
-from penstock.lake.tables.snapshots import CURSOR, FLOWS, THROUGH
+from penstock.lake.tables.snapshots import CURSOR, FLOWS, WATERMARK
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
-TRIES = 20
+MAX_TRIES = 20
 """A commit takes about a tenth of a second; a hot stream makes one a second."""
-_CARRIED = (CURSOR, THROUGH, FLOWS)
+_PROGRESS_KEYS = (CURSOR, WATERMARK, FLOWS)
 
 
-class Outdated(Exception):
+class RewriteConflict(Exception):
     """What was to be replaced is not there any more, or flows are too fast: nothing was committed."""
 
 
@@ -60,14 +60,14 @@ class JavaTable:
         finally:
             planned.close()
         if len(found) != len(wanted):
-            raise Outdated(f"{self.name}: {len(wanted) - len(found)} files are not in snapshot {snapshot}")
+            raise RewriteConflict(f"{self.name}: {len(wanted) - len(found)} files are not in snapshot {snapshot}")
         return found
 
     def commit(self, make: Callable[[], JavaObject]) -> JavaObject:
         """Commit the snapshot that `make`'s update gives, with the progress of the one before it. Returns it.
         Raises Outdated."""
         operations = self.table.operations()
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             self.table.refresh()
             before = self.table.currentSnapshot()
             update = make().set(MADE_BY, "penstock")
@@ -78,9 +78,9 @@ class JavaTable:
                 continue  # a flow was faster: the update saw its snapshot, the progress is of the one before
             base = operations.current()
             builder = self.jvm.org.apache.iceberg.TableMetadata.buildFrom(base)
-            if _committed(operations, base, builder.setBranchSnapshot(made, "main").build()):
+            if _try_commit(operations, base, builder.setBranchSnapshot(made, "main").build()):
                 return made
-        raise Outdated(f"{self.name}: flows commit too fast")
+        raise RewriteConflict(f"{self.name}: flows commit too fast")
 
     def _applied(self, update: JavaObject) -> JavaObject:
         """The snapshot of an update, not in the table yet."""
@@ -88,14 +88,14 @@ class JavaTable:
             return update.apply()
         except Py4JJavaError as error:
             if "ValidationException" in str(error.java_exception.getClass().getName()):
-                raise Outdated(f"{self.name}: {error.java_exception.getMessage()}") from error
+                raise RewriteConflict(f"{self.name}: {error.java_exception.getMessage()}") from error
             raise
 
     def _progress(self, snapshot: JavaObject) -> dict[str, str]:
         """What the last snapshot at or before this one says of the flows."""
         while snapshot is not None:
             summary = dict(snapshot.summary())
-            said = {key: str(value) for key, value in summary.items() if key.startswith(_CARRIED)}
+            said = {key: str(value) for key, value in summary.items() if key.startswith(_PROGRESS_KEYS)}
             if said:
                 return said
             parent = snapshot.parentId()
@@ -107,12 +107,12 @@ class JavaTable:
         self.table.refresh()
         operations = self.table.operations()
         base = operations.current()
-        ids = self.jvm.java.util.HashSet(list_of(self.jvm, snapshots))
+        ids = self.jvm.java.util.HashSet(java_list(self.jvm, snapshots))
         builder = self.jvm.org.apache.iceberg.TableMetadata.buildFrom(base).removeSnapshots(ids)
-        return _committed(operations, base, builder.build())
+        return _try_commit(operations, base, builder.build())
 
 
-def list_of(jvm: JavaObject, values: Collection[object]) -> JavaObject:
+def java_list(jvm: JavaObject, values: Collection[object]) -> JavaObject:
     """A Java list."""
     made = jvm.java.util.ArrayList()
     for value in values:
@@ -120,7 +120,7 @@ def list_of(jvm: JavaObject, values: Collection[object]) -> JavaObject:
     return made
 
 
-def _committed(operations: JavaObject, base: JavaObject, metadata: JavaObject) -> bool:
+def _try_commit(operations: JavaObject, base: JavaObject, metadata: JavaObject) -> bool:
     """Whether the table went from `base` to `metadata`; not where somebody else was faster."""
     reached("lake.before")
     try:

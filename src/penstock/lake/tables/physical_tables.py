@@ -32,10 +32,10 @@ PROPERTIES = {
     "read.split.open-file-cost": "262144",
 }
 
-SHARED = {"gc.enabled": "false", "write.metadata.delete-after-commit.enabled": "false"}
+SHARED_FILES_PROPERTIES = {"gc.enabled": "false", "write.metadata.delete-after-commit.enabled": "false"}
 
 
-def load(lake: Lake, table: str) -> IcebergTable | None:
+def load_table(lake: Lake, table: str) -> IcebergTable | None:
     """The table as PyIceberg sees it now, or None if it does not exist."""
     try:
         return lake.catalog.load_table((NAMESPACE, table))
@@ -45,41 +45,41 @@ def load(lake: Lake, table: str) -> IcebergTable | None:
 
 def create_table(lake: Lake, table: Table) -> None:
     """Make the table with its layout. An existing one is left as it is."""
-    if load(lake, table.id) is not None:
+    if load_table(lake, table.id) is not None:
         return
     fields = [f"{quoted(field.name)} {spark_type(field.type)}" for field in table.fields]
     hidden = [f"{SEQ} BIGINT"] + ([f"{REJECTS} STRING"] if table.lands else [])
-    partition = f" PARTITIONED BY ({', '.join(map(_transform, table.partition))})" if table.partition else ""
+    partition = f" PARTITIONED BY ({', '.join(map(_render_transform, table.partition))})" if table.partition else ""
     properties = ", ".join(f"'{key}'='{value}'" for key, value in PROPERTIES.items())
-    _change(
+    _run_ddl(
         lake,
         f"CREATE TABLE IF NOT EXISTS {qualified(table.id)} ({', '.join(fields + hidden)}) USING iceberg{partition}"
         f" TBLPROPERTIES ({properties})"
     )
     if table.sort:
-        set_sort(lake, table.id, table.sort)
+        set_sort_order(lake, table.id, table.sort)
 
 
 def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
     """Add physical columns; those that are there already are left as they are."""
-    there = _columns(lake, table)
+    there = _column_names(lake, table)
     new = [field for field in fields if field.name not in there]
     if new:
         columns = ", ".join(f"{quoted(field.name)} {spark_type(field.type)}" for field in new)
-        _change(lake, f"ALTER TABLE {qualified(table)} ADD COLUMNS ({columns})")
+        _run_ddl(lake, f"ALTER TABLE {qualified(table)} ADD COLUMNS ({columns})")
 
 
 def drop_field(lake: Lake, table: str, field: str) -> None:
     """Drop a physical column that nobody binds any more. One that a partition or sorting key, also
     a former one, is made of stays: Iceberg's files and metadata refer to it."""
-    found = load(lake, table)
+    found = load_table(lake, table)
     if found is None or field not in found.schema().column_names:
         return
     metadata = found.metadata
     keys = [part.source_id for spec in metadata.partition_specs for part in spec.fields]
     keys += [part.source_id for order in metadata.sort_orders for part in order.fields]
     if found.schema().find_field(field).field_id not in keys:
-        _change(lake, f"ALTER TABLE {qualified(table)} DROP COLUMN {quoted(field)}")
+        _run_ddl(lake, f"ALTER TABLE {qualified(table)} DROP COLUMN {quoted(field)}")
 
 
 def widen_field(lake: Lake, table: str, field: Field) -> None:
@@ -88,23 +88,23 @@ def widen_field(lake: Lake, table: str, field: Field) -> None:
     have = lake.spark.table(qualified(table)).schema[field.name].dataType.simpleString()
     want = spark_type(field.type)
     if have.upper() != want.upper():
-        _change(lake, f"ALTER TABLE {qualified(table)} ALTER COLUMN {quoted(field.name)} TYPE {want}")
+        _run_ddl(lake, f"ALTER TABLE {qualified(table)} ALTER COLUMN {quoted(field.name)} TYPE {want}")
 
 
-def set_sort(lake: Lake, table: str, sort: Sequence[Transform]) -> None:
+def set_sort_order(lake: Lake, table: str, sort: Sequence[Transform]) -> None:
     """Set the order in which later writes and compactions lay out rows."""
-    order = f"LOCALLY ORDERED BY {', '.join(map(_transform, sort))}" if sort else "UNORDERED"
-    _change(lake, f"ALTER TABLE {qualified(table)} WRITE {order}")
+    order = f"LOCALLY ORDERED BY {', '.join(map(_render_transform, sort))}" if sort else "UNORDERED"
+    _run_ddl(lake, f"ALTER TABLE {qualified(table)} WRITE {order}")
 
 
-def set_partition(lake: Lake, table: str, partition: Sequence[Transform]) -> None:
+def set_partition_key(lake: Lake, table: str, partition: Sequence[Transform]) -> None:
     """Set the partition key of later writes; files that are there keep theirs."""
-    have = _partition_now(lake, table)
-    want = tuple(map(_transform, partition))
+    have = _current_partition(lake, table)
+    want = tuple(map(_render_transform, partition))
     for gone in [each for each in have if each not in want]:
-        _change(lake, f"ALTER TABLE {qualified(table)} DROP PARTITION FIELD {gone}")
+        _run_ddl(lake, f"ALTER TABLE {qualified(table)} DROP PARTITION FIELD {gone}")
     for new in [each for each in want if each not in have]:
-        _change(lake, f"ALTER TABLE {qualified(table)} ADD PARTITION FIELD {new}")
+        _run_ddl(lake, f"ALTER TABLE {qualified(table)} ADD PARTITION FIELD {new}")
 
 
 def clone_table(lake: Lake, table: str, clone: str) -> None:
@@ -112,26 +112,26 @@ def clone_table(lake: Lake, table: str, clone: str) -> None:
 
     Both keep every file they share for good: neither may delete data or metadata from now on.
     """
-    original = load(lake, table)
-    if original is None or load(lake, clone) is not None:
+    original = load_table(lake, table)
+    if original is None or load_table(lake, clone) is not None:
         return
-    keep = ", ".join(f"'{key}'='{value}'" for key, value in SHARED.items())
-    _change(lake, f"ALTER TABLE {qualified(table)} SET TBLPROPERTIES ({keep})")
+    keep = ", ".join(f"'{key}'='{value}'" for key, value in SHARED_FILES_PROPERTIES.items())
+    _run_ddl(lake, f"ALTER TABLE {qualified(table)} SET TBLPROPERTIES ({keep})")
     reached("lake.before")
     lake.catalog.register_table((NAMESPACE, clone), original.refresh().metadata_location)
     reached("lake.after")
-    _change(lake, f"ALTER TABLE {qualified(clone)} SET TBLPROPERTIES ({keep}, 'penstock.clone-of'='{table}')")
+    _run_ddl(lake, f"ALTER TABLE {qualified(clone)} SET TBLPROPERTIES ({keep}, 'penstock.clone-of'='{table}')")
 
 
 def drop_table(lake: Lake, table: str) -> None:
     """Drop the table and its files; of a table that shares files with a clone, only the table."""
-    found = load(lake, table)
+    found = load_table(lake, table)
     if found is not None:
         purge = "" if found.properties.get("gc.enabled") == "false" else " PURGE"
-        _change(lake, f"DROP TABLE IF EXISTS {qualified(table)}{purge}")
+        _run_ddl(lake, f"DROP TABLE IF EXISTS {qualified(table)}{purge}")
 
 
-def _change(lake: Lake, sql: str) -> None:
+def _run_ddl(lake: Lake, sql: str) -> None:
     reached("lake.before")
     lake.spark.sql(sql)
     reached("lake.after")
@@ -142,25 +142,27 @@ def list_tables(lake: Lake) -> tuple[str, ...]:
     return tuple(sorted(identifier[-1] for identifier in lake.catalog.list_tables(NAMESPACE)))
 
 
-def _columns(lake: Lake, table: str) -> set[str]:
-    found = load(lake, table)
+def _column_names(lake: Lake, table: str) -> set[str]:
+    found = load_table(lake, table)
     return set() if found is None else set(found.schema().column_names)
 
 
-def _partition_now(lake: Lake, table: str) -> tuple[str, ...]:
-    found = load(lake, table)
+def _current_partition(lake: Lake, table: str) -> tuple[str, ...]:
+    found = load_table(lake, table)
     if found is None:
         return ()
     schema = found.schema()
     # Iceberg's singular names (day, month) are Spark's plural functions.
     return tuple(
-        _transform(Transform(_KINDS[str(field.transform)], schema.find_column_name(field.source_id) or ""))
+        _render_transform(
+            Transform(_TRANSFORM_KINDS[str(field.transform)], schema.find_column_name(field.source_id) or "")
+        )
         for field in found.spec().fields
-        if str(field.transform) in _KINDS
+        if str(field.transform) in _TRANSFORM_KINDS
     )
 
 
-_KINDS: Mapping[str, Literal["identity", "years", "months", "days", "hours"]] = {
+_TRANSFORM_KINDS: Mapping[str, Literal["identity", "years", "months", "days", "hours"]] = {
     "identity": "identity",
     "year": "years",
     "month": "months",
@@ -169,6 +171,6 @@ _KINDS: Mapping[str, Literal["identity", "years", "months", "days", "hours"]] = 
 }
 
 
-def _transform(transform: Transform) -> str:
+def _render_transform(transform: Transform) -> str:
     column = quoted(transform.column)
     return column if transform.kind == "identity" else f"{transform.kind}({column})"

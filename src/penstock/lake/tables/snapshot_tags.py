@@ -19,50 +19,50 @@ from penstock.lake.spark.names import qualified, quoted
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 
-PREFIX = "penstock_"
-ATTEMPTS = 20
-NEVER = 100 * 365
+TAG_PREFIX = "penstock_"
+MAX_TRIES = 20
+RETENTION_DAYS = 100 * 365
 """Days: an Iceberg tag has an age, after which expiry drops it."""
 
 
-def hold(lake: Lake, table: str, snapshot: int, reader: tuple[str, str]) -> None:
+def tag_snapshot(lake: Lake, table: str, snapshot: int, reader: tuple[str, str]) -> None:
     """Let the snapshot stay while `reader` (its target and flow) reads it."""
-    name = name_of(reader)
-    clause = f"CREATE TAG IF NOT EXISTS {quoted(name)} AS OF VERSION {snapshot} RETAIN {NEVER} DAYS"
-    if name not in held(lake, table):
-        _change(lake, f"ALTER TABLE {qualified(table)} {clause}")
+    name = tag_name(reader)
+    clause = f"CREATE TAG IF NOT EXISTS {quoted(name)} AS OF VERSION {snapshot} RETAIN {RETENTION_DAYS} DAYS"
+    if name not in list_tags(lake, table):
+        _alter_tags(lake, f"ALTER TABLE {qualified(table)} {clause}")
 
 
-def release(lake: Lake, table: str, reader: tuple[str, str]) -> None:
+def release_tag(lake: Lake, table: str, reader: tuple[str, str]) -> None:
     """The reader needs it no longer."""
-    keep(lake, table, set(held(lake, table)) - {name_of(reader)})
+    drop_tags_except(lake, table, set(list_tags(lake, table)) - {tag_name(reader)})
 
 
-def keep(lake: Lake, table: str, names: Collection[str]) -> None:
+def drop_tags_except(lake: Lake, table: str, names: Collection[str]) -> None:
     """Drop the tags of ours that are not among these names (see `name_of`)."""
-    for name in sorted(set(held(lake, table)) - set(names)):
-        _change(lake, f"ALTER TABLE {qualified(table)} DROP TAG IF EXISTS {quoted(name)}")
+    for name in sorted(set(list_tags(lake, table)) - set(names)):
+        _alter_tags(lake, f"ALTER TABLE {qualified(table)} DROP TAG IF EXISTS {quoted(name)}")
 
 
-def held(lake: Lake, table: str) -> tuple[str, ...]:
+def list_tags(lake: Lake, table: str) -> tuple[str, ...]:
     """The tags of ours that a table has."""
-    found = physical_tables.load(lake, table)
-    return tuple(sorted(name for name in found.metadata.refs if name.startswith(PREFIX))) if found else ()
+    found = physical_tables.load_table(lake, table)
+    return tuple(sorted(name for name in found.metadata.refs if name.startswith(TAG_PREFIX))) if found else ()
 
 
-def name_of(reader: tuple[str, str]) -> str:
+def tag_name(reader: tuple[str, str]) -> str:
     """The tag of a reader. Flow ids hold characters that a tag may not."""
-    return PREFIX + hashlib.blake2b("\0".join(reader).encode(), digest_size=12).hexdigest()
+    return TAG_PREFIX + hashlib.blake2b("\0".join(reader).encode(), digest_size=12).hexdigest()
 
 
-def _change(lake: Lake, sql: str) -> None:
+def _alter_tags(lake: Lake, sql: str) -> None:
     """Changes of tags are not rebased on appends that come between (apache/iceberg#8254): try again."""
-    for attempt in range(ATTEMPTS):
+    for attempt in range(MAX_TRIES):
         reached("lake.before")
         try:
             lake.spark.sql(sql)
         except Py4JJavaError as error:
-            if attempt == ATTEMPTS - 1 or "CommitFailedException" not in str(error.java_exception):
+            if attempt == MAX_TRIES - 1 or "CommitFailedException" not in str(error.java_exception):
                 raise
             time.sleep(random.uniform(0.0, 0.2))
         else:

@@ -15,10 +15,10 @@ from pyiceberg.table.snapshots import Snapshot as IcebergSnapshot
 
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
-from penstock.model.cursor import Cursor, decode, encode
+from penstock.model.cursor import Cursor, decode_cursor, encode_cursor
 
 CURSOR = "penstock.cursor."
-THROUGH = "penstock.through."
+WATERMARK = "penstock.through."
 FLOWS = "penstock.flows"
 """How many flows a snapshot carries the cursors of: it may be none, in a clone nobody has fed yet."""
 
@@ -91,7 +91,7 @@ def progress_at(line: tuple[Snapshot, ...], position: int) -> Mapping[str, Progr
 def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Snapshots:
     """The line of snapshots of a table now (empty if there is no table); what `known` already
     holds is not parsed again."""
-    found = physical_tables.load(lake, table)
+    found = physical_tables.load_table(lake, table)
     newest = found.current_snapshot() if found is not None else None
     if found is None or newest is None:
         return Snapshots()
@@ -100,11 +100,11 @@ def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Sn
     line: list[Snapshot] = []
     step: IcebergSnapshot | None = newest
     while step is not None:
-        line.append(parsed.get(step.snapshot_id) or _parse(step))
+        line.append(parsed.get(step.snapshot_id) or _parse_snapshot(step))
         step = by_id.get(step.parent_snapshot_id) if step.parent_snapshot_id is not None else None
     within = {each.id for each in line}
-    aside = tuple(parsed.get(id) or _parse(each) for id, each in by_id.items() if id not in within)
-    totals = (_total(newest, key) for key in ("total-records", "total-files-size", "total-data-files"))
+    aside = tuple(parsed.get(id) or _parse_snapshot(each) for id, each in by_id.items() if id not in within)
+    totals = (_summary_number(newest, key) for key in ("total-records", "total-files-size", "total-data-files"))
     rows, size, files = totals
     return Snapshots(tuple(reversed(line)), rows, size, files, aside)
 
@@ -113,17 +113,17 @@ def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:
     """Write options that put the progress of every flow of a table into its next snapshot."""
     options = {f"snapshot-property.{FLOWS}": str(len(progress))}
     for flow, at in progress.items():
-        options[f"snapshot-property.{CURSOR}{flow}"] = encode(at.cursor)
-        options[f"snapshot-property.{THROUGH}{flow}"] = orjson.dumps(dict(at.through)).decode()
+        options[f"snapshot-property.{CURSOR}{flow}"] = encode_cursor(at.cursor)
+        options[f"snapshot-property.{WATERMARK}{flow}"] = orjson.dumps(dict(at.through)).decode()
     return options
 
 
-def _parse(snapshot: IcebergSnapshot) -> Snapshot:
+def _parse_snapshot(snapshot: IcebergSnapshot) -> Snapshot:
     summary = snapshot.summary
     extra = dict(summary.additional_properties) if summary else {}
     progress = {
         key.removeprefix(CURSOR): Progress(
-            decode(value), orjson.loads(extra.get(THROUGH + key.removeprefix(CURSOR), "{}"))
+            decode_cursor(value), orjson.loads(extra.get(WATERMARK + key.removeprefix(CURSOR), "{}"))
         )
         for key, value in extra.items()
         if key.startswith(CURSOR)
@@ -133,5 +133,5 @@ def _parse(snapshot: IcebergSnapshot) -> Snapshot:
     return Snapshot(snapshot.snapshot_id, appends, int(extra.get("added-records", 0)), said)
 
 
-def _total(snapshot: IcebergSnapshot, key: str) -> int:
+def _summary_number(snapshot: IcebergSnapshot, key: str) -> int:
     return int((snapshot.summary.additional_properties if snapshot.summary else {}).get(key, 0))

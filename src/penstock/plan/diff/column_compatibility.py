@@ -21,8 +21,8 @@ from penstock.model.types import (
     Nullable,
     SimpleAggregateFunction,
     Type,
-    bare,
-    nullable,
+    is_nullable,
+    unwrap_type,
 )  # fmt: skip
 from penstock.sql.column_types import spark_type
 
@@ -32,19 +32,19 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 def share(before: Column, after: Column) -> bool:
     """Whether the values that both versions write are the same, given the same JSON path and DEFAULT
     and types of which the second holds the first."""
-    if nullable(before.type) and not nullable(after.type):
+    if is_nullable(before.type) and not is_nullable(after.type):
         return False
     # An explicit null is the DEFAULT for a column without NULL, and NULL for one with.
-    if nullable(before.type) != nullable(after.type) and before.default is not None:
+    if is_nullable(before.type) != is_nullable(after.type) and before.default is not None:
         return False
     have, want = spark_type(before.type), spark_type(after.type)
-    return (have == want or promotes(have, want)) and _holds(bare(before.type), bare(after.type))
+    return (have == want or promotes(have, want)) and _holds(unwrap_type(before.type), unwrap_type(after.type))
 
 
 def takes_rows(source: DataSource) -> bool:
     """Whether any ingested row can be accepted: a state cannot be ingested, and it cannot be absent."""
     needed = (column for column in source.columns if column.default is None and source.path_of(column) is not None)
-    return not any(isinstance(bare(column.type), AggregateFunction) for column in needed)
+    return not any(isinstance(unwrap_type(column.type), AggregateFunction) for column in needed)
 
 
 def _holds(before: Type, after: Type) -> bool:

@@ -21,7 +21,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.errors import InvalidQuery
 from penstock.model.datasource import Text
-from penstock.model.pipe import Copied, Dialect, Kind, Node, Pipe, Standard
+from penstock.model.pipe import Copied, Dialect, Node, NodeKind, Pipe, Standard
 from penstock.model.project import Project
 from penstock.sql.compile import compile_copy, compile_pipe, compile_view
 from penstock.sql.query import Query
@@ -85,7 +85,7 @@ def _kinds(pipe: Pipe) -> tuple[object, ...]:
     return tuple(_kind(node) for node in pipe.nodes if not isinstance(node.kind, Standard))
 
 
-def _kind(node: Node) -> Kind:
+def _kind(node: Node) -> NodeKind:
     """When a copy runs makes no difference to what it does."""
     return replace(node.kind, schedule=None) if isinstance(node.kind, Copied) else node.kind
 

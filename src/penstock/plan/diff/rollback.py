@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.model.datasource import Column, DataSource
-from penstock.model.types import Bool, Decimal, Float, Int, String, Type, bare, nullable
+from penstock.model.types import Bool, Decimal, Float, Int, String, Type, is_nullable, unwrap_type
 from penstock.plan.diff.column_compatibility import takes_rows, without_null
 from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.diff.forward_query import read_forward
@@ -62,17 +62,17 @@ def _lost(old: DataSource, new: DataSource) -> Iterator[str]:
 
 
 def _may_lack(column: Column) -> bool:
-    return nullable(column.type) or column.default is not None
+    return is_nullable(column.type) or column.default is not None
 
 
 def _fits(now: Type, before: Type) -> bool:
     """Whether every JSON value that one type takes, the other takes too (rules: flow/values)."""
-    match bare(now), bare(before):
+    match unwrap_type(now), unwrap_type(before):
         case _, String():
             return True  # whatever is no text is kept as its JSON
         case (Int() | Bool()), Decimal():
             return False  # true and false are taken as whole numbers and not as decimals
         case Int() | Decimal() | Float(), Float(bits):
-            return bits == FLOAT64 or bare(now) == bare(before)
+            return bits == FLOAT64 or unwrap_type(now) == unwrap_type(before)
         case _:
             return cast_column("x", now, before) is not None

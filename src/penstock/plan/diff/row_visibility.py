@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import DataSource, Text
 from penstock.model.merge_rule import Merge
-from penstock.model.types import Date, DateTime, DateTime64, bare
+from penstock.model.types import Date, DateTime, DateTime64, unwrap_type
 from penstock.parse.ttl import TtlRule, ttl_rules
 from penstock.plan.diff.query_equality import normal
 from penstock.sql.compile import compile_expression
@@ -58,11 +58,11 @@ def expiry(source: DataSource) -> Expiry:
 def _keeps(source: DataSource, rule: TtlRule, problems: list[Problem]) -> str:
     """True for rows that one rule keeps. A condition that is NULL deletes nothing."""
     end = compile_expression(rule.until, source.columns)
-    if not isinstance(bare(end.type), (Date, DateTime, DateTime64)):
+    if not isinstance(unwrap_type(end.type), (Date, DateTime, DateTime64)):
         message = f"ENGINE_TTL of `{source.name}` is a {end.type}, not a time"
         hint = "such as `timestamp + INTERVAL 30 DAY`"
         problems.append(Problem("unsupported-ttl", message, rule.until.location, hint))
-    moment = f"CAST({end.sql} AS TIMESTAMP)" if isinstance(bare(end.type), Date) else end.sql
+    moment = f"CAST({end.sql} AS TIMESTAMP)" if isinstance(unwrap_type(end.type), Date) else end.sql
     young = f"coalesce({moment} > current_timestamp(), true)"
     if rule.where is None:
         return young

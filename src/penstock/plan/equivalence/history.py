@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from penstock.model.datasource import Column
 from penstock.model.manifest import Binding, BoundColumn, Source, View
-from penstock.model.types import Type, nullable
+from penstock.model.types import Type, is_nullable
 from penstock.plan.diff.column_matching import Match
 from penstock.plan.diff.forward_query import keeps_values
 from penstock.plan.equivalence.redundant_bounds import unbounded, widened
@@ -70,7 +70,7 @@ def copied(way: Transition, match: Match) -> frozenset[str]:
 
 
 def _copies(way: Transition, column: Column, origin: Column) -> bool:
-    if spark_type(column.type) != spark_type(origin.type) or nullable(origin.type) != nullable(column.type):
+    if spark_type(column.type) != spark_type(origin.type) or is_nullable(origin.type) != is_nullable(column.type):
         return False
     said = way.forward.column(column.name) if way.forward else None
     return said is not None and keeps_values(said, origin, column.type)

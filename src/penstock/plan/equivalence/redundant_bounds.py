@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.manifest import Source, View
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.plan.spark_text import tree_of
 
 Columns = frozenset[tuple[str, str]]
@@ -34,7 +34,7 @@ def _kinds(views: Iterable[View], is_kind: Callable[[Type], bool]) -> Columns:
         for view in views
         for source in (view.trigger, *view.others)
         for column in source.binding.columns
-        if is_kind(bare(column.type))
+        if is_kind(unwrap_type(column.type))
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from penstock.errors import InvalidQuery
 from penstock.model.datasource import Column, Text
-from penstock.model.types import AggregateFunction, Array, Map, Tuple, bare, nullable
+from penstock.model.types import AggregateFunction, Array, Map, Tuple, is_nullable, unwrap_type
 from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.tables.column_placement import Transition
 from penstock.sql.compile import compile_forward
@@ -45,12 +45,12 @@ def _by_default(column: Column, origin: Column) -> str:
     """The value, or the type's default where it does not fit."""
     if column.type == origin.type:
         return origin.name
-    if bare(column.type) == bare(origin.type):
+    if unwrap_type(column.type) == unwrap_type(origin.type):
         return f"ifNull({origin.name}, {_value(column)})"
-    if isinstance(bare(column.type), (AggregateFunction, Array, Map, Tuple)):
+    if isinstance(unwrap_type(column.type), (AggregateFunction, Array, Map, Tuple)):
         return _by_cast(column, origin)
-    function = "accurateCastOrNull" if nullable(column.type) else "accurateCastOrDefault"
-    return f"{function}({origin.name}, '{bare(column.type)}')"
+    function = "accurateCastOrNull" if is_nullable(column.type) else "accurateCastOrDefault"
+    return f"{function}({origin.name}, '{unwrap_type(column.type)}')"
 
 
 def _by_cast(column: Column, origin: Column) -> str:

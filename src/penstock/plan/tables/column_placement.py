@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import SEQ, Before, BoundColumn, Field
-from penstock.model.types import nullable
+from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import Compiled
 from penstock.plan.diff.column_compatibility import promotes, share, takes_rows, without_null
 from penstock.plan.diff.column_matching import Match, match_columns
@@ -154,7 +154,7 @@ def _converted(way: Transition, column: Column, origin: Column, placed: Mapping[
     assert live is not None, "a binding has every column of its data source"
     old = before_cut(settled(live))
     value = cast_column(old, origin.type, column.type)
-    if value is not None or not nullable(origin.type) or column.default is None:
+    if value is not None or not is_nullable(origin.type) or column.default is None:
         return value
     inner = cast_column(old, without_null(origin.type), column.type)
     default = _default_before(way, column, placed, frozenset({column.name}))
@@ -167,7 +167,7 @@ def _added(way: Transition, column: Column, placed: Mapping[str, _Placed]) -> _P
     said = way.forward.column(column.name) if way.forward else None
     if said is not None:
         return _said(way, column, said)
-    if column.default is None and nullable(column.type):
+    if column.default is None and is_nullable(column.type):
         return _Placed(column, bound, own=True)
     value = _default_before(way, column, placed, frozenset({column.name}))
     return _Placed(column, replace(bound, before=Before(value)), own=True)
@@ -176,7 +176,7 @@ def _added(way: Transition, column: Column, placed: Mapping[str, _Placed]) -> _P
 def _said(way: Transition, column: Column, said: ForwardColumn) -> _Placed | Blocked:
     """A new column of which a forward query says what it is for the rows there are."""
     bound = BoundColumn(column.name, column.type, column.name)
-    if is_null(said) and nullable(column.type):
+    if is_null(said) and is_nullable(column.type):
         return _Placed(column, bound, own=True)
     if is_constant(said):
         return _Placed(column, replace(bound, before=Before(said.sql)), own=True)
@@ -213,7 +213,7 @@ def _default_before(way: Transition, column: Column, placed: Mapping[str, _Place
     """What the DEFAULT of a column is for rows from before, else its zero value."""
     default = way.compiled.defaults.get((way.new.name, column.name))
     if default is None:
-        return "NULL" if nullable(column.type) else column_default(column.type)
+        return "NULL" if is_nullable(column.type) else column_default(column.type)
     values = {}
     for name in sorted(names(default) - above):
         read = way.new.column(name)

@@ -15,7 +15,7 @@ from typing import Literal
 from penstock.errors import Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn, Transform
-from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateTime64, Map, Tuple, Type, bare
+from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateTime64, Map, Tuple, Type, unwrap_type
 
 Unit = Literal["years", "months", "days", "hours"]
 
@@ -81,7 +81,7 @@ def _transform(expression: str, bound: Mapping[str, BoundColumn]) -> Transform |
 
 
 def _has(of: Type, unit: Unit) -> bool:
-    match bare(of):
+    match unwrap_type(of):
         case DateTime() | DateTime64():
             return True
         case Date():
@@ -91,7 +91,7 @@ def _has(of: Type, unit: Unit) -> bool:
 
 
 def _orders(of: Type) -> bool:
-    return not isinstance(bare(of), (Array, Map, Tuple, AggregateFunction))
+    return not isinstance(unwrap_type(of), (Array, Map, Tuple, AggregateFunction))
 
 
 def _one_unit_each(transforms: Sequence[Transform]) -> tuple[Transform, ...]:

@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import NotFound
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 from penstock.serve.http.pipeline_host import Host, in_lane
 from penstock.serve.http.request_parameters import OURS, deployment, template_parameters, texts, wrong
 from penstock.state.jobs import Job
-from penstock.state.schema import MOST_IDS
+from penstock.state.schema import MAX_ROW_ID
 
 
 async def copy(host: Host, request: Request) -> Response:
@@ -67,8 +67,8 @@ def as_json(job: Job) -> dict[str, object]:
 
 def _id(request: Request) -> int:
     text = request.path_params["id"]
-    found = whole_number(text)
-    if found is None or found > MOST_IDS:
+    found = parse_whole_number(text)
+    if found is None or found > MAX_ROW_ID:
         raise NotFound(f"there is no job `{text[:60]}`", hint="`penstock job ls` lists them")
     return found
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, Union
 from starlette.requests import Request
 
 from penstock.errors import Forbidden, InvalidRequest, PenstockError, Problem, Unauthorized, did_you_mean
-from penstock.state.tokens import DECLARED, Token
+from penstock.state.tokens import DECLARED, ApiToken
 
 Scope: TypeAlias = Literal["admin", "deploy", "append", "read"]
 SCOPES = ("admin", "deploy", "append", "read", DECLARED)
@@ -22,7 +22,7 @@ SCOPES = ("admin", "deploy", "append", "read", DECLARED)
 PER_NAME = ("append", "read")
 """Scopes that may be for one data source or pipe: `read:NAME`."""
 Needed: TypeAlias = Union[Scope, None]
-Find: TypeAlias = Callable[[str], Union[Token, None]]
+Find: TypeAlias = Callable[[str], Union[ApiToken, None]]
 """The token of a secret."""
 NameOf: TypeAlias = Callable[[Request], Union[str, None]]
 """What a call is for, by its request. None: for everything."""
@@ -50,7 +50,7 @@ def authorize_some(request: Request, find: Find, scope: Scope) -> None:
         raise Forbidden(f"the token `{token.name}` may not {scope}", hint=f"it may: {', '.join(token.scopes)}")
 
 
-def identify(request: Request, find: Find) -> Token:
+def identify(request: Request, find: Find) -> ApiToken:
     """The call's token, kept with the request. Raises Unauthorized."""
     secret = _secret(request)
     if not secret:
@@ -64,13 +64,13 @@ def identify(request: Request, find: Find) -> Token:
 
 def may_read(request: Request) -> Callable[[str], bool]:
     """Of a call that has a token: whether it may read a data source or pipe."""
-    token: Token = request.state.token
+    token: ApiToken = request.state.token
     return lambda name: token.allows("read", name)
 
 
 def discreet(request: Request, error: PenstockError) -> PenstockError:
     """The error without hints where the token may not know all names: hints name what there is."""
-    token: Token | None = getattr(request.state, "token", None)
+    token: ApiToken | None = getattr(request.state, "token", None)
     if token is None or isinstance(error, (Unauthorized, Forbidden)):
         return error
     if all(token.allows(scope) for scope in PER_NAME if token.allows_some(scope)):

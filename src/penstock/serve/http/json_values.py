@@ -24,7 +24,7 @@ WIDEST = 2**63
 
 def shower(of: t.Type) -> Show:
     """How values of the type are shown."""
-    show = _shower(t.bare(of))
+    show = _shower(t.unwrap_type(of))
     return lambda value: None if value is None else show(value)
 
 

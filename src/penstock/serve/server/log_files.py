@@ -11,7 +11,7 @@ import logging.handlers
 import time
 from pathlib import Path
 
-from penstock.redaction import redacted
+from penstock.redaction import redact
 
 MOST_BYTES = 16 * 2**20
 KEPT = 3
@@ -25,7 +25,7 @@ class Discreet(logging.Formatter):
         return time.gmtime(seconds)
 
     def format(self, record: logging.LogRecord) -> str:
-        return redacted(super().format(record))
+        return redact(super().format(record))
 
 
 def log_to(home: Path) -> None:

@@ -22,14 +22,14 @@ from penstock.deploy.ownership.folder_lock import Process, Record, own
 from penstock.deploy.ownership.lease_keeper import described, sign, take
 from penstock.deploy.runtime_config import state_url
 from penstock.errors import Conflict, InvalidProject, PenstockError, Problem
-from penstock.model.settings import Settings, secrets_of
+from penstock.model.settings import Settings, secret_values
 from penstock.parse.project_loader import load_folder
 from penstock.parse.settings import SETTINGS_FILE
-from penstock.redaction import conceal
+from penstock.redaction import register_secrets
 from penstock.serve.server.log_files import log_to
 from penstock.serve.server.process import ServerProcess
 from penstock.state.database import open_database
-from penstock.state.lease import Holding, Lease
+from penstock.state.lease import Lease, LeaseRecord
 
 HOME, PID = ".penstock", "server.pid"
 log = logging.getLogger("penstock.serve")
@@ -57,7 +57,7 @@ def _options() -> argparse.Namespace:
 
 def _run(project: Path, port: int | None, waiting: Callable[[Record | None], None] | None) -> None:
     settings = _settings(project)
-    conceal(secrets_of(settings))
+    register_secrets(secret_values(settings))
     home = project / HOME
     home.mkdir(parents=True, exist_ok=True)
     database = open_database(state_url(settings, home))
@@ -112,7 +112,7 @@ def _say_waiting(owner: Record | None) -> None:
     _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 
-def _say_held(seen: Holding) -> None:
+def _say_held(seen: LeaseRecord) -> None:
     who = f"a server on {seen.owner.get('host')}"
     message = f"{who} owns this warehouse; waiting until it ends or shows no sign of life"
     _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text
 from penstock.sql.expr.spark_types import value_type
 
@@ -95,7 +95,7 @@ class Aggregate:
 
 def value_inputs(types: Types) -> tuple[str, ...]:
     """Every argument as it is stored."""
-    return tuple(value_type(bare(of)) for of in types)
+    return tuple(value_type(unwrap_type(of)) for of in types)
 
 
 def double_inputs(types: Types) -> tuple[str, ...]:
@@ -105,13 +105,13 @@ def double_inputs(types: Types) -> tuple[str, ...]:
 
 def nullable_like(of: Type, types: Types) -> Type:
     """`of`, Nullable where any argument is."""
-    wraps = any(map(nullable, types)) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable))
+    wraps = any(map(is_nullable, types)) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable))
     return t.Nullable(of) if wraps else of
 
 
 def contains_map(of: Type) -> bool:
     """Whether a type is a Map or has one inside: Spark neither compares nor hashes maps."""
-    match bare(of):
+    match unwrap_type(of):
         case t.Map():
             return True
         case t.Array(inner):
@@ -131,7 +131,7 @@ def needs_kinds(kinds: tuple[type, ...], said: str) -> Needs:
     """Each argument of one of these kinds."""
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        return None if all(isinstance(bare(of), kinds) for of in types) else said
+        return None if all(isinstance(unwrap_type(of), kinds) for of in types) else said
 
     return needs
 
@@ -146,12 +146,12 @@ def needs_all(*all_needs: Needs) -> Needs:
 
 
 def needs_unsigned_last(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    of = bare(types[-1])
+    of = unwrap_type(types[-1])
     return None if isinstance(of, t.Int) and not of.signed else "an unsigned integer: toUInt64(x)"
 
 
 def needs_not_nullable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    return "values that are not Nullable" if any(map(nullable, types)) else None
+    return "values that are not Nullable" if any(map(is_nullable, types)) else None
 
 
 def needs_comparable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
@@ -166,7 +166,7 @@ def needs_sortable(types: Types, parameters: tuple[AggregateParameter, ...]) -> 
 
 
 def needs_one_type(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    return None if len({bare(of) for of in types}) == 1 else "arguments of one type"
+    return None if len({unwrap_type(of) for of in types}) == 1 else "arguments of one type"
 
 
 def needs_positive_sizes(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:

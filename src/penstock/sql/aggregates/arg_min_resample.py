@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateParameter,
@@ -52,7 +52,7 @@ def _keyed_row(row: Aggregate, ending: str, read: Callable[[AggregateState], str
         inner = parameters[: max(len(parameters) - 3, 0)] if ending == "Resample" else parameters
         if said is None and row.takes == "number":
             numbers = (t.Int, t.Float, t.Decimal, t.Bool)
-            said = None if all(isinstance(bare(of), numbers) for of in types[:-1]) else "numbers"
+            said = None if all(isinstance(unwrap_type(of), numbers) for of in types[:-1]) else "numbers"
         return row.needs(types[:-1], inner) if said is None else said
 
     return replace(
@@ -99,15 +99,15 @@ def _arg_combinator(ending: str, spark: str) -> Combinator:
 
 
 def _arg_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    last = bare(types[-1]) if types else None
-    if last is None or nullable(types[-1]) or contains_map(last) or isinstance(last, t.Float):
+    last = unwrap_type(types[-1]) if types else None
+    if last is None or is_nullable(types[-1]) or contains_map(last) or isinstance(last, t.Float):
         return "a last argument that is neither Nullable nor a float nor a Map"
     return None
 
 
 def _row_types(types: Types) -> Types:
     """The arguments as they are in rows: those with a NULL are left out before, for all steps."""
-    return tuple(bare(of) for of in types[:-1])
+    return tuple(unwrap_type(of) for of in types[:-1])
 
 
 def _resample_bounds(parameters: tuple[AggregateParameter, ...]) -> tuple[int, int, int] | None:
@@ -122,7 +122,7 @@ def _resample_bounds(parameters: tuple[AggregateParameter, ...]) -> tuple[int, i
 def _resample_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     if _resample_bounds(parameters) is None:
         return "start, end and step, whole numbers, as its last parameters"
-    last = bare(types[-1]) if types else None
+    last = unwrap_type(types[-1]) if types else None
     return None if isinstance(last, t.Int) else "an integer as its last argument"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -45,7 +45,7 @@ def read_rows(row: Aggregate, rows: AggregateState) -> str:
 
 
 def _element_types(types: Types) -> Types:
-    return tuple(of.of for each in types if isinstance(of := bare(each), t.Array))
+    return tuple(of.of for each in types if isinstance(of := unwrap_type(each), t.Array))
 
 
 def _array_needs(row: Aggregate) -> Callable[[Types, tuple[AggregateParameter, ...]], str | None]:
@@ -59,9 +59,11 @@ def _array_needs(row: Aggregate) -> Callable[[Types, tuple[AggregateParameter, .
 
 
 def element_needs(row: Aggregate, inner: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    if any(bare(of) == t.Tuple(()) for of in inner):
+    if any(unwrap_type(of) == t.Tuple(()) for of in inner):
         return "arrays of values with a type"
-    if row.takes == "number" and not all(isinstance(bare(of), (t.Int, t.Float, t.Decimal, t.Bool)) for of in inner):
+    if row.takes == "number" and not all(
+        isinstance(unwrap_type(of), (t.Int, t.Float, t.Decimal, t.Bool)) for of in inner
+    ):
         return "numbers inside"
     return row.needs(inner, parameters)
 
@@ -139,7 +141,7 @@ def combine_for_each(outer: Aggregate) -> Aggregate | None:
 
 
 def _map_type(types: Types) -> t.Map:
-    of = bare(types[0])
+    of = unwrap_type(types[0])
     assert isinstance(of, t.Map)
     return of
 
@@ -151,7 +153,7 @@ def combine_map(outer: Aggregate) -> Aggregate | None:
         return None
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        of = bare(types[0]) if len(types) == 1 else None
+        of = unwrap_type(types[0]) if len(types) == 1 else None
         return element_needs(row, (of.value,), parameters) if isinstance(of, t.Map) else "a Map"
 
     def result(types: Types) -> Type:

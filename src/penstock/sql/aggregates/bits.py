@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -45,7 +45,7 @@ def wrap_to_type(sql: str, of: Type) -> str:
 
 
 def _overflow_storage(types: Types) -> str:
-    return "DECIMAL(38,0)" if value_type(bare(types[0])) != "INT" else sum_storage(types)
+    return "DECIMAL(38,0)" if value_type(unwrap_type(types[0])) != "INT" else sum_storage(types)
 
 
 def _overflow_sum(call: AggregateInput) -> str:
@@ -61,9 +61,9 @@ SUM_WITH_OVERFLOW = Aggregate(
     state=_overflow_sum,
     merge=lambda state: _overflow_sum(AggregateInput((state.sql,), state.types, over=state.over)),
     finish=lambda state: default_unless_nullable(
-        wrap_to_type(state.sql, bare(state.types[0])), state.types, f"CAST(0 AS {value_type(state.types[0])})"
+        wrap_to_type(state.sql, unwrap_type(state.types[0])), state.types, f"CAST(0 AS {value_type(state.types[0])})"
     ),
-    empty=lambda types: f"CAST({'NULL' if nullable(types[0]) else 0} AS {_overflow_storage(types)})",
+    empty=lambda types: f"CAST({'NULL' if is_nullable(types[0]) else 0} AS {_overflow_storage(types)})",
     inputs=lambda types: (_overflow_storage(types),),
     takes="number",
     gather=lambda rows: fold_rows_or_null(
@@ -81,7 +81,7 @@ def _sum_count_type(types: Types) -> Type:
 def _sum_count_finish(state: AggregateState) -> str:
     """The state of avg as a pair; the average's sum of small integers is a double, exact to 2**53."""
     spark = SUM.result_spark(state.types)
-    total = SUM.finish(AggregateState("` m`.`sum`", tuple(bare(of) for of in state.types)))
+    total = SUM.finish(AggregateState("` m`.`sum`", tuple(unwrap_type(of) for of in state.types)))
     empty = f"named_struct('sum', CAST(0 AS {sum_storage(state.types)}), 'count', 0L)"
     pair = f"named_struct('_1', CAST({total} AS {spark}), '_2', CAST(` m`.`count` AS {value_type(UINT64)}))"
     return bind_lambda(f"coalesce({state.sql}, {empty})", lambda _: pair, "` m`")
@@ -145,11 +145,11 @@ def _bit_aggregate(name: str, spark: str, sign: str) -> Aggregate:
         return f"CAST({every_bit if name == 'groupBitAnd' else 0} AS {value_type(of)})"
 
     def together(sql: str, types: Types, over: str) -> str:
-        of = bare(types[0])
+        of = unwrap_type(types[0])
         return _from_bigint_bits(f"{spark}({_as_bigint_bits(sql, of)}){over}", of)
 
     def gathered(rows: AggregateState) -> str:
-        of = bare(rows.types[0])
+        of = unwrap_type(rows.types[0])
         start = f"CAST({-1 if name == 'groupBitAnd' else 0} AS {'INT' if value_type(of) == 'INT' else 'BIGINT'})"
         whole = fold_rows(rows.sql, start, f"` a` {sign} {_as_bigint_bits('` x`', of)}")
         return bind_lambda(
@@ -159,12 +159,12 @@ def _bit_aggregate(name: str, spark: str, sign: str) -> Aggregate:
     return Aggregate(
         name=name,
         arity=(1, 1),
-        result=lambda types: nullable_like(bare(types[0]), types),
+        result=lambda types: nullable_like(unwrap_type(types[0]), types),
         result_spark=lambda types: value_type(types[0]),
         storage=lambda types: value_type(types[0]),
         state=lambda call: together(call.args[0], call.types, call.over),
         merge=lambda state: together(state.sql, state.types, state.over),
-        finish=lambda state: default_unless_nullable(state.sql, state.types, none(bare(state.types[0]))),
+        finish=lambda state: default_unless_nullable(state.sql, state.types, none(unwrap_type(state.types[0]))),
         empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
         inputs=value_inputs,
         takes="number",
@@ -184,10 +184,10 @@ GROUP_BITMAP = replace(
     UNIQ_EXACT,
     name="groupBitmap",
     arity=(1, 1),
-    result=lambda types: nullable_like(bare(types[0]), types),
+    result=lambda types: nullable_like(unwrap_type(types[0]), types),
     result_spark=lambda types: value_type(types[0]),
     finish=lambda state: default_unless_nullable(
-        f"if(size({state.sql}) = 0, NULL, {wrap_to_type(f'size({state.sql})', bare(state.types[0]))})",
+        f"if(size({state.sql}) = 0, NULL, {wrap_to_type(f'size({state.sql})', unwrap_type(state.types[0]))})",
         state.types,
         f"CAST(0 AS {value_type(state.types[0])})",
     ),

@@ -7,7 +7,7 @@ what ClickHouse gives: 0, the zero value or NaN; NULL where the argument is Null
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateState, Types, nullable_like
 from penstock.sql.aggregates.array_state import NAN, bind_lambda, fold_rows, fold_rows_or_null
 from penstock.sql.expr.overflow import add_wrapping, sum_wrapping
@@ -18,7 +18,7 @@ UINT64 = t.Int(64, signed=False)
 
 def default_unless_nullable(sql: str, types: Types, default: str) -> str:
     """`default` in place of NULL, unless an argument is Nullable and NULL is the answer."""
-    return sql if any(map(nullable, types)) else f"coalesce({sql}, {default})"
+    return sql if any(map(is_nullable, types)) else f"coalesce({sql}, {default})"
 
 
 def _count(call: AggregateInput) -> str:
@@ -36,7 +36,7 @@ COUNT = Aggregate(
     finish=lambda state: f"coalesce({state.sql}, 0L)",
     merged=lambda state: f"coalesce(sum({state.sql}){state.over}, 0L)",
     empty=lambda types: "0L",
-    inputs=lambda types: tuple("STRING" if bare(of) == t.Tuple(()) else value_type(of) for of in types),
+    inputs=lambda types: tuple("STRING" if unwrap_type(of) == t.Tuple(()) else value_type(of) for of in types),
     plain=_count,
     gather=lambda rows: f"CAST(size({rows.sql}) AS BIGINT)",
 )
@@ -44,7 +44,7 @@ COUNT = Aggregate(
 
 def sum_type(types: Types) -> Type:
     """ClickHouse's type of a sum, without Nullable."""
-    match bare(types[0]):
+    match unwrap_type(types[0]):
         case t.Int(_, signed):
             return t.Int(64, signed)
         case t.Decimal(_, scale):
@@ -57,7 +57,7 @@ def sum_type(types: Types) -> Type:
 
 def sum_storage(types: Types) -> str:
     """The Spark type a sum is kept in."""
-    match bare(types[0]):
+    match unwrap_type(types[0]):
         case t.Int(64, False):
             return "DECIMAL(38,0)"
         case t.Int() | t.Bool():
@@ -67,20 +67,20 @@ def sum_storage(types: Types) -> str:
 
 
 def _sum_inputs(types: Types) -> tuple[str, ...]:
-    of = bare(types[0])
+    of = unwrap_type(types[0])
     return ("DOUBLE",) if isinstance(of, t.Float) else ("INT",) if of == t.Bool() else (value_type(of),)
 
 
 def sum_rows(call: AggregateInput) -> str:
     """The sum of the rows; that of Int64 wraps around, and so do the sums of its sums."""
-    wraps = bare(call.types[0]) == t.Int(64) and not call.small
+    wraps = unwrap_type(call.types[0]) == t.Int(64) and not call.small
     return sum_wrapping(call.args[0], call.over) if wraps else f"sum({call.args[0]}){call.over}"
 
 
 def sum_step(types: Types) -> str:
     """What a fold of rows in an array does: ` x` added to ` a`, as the sum is stored."""
     of = sum_storage(types)
-    return add_wrapping("` a`", "` x`") if bare(types[0]) == t.Int(64) else f"CAST(` a` + ` x` AS {of})"
+    return add_wrapping("` a`", "` x`") if unwrap_type(types[0]) == t.Int(64) else f"CAST(` a` + ` x` AS {of})"
 
 
 def _sum_state(call: AggregateInput) -> str:
@@ -115,7 +115,7 @@ SUM = Aggregate(
     state=_sum_state,
     merge=lambda state: _sum_state(AggregateInput((state.sql,), state.types, over=state.over)),
     finish=_sum_finish,
-    empty=lambda types: f"CAST({'NULL' if nullable(types[0]) else 0} AS {sum_storage(types)})",
+    empty=lambda types: f"CAST({'NULL' if is_nullable(types[0]) else 0} AS {sum_storage(types)})",
     inputs=_sum_inputs,
     takes="number",
     gather=_sum_gather,
@@ -125,7 +125,7 @@ SUM = Aggregate(
 
 def _avg_sum_storage(types: Types) -> str:
     """Sums of 64-bit integers and decimals are kept exactly, so the order of merges does not show."""
-    match bare(types[0]):
+    match unwrap_type(types[0]):
         case t.Int(64):
             return "DECIMAL(38,0)"
         case t.Decimal(_, scale):
@@ -151,19 +151,19 @@ def _avg_gather(rows: AggregateState) -> str:
 
 
 def _average(total: str, count: str, types: Types) -> str:
-    none = "CAST(NULL AS DOUBLE)" if nullable(types[0]) else NAN
+    none = "CAST(NULL AS DOUBLE)" if is_nullable(types[0]) else NAN
     whole = total if _avg_sum_storage(types) == "DOUBLE" else f"CAST({_wrapped_uint64_sum(total, types)} AS DOUBLE)"
     return f"if(coalesce({count}, 0L) = 0L, {none}, {whole} / {count})"
 
 
 def _wrapped_uint64_sum(total: str, types: Types) -> str:
     """A sum of UInt64 wraps around, as in ClickHouse."""
-    return f"{total} % {2**64}" if bare(types[0]) == UINT64 else total
+    return f"{total} % {2**64}" if unwrap_type(types[0]) == UINT64 else total
 
 
 def _wrapped_int64_sum(total: str, types: Types) -> str:
     """A sum of Int64 that is kept with all its digits wraps around when it is read."""
-    return f"pmod({total} + {2**63}, {2**64}) - {2**63}" if bare(types[0]) == t.Int(64) else total
+    return f"pmod({total} + {2**63}, {2**64}) - {2**63}" if unwrap_type(types[0]) == t.Int(64) else total
 
 
 def _avg_plain(call: AggregateInput) -> str:
@@ -191,7 +191,7 @@ AVG = Aggregate(
     ),
     empty=lambda types: f"named_struct('sum', CAST(0 AS {_avg_sum_storage(types)}), 'count', 0L)",
     inputs=lambda types: (
-        _avg_sum_storage(types) if _avg_sum_storage(types) == "DOUBLE" else value_type(bare(types[0])),
+        _avg_sum_storage(types) if _avg_sum_storage(types) == "DOUBLE" else value_type(unwrap_type(types[0])),
     ),
     plain=_avg_plain,
     merged=_avg_merged,

@@ -7,7 +7,7 @@ order of their conditions, as in ClickHouse, so only deltaSum depends on the ord
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -39,10 +39,10 @@ def _as_count(sql: str, of: Type) -> str:
 
 
 def _funnel_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    first = bare(types[0])
+    first = unwrap_type(types[0])
     if not isinstance(first, (t.Date, t.DateTime)) and not (isinstance(first, t.Int) and not first.signed):
         return "a Date, a DateTime or an unsigned integer as its first argument"
-    if not all(isinstance(bare(of), t.Int) and bare(of) == _UINT8 for of in types[1:]):
+    if not all(isinstance(unwrap_type(of), t.Int) and unwrap_type(of) == _UINT8 for of in types[1:]):
         return "conditions after its first argument"
     if len(parameters) != 1 or not isinstance(parameters[0], int) or parameters[0] < 0:
         return "a window, a whole number, as its only parameter"
@@ -52,7 +52,7 @@ def _funnel_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> s
 def _window_funnel(state: AggregateState) -> str:
     """` a` holds for each level reached the moment at which its chain began."""
     steps = len(state.types) - 1
-    of = bare(state.types[0])
+    of = unwrap_type(state.types[0])
     moment = _as_count("` x`.col1", of)
     spark = "DECIMAL(20,0)" if value_type(of) == "DECIMAL(20,0)" else "BIGINT"
     each = ", ".join(
@@ -76,7 +76,7 @@ FUNNEL = list_aggregate(
 
 
 def _retention_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    if not all(bare(of) == _UINT8 for of in types):
+    if not all(unwrap_type(of) == _UINT8 for of in types):
         return "conditions"
     return needs_not_nullable(types, parameters)
 
@@ -149,7 +149,7 @@ BOUNDING = Aggregate(
 
 
 def _delta_sum(state: AggregateState) -> str:
-    of = bare(state.types[0])
+    of = unwrap_type(state.types[0])
     spark, total = value_type(of), "DOUBLE" if isinstance(of, t.Float) else "DECIMAL(38,0)"
     real = " AND NOT isnan(` x`)" if isinstance(of, t.Float) else ""
     start = f"named_struct('last', CAST(NULL AS {spark}), 'sum', CAST(0 AS {total}))"
@@ -163,7 +163,7 @@ def _delta_sum(state: AggregateState) -> str:
 DELTA = list_aggregate(
     "deltaSum",
     (1, 1),
-    lambda types: bare(types[0]),
+    lambda types: unwrap_type(types[0]),
     _delta_sum,
     AggregateTraits(needs_kinds((t.Int,), "an integer"), ordered=True),
 )
@@ -184,16 +184,16 @@ def _sweep_intervals(state: AggregateState, read: str, at: str) -> str:
 
 
 def _max_intersections(state: AggregateState) -> str:
-    return f"CAST({_sweep_intervals(state, 'best', value_type(bare(state.types[0])))} AS {value_type(UINT64)})"
+    return f"CAST({_sweep_intervals(state, 'best', value_type(unwrap_type(state.types[0])))} AS {value_type(UINT64)})"
 
 
 def _max_intersections_position(state: AggregateState) -> str:
-    of = bare(state.types[0])
+    of = unwrap_type(state.types[0])
     return f"coalesce({_sweep_intervals(state, 'at', value_type(of))}, {value_zero(of)})"
 
 
 def _interval_length(state: AggregateState) -> str:
-    of = bare(state.types[0])
+    of = unwrap_type(state.types[0])
     total = "DOUBLE" if isinstance(of, t.Float) else "DECIMAL(38,0)"
     low, high = (f"CAST({_as_count(f'{side}(` x`.col1, ` x`.col2)', of)} AS {total})" for side in ("least", "greatest"))
     parts = f"array_sort(transform({state.sql}, ` x` -> struct({low} AS l, {high} AS h)))"
@@ -207,7 +207,7 @@ def _interval_length(state: AggregateState) -> str:
 
 
 def _length_type(types: Types) -> Type:
-    return t.Float(64) if isinstance(bare(types[0]), t.Float) else UINT64
+    return t.Float(64) if isinstance(unwrap_type(types[0]), t.Float) else UINT64
 
 
 INTERVALS = (
@@ -221,7 +221,7 @@ INTERVALS = (
     list_aggregate(
         "maxIntersectionsPosition",
         (2, 2),
-        lambda types: bare(types[0]),
+        lambda types: unwrap_type(types[0]),
         _max_intersections_position,
         AggregateTraits(needs_all(_INTERVAL, needs_numbers)),
     ),

@@ -7,7 +7,7 @@ answer depends on the order of rows, as it does in ClickHouse.
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     LARGEST_SIZE,
     AggregateParameter,
@@ -26,7 +26,7 @@ from penstock.sql.expr.spark_types import text_literal, value_type
 
 
 def _array(types: Types) -> Type:
-    return t.Array(bare(types[0]))
+    return t.Array(unwrap_type(types[0]))
 
 
 def _size_parameter(state: AggregateState) -> int:
@@ -44,7 +44,7 @@ def _concat_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> s
     if len(parameters) > 1 and not (isinstance(parameters[1], int) and 1 <= parameters[1] <= LARGEST_SIZE):
         return "a number of values as its second parameter"
     kinds = (t.String, t.Int, t.UUID, t.Enum)
-    return None if isinstance(bare(types[0]), kinds) else "a String or an integer: toString(x)"
+    return None if isinstance(unwrap_type(types[0]), kinds) else "a String or an integer: toString(x)"
 
 
 def _concat(state: AggregateState) -> str:

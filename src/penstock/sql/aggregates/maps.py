@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types, contains_map
 from penstock.sql.aggregates.array_map_distinct import combine_map, read_rows
 from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, group_by_key, list_aggregate
@@ -20,7 +20,7 @@ from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_t
 
 
 def _key_value_types(types: Types) -> tuple[Type, Type]:
-    keys, values = (bare(of) for of in types)
+    keys, values = (unwrap_type(of) for of in types)
     assert isinstance(keys, t.Array)
     assert isinstance(values, t.Array)
     return keys.of, values.of
@@ -34,15 +34,17 @@ def _of_key_value_arrays(row: Aggregate, name: str) -> Aggregate:
         return t.Tuple(((None, t.Array(key)), (None, t.Array(row.result((value,))))))
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        if len(types) != 2 or not all(isinstance(bare(of), t.Array) for of in types):
+        if len(types) != 2 or not all(isinstance(unwrap_type(of), t.Array) for of in types):
             return "a Map, or an array of keys and one of values"
         key, value = _key_value_types(types)
         if is_stored_as_text(key) or contains_stored_as_text(key):
             return "keys that are no enumerations, UUIDs or IP addresses: toString(…) of them"
-        if nullable(key) or nullable(value) or contains_map(key) or bare(value) == t.Tuple(()):
+        if is_nullable(key) or is_nullable(value) or contains_map(key) or unwrap_type(value) == t.Tuple(()):
             return "keys and values that are neither Nullable nor a Map"
         kinds = (t.Int, t.Float) if row.takes == "number" else (t.Int, t.Float, t.String, t.Date, t.DateTime)
-        return row.needs((value,), ()) if isinstance(bare(value), kinds) else "values that are integers or floats"
+        return (
+            row.needs((value,), ()) if isinstance(unwrap_type(value), kinds) else "values that are integers or floats"
+        )
 
     def read(state: AggregateState) -> str:
         _, value = _key_value_types(state.types)
@@ -64,7 +66,7 @@ def _map_or_arrays(of_map: Aggregate, of_arrays: Aggregate) -> Aggregate:
     """One function for both kinds of arguments."""
 
     def row(types: Types) -> Aggregate:
-        return of_map if types and isinstance(bare(types[0]), t.Map) else of_arrays
+        return of_map if types and isinstance(unwrap_type(types[0]), t.Map) else of_arrays
 
     return replace(
         of_arrays,

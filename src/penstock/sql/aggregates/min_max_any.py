@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import bare
+from penstock.model.types import unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -40,7 +40,7 @@ def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
     """An aggregate whose state is one of the values."""
 
     def choose(sql: str, over: str, types: Types) -> str:
-        if name == "max" and isinstance(bare(types[0]), t.Float):
+        if name == "max" and isinstance(unwrap_type(types[0]), t.Float):
             # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
             return f"(- min(- {sql.removeprefix('DISTINCT ')}){over})"
         if not name.startswith("any") and is_stored_as_text(types[0]):
@@ -52,7 +52,7 @@ def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
         if not name.startswith("any") and is_stored_as_text(rows.types[0]):
             pairs = f"transform({rows.sql}, ` y` -> struct({order_key(rows.types[0], '` y`')} AS k, ` y` AS v))"
             return f"(array_{name}({pairs})).v"
-        if name == "max" and isinstance(bare(rows.types[0]), t.Float):
+        if name == "max" and isinstance(unwrap_type(rows.types[0]), t.Float):
             numbers = "array_max(filter(` v`, ` x` -> NOT isnan(` x`)))"
             return bind_lambda(rows.sql, lambda v: f"coalesce({numbers}, array_max({v}))")
         return gather.format(rows.sql)
@@ -65,7 +65,7 @@ def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
         storage=lambda types: value_type(types[0]),
         state=lambda call: choose(call.args[0], call.over, call.types),
         merge=lambda state: choose(state.sql, state.over, state.types),
-        finish=lambda state: default_unless_nullable(state.sql, state.types, value_zero(bare(state.types[0]))),
+        finish=lambda state: default_unless_nullable(state.sql, state.types, value_zero(unwrap_type(state.types[0]))),
         empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
         inputs=value_inputs,
         gather=chosen,
@@ -89,9 +89,9 @@ def _arg_storage(types: Types) -> str:
 
 
 def _arg_pair(spark: str, types: Types, argument: str, value: str) -> str:
-    if spark == "max" and isinstance(bare(types[1]), t.Float):
+    if spark == "max" and isinstance(unwrap_type(types[1]), t.Float):
         # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
-        value = f"if(isnan({value}), CAST('-Infinity' AS {value_type(bare(types[1]))}), {value})"
+        value = f"if(isnan({value}), CAST('-Infinity' AS {value_type(unwrap_type(types[1]))}), {value})"
     return f"named_struct('value', {value}, 'argument', {argument})"
 
 
@@ -125,7 +125,7 @@ def _arg_aggregate(name: str, spark: str) -> Aggregate:
         state=best,
         merge=lambda state: chosen(state.sql, f"({state.sql}).`value`", state.types, state.over),
         finish=lambda state: default_unless_nullable(
-            f"({state.sql}).`argument`", state.types, value_zero(bare(state.types[0]))
+            f"({state.sql}).`argument`", state.types, value_zero(unwrap_type(state.types[0]))
         ),
         empty=lambda types: f"CAST(NULL AS {_arg_storage(types)})",
         inputs=value_inputs,
@@ -140,10 +140,10 @@ def _arg_and_value(row: Aggregate, name: str) -> Aggregate:
     """argAndMin, argAndMax: the value itself stands beside its argument."""
 
     def result(types: Types) -> t.Type:
-        return t.Tuple(tuple((None, bare(each)) for each in types))
+        return t.Tuple(tuple((None, unwrap_type(each)) for each in types))
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        plain = not any(map(t.nullable, types)) and not isinstance(bare(types[1]), t.Float)
+        plain = not any(map(t.nullable, types)) and not isinstance(unwrap_type(types[1]), t.Float)
         return _arg_needs(types, parameters) if plain else "arguments that are not Nullable, the second no float"
 
     def finish(state: AggregateState) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
 from penstock.sql.aggregates.array_map_distinct import WRAPPERS, Combinator, array_row, element_needs
 from penstock.sql.aggregates.array_state import bind_lambda
@@ -83,12 +83,12 @@ def combine_or_null(row: Aggregate) -> Aggregate | None:
 
     def result(types: Types) -> Type:
         of = row.result(types)
-        plain = isinstance(bare(of), (t.Array, t.Map, t.Tuple)) or nullable(of)
+        plain = isinstance(unwrap_type(of), (t.Array, t.Map, t.Tuple)) or is_nullable(of)
         return of if plain else t.Nullable(of)
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         said = row.needs(types, parameters)
-        if said is None and isinstance(bare(row.result(types)), t.Tuple):
+        if said is None and isinstance(unwrap_type(row.result(types)), t.Tuple):
             return "a result that is no Tuple: a Tuple is never NULL here"
         return said
 
@@ -120,7 +120,7 @@ def combine_if(row: Aggregate) -> Aggregate | None:
         return gather(AggregateState(kept, inner, rows.parameters))
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        if not types or not isinstance(bare(types[-1]), (t.Int, t.Bool)):
+        if not types or not isinstance(unwrap_type(types[-1]), (t.Int, t.Bool)):
             return "a condition as its last argument"
         return element_needs(row, rest(types), parameters)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -53,7 +53,7 @@ def _small_float(types: Types) -> Type:
 
 
 def _argument_type(types: Types) -> Type:
-    return bare(types[0])
+    return unwrap_type(types[0])
 
 
 def _value_at(place: str) -> str:
@@ -131,7 +131,7 @@ def _default(family: QuantileFamily, types: Types) -> str:
 
 def _sorted_values(family: QuantileFamily, state: AggregateState) -> str:
     rows = all_rows(state) if family.inputs is value_inputs else f"coalesce({state.sql}, array())"
-    if isinstance(bare(state.types[0]), t.Float):
+    if isinstance(unwrap_type(state.types[0]), t.Float):
         value = "` x`" if family.arity == 1 else "` x`.col1"
         rows = f"filter({rows}, ` x` -> NOT isnan({value}))"
     return f"array_sort({rows})"
@@ -194,20 +194,20 @@ _NUMBERS = (t.Int, t.Bool, t.Float)
 
 def _needs_kind(kinds: tuple[type, ...], said: str) -> Callable[[Types, tuple[AggregateParameter, ...]], str | None]:
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        return None if isinstance(bare(types[0]), kinds) else said
+        return None if isinstance(unwrap_type(types[0]), kinds) else said
 
     return needs
 
 
 def _weight_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    weight = bare(types[1])
+    weight = unwrap_type(types[1])
     if not isinstance(weight, t.Int) or weight.signed:
         return "an unsigned integer as the weight"
     return _ordered_needs(types, parameters)
 
 
 def _unsigned_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    of = bare(types[0])
+    of = unwrap_type(types[0])
     small = isinstance(of, t.Int) and not of.signed and of.bits <= 32
     return None if small else "an unsigned integer of at most 32 bits: toUInt32(x)"
 
@@ -245,7 +245,7 @@ def _percentile(call: AggregateInput) -> str:
     """Spark's own function, which gives the same and keeps no state."""
     level = _levels(call.parameters, 0)[0]
     value = call.args[0]
-    if isinstance(bare(call.types[0]), t.Float):
+    if isinstance(unwrap_type(call.types[0]), t.Float):
         value = f"if(isnan({value}), NULL, {value})"
     return default_unless_nullable(f"percentile({value}, {level}D){call.over}", call.types, NAN)
 
@@ -257,7 +257,7 @@ def _interpolated(state: AggregateState) -> str:
     low, high = f"` v`[CAST(floor({place}) AS INT)]", f"` v`[CAST(ceil({place}) AS INT)]"
     body = f"{low} + ({place} - floor({place})) * ({high} - {low})"
     values = state.sql
-    if isinstance(bare(state.types[0]), t.Float):
+    if isinstance(unwrap_type(state.types[0]), t.Float):
         values = f"filter({values}, ` x` -> NOT isnan(` x`))"
     value = bind_lambda(f"array_sort({values})", lambda v: f"if(size({v}) = 0, NULL, {body})")
     return default_unless_nullable(value, state.types, NAN)
@@ -273,7 +273,7 @@ def _deterministic(row: Aggregate, name: str) -> Aggregate:
         row,
         name=name,
         arity=(2, 2),
-        inputs=lambda types: ("DOUBLE", value_type(bare(types[1]))),
+        inputs=lambda types: ("DOUBLE", value_type(unwrap_type(types[1]))),
         state=lambda call: f"collect_list(if({call.all_given}, {call.args[0]}, NULL)){call.over}",
         gather=lambda rows: f"transform({rows.sql}, ` x` -> ` x`.col1)",
     )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -36,7 +36,7 @@ Sums = Mapping[str, str]
 
 def _double_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """ClickHouse adds Float32 in Float32 and Decimal in Decimal, which Spark cannot."""
-    kinds = [bare(of) for of in types]
+    kinds = [unwrap_type(of) for of in types]
     if all(of == t.Float(32) for of in kinds) or any(isinstance(of, t.Decimal) for of in kinds):
         return "an integer or a Float64: toFloat64(x)"
     return None
@@ -44,7 +44,7 @@ def _double_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> s
 
 def _not_nullable_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """Of Nullable values ClickHouse's result is a Nullable tuple."""
-    nulls = any(map(nullable, types))
+    nulls = any(map(is_nullable, types))
     return "values that are not Nullable" if nulls else _double_needs(types, parameters)
 
 
@@ -73,7 +73,7 @@ def moment_aggregate(name: str, arity: int, sums: Sums, formula: str, result: Ty
 
     def finish(state: AggregateState) -> str:
         whole = f"coalesce({state.sql}, {zeros()})"
-        wraps = any(map(nullable, state.types))
+        wraps = any(map(is_nullable, state.types))
         guarded = f"if(` m`.n = 0D, NULL, {formula})" if wraps else formula
         return bind_lambda(whole, lambda _: f"CAST({guarded} AS {value_type(result)})", "` m`")
 
@@ -217,9 +217,11 @@ _NO_WEIGHTED_ROWS = _weighted_struct("0L", f"CAST(0 AS {_SUM})", f"CAST(0 AS {_S
 
 
 def _weighted_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    if all(bare(of) == t.Float(64) for of in types):
+    if all(unwrap_type(of) == t.Float(64) for of in types):
         return None
-    small = all(isinstance(of := bare(each), t.Bool) or (isinstance(of, t.Int) and of.bits <= 32) for each in types)
+    small = all(
+        isinstance(of := unwrap_type(each), t.Bool) or (isinstance(of, t.Int) and of.bits <= 32) for each in types
+    )
     return None if small else "two Float64 or two integers of at most 32 bits: toFloat64(x)"
 
 
@@ -244,14 +246,14 @@ def _gather_integers(rows: AggregateState) -> str:
 
 def _weighted_finish(state: AggregateState) -> str:
     # Both sums are of the kind of the weight: a negative value with an unsigned weight wraps in ClickHouse too.
-    weight = bare(state.types[1])
+    weight = unwrap_type(state.types[1])
     signed = isinstance(weight, t.Int) and weight.signed
     over, under = (f"CAST({wrap_to_type(f'` m`.{name}', t.Int(64, signed))} AS DOUBLE)" for name in ("xw", "w"))
     pair = bind_lambda(
         f"struct({over} AS over, {under} AS under)", lambda _: float_ratio("` q`.over", "` q`.under"), "` q`"
     )
     whole = f"coalesce({state.sql}, {_NO_WEIGHTED_ROWS})"
-    wraps = any(map(nullable, state.types))
+    wraps = any(map(is_nullable, state.types))
     return bind_lambda(whole, lambda _: f"if(` m`.n = 0L, NULL, {pair})" if wraps else pair, "` m`")
 
 
@@ -268,7 +270,7 @@ _OF_INTEGERS = replace(
 
 
 def _weighted_row(types: Types) -> Aggregate:
-    floats = all(isinstance(bare(of), t.Float) for of in types)
+    floats = all(isinstance(unwrap_type(of), t.Float) for of in types)
     return WEIGHTED if floats else _OF_INTEGERS
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -35,7 +35,7 @@ _TOP_ERROR = (
 
 
 def _array(types: Types) -> Type:
-    return t.Array(bare(types[0]))
+    return t.Array(unwrap_type(types[0]))
 
 
 def _most_frequent(state: AggregateState, counted: str) -> str:
@@ -121,7 +121,7 @@ def _any_heavy(state: AggregateState) -> str:
     count = f"CASE WHEN ` a`.v <=> ` x` THEN ` a`.n + 1L WHEN {change} THEN 1L ELSE ` a`.n - 1L END"
     step = f"named_struct('v', if({change}, ` x`, ` a`.v), 'n', {count})"
     found = bind_lambda(state.sql, lambda h: f"aggregate({h}, {start}, (` a`, ` x`) -> {step}, ` a` -> ` a`.v)", "` h`")
-    return default_unless_nullable(found, state.types, value_zero(bare(state.types[0])))
+    return default_unless_nullable(found, state.types, value_zero(unwrap_type(state.types[0])))
 
 
 ANY_HEAVY = list_aggregate(
@@ -144,14 +144,14 @@ def _lowest_and_highest(sql: str, over: str) -> str:
 
 
 def _single_storage(types: Types) -> str:
-    of = value_type(bare(types[0]))
+    of = value_type(unwrap_type(types[0]))
     return f"STRUCT<`low`: {of}, `high`: {of}>"
 
 
 SINGLE_VALUE_OR_NULL = Aggregate(
     name="singleValueOrNull",
     arity=(1, 1),
-    result=lambda types: t.Nullable(bare(types[0])),
+    result=lambda types: t.Nullable(unwrap_type(types[0])),
     result_spark=lambda types: value_type(types[0]),
     storage=_single_storage,
     state=lambda call: _lowest_and_highest(call.args[0], call.over),
@@ -167,7 +167,7 @@ SINGLE_VALUE_OR_NULL = Aggregate(
 
 
 def _no_container(types: Types) -> str | None:
-    return "a value that can be Nullable" if isinstance(bare(types[0]), (t.Array, t.Tuple)) else None
+    return "a value that can be Nullable" if isinstance(unwrap_type(types[0]), (t.Array, t.Tuple)) else None
 
 
 def _any_respecting_nulls(name: str, spark: str) -> Aggregate:
@@ -188,7 +188,7 @@ def _any_respecting_nulls(name: str, spark: str) -> Aggregate:
         state=state,
         merge=lambda state: f"{spark}({state.sql}, true){state.over}",
         finish=lambda state: default_unless_nullable(
-            f"({state.sql}).`v`", state.types, value_zero(bare(state.types[0]))
+            f"({state.sql}).`v`", state.types, value_zero(unwrap_type(state.types[0]))
         ),
         empty=lambda types: f"CAST(NULL AS {struct(types)})",
         inputs=lambda types: (value_type(types[0]),),

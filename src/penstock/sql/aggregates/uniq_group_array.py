@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.model import types as t
-from penstock.model.types import bare
+from penstock.model.types import unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -37,7 +37,7 @@ THETA_LOG_SIZE = 16
 def _hash_inputs(types: Types) -> tuple[str, ...]:
     """Integers hash alike whatever their width, so widening a column keeps its states true."""
     small = {"INT": "BIGINT", "FLOAT": "DOUBLE", "BOOLEAN": "BIGINT"}
-    return tuple(small.get(value_type(bare(of)), value_type(bare(of))) for of in types)
+    return tuple(small.get(value_type(unwrap_type(of)), value_type(unwrap_type(of))) for of in types)
 
 
 def _sketch_state(call: AggregateInput) -> str:
@@ -112,7 +112,7 @@ def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str]
     return Aggregate(
         name=name,
         arity=(1, 1),
-        result=lambda types: t.Array(bare(types[0])),
+        result=lambda types: t.Array(unwrap_type(types[0])),
         result_spark=array_of,
         storage=array_of,
         state=state,

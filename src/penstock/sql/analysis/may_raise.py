@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 from penstock.sql.syntax.tokens import closing
 
 _TEXTS = (TokenType.STRING, TokenType.IDENTIFIER)
@@ -108,7 +108,7 @@ def _is_safe_cast(tokens: list[Token], place: int) -> bool:
     if len(value) != 1 or value[0].token_type not in (TokenType.NUMBER, TokenType.NULL):
         return to in ("STRING", "BINARY") or [each.text.upper() for each in value] == ["ARRAY", "(", ")"]
     wide = (len(value[0].text) <= 9 and to in ("INT", "BIGINT", "FLOAT", "DOUBLE")) or to == "DECIMAL(20,0)"
-    whole = wide and whole_number(value[0].text) is not None
+    whole = wide and parse_whole_number(value[0].text) is not None
     return to == "STRING" or value[0].token_type == TokenType.NULL or whole or value[0].text == "0"
 
 

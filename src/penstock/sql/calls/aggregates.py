@@ -12,7 +12,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
 from penstock.sql.aggregates.combinators import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.column_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
@@ -109,7 +109,7 @@ def _merge_states(
     parameters, over = extras
     if len(values) != 1 + call.on_condition:
         raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes one state")
-    of = bare(values[0].type)
+    of = unwrap_type(values[0].type)
     if not isinstance(of, t.AggregateFunction):
         raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a state, this is {values[0].type}")
     row = with_state_combinators(call)
@@ -217,7 +217,7 @@ def _state_of_values(
 
 def _nullable_type(of: Type) -> Type:
     """Arrays, maps and tuples are never NULL."""
-    return of if isinstance(bare(of), (t.Array, t.Map, t.Tuple)) else t.Nullable(bare(of))
+    return of if isinstance(unwrap_type(of), (t.Array, t.Map, t.Tuple)) else t.Nullable(unwrap_type(of))
 
 
 def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, given: AggregateInput) -> Typed:

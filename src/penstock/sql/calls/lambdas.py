@@ -83,10 +83,10 @@ def _find_form(place: int, or_null: str) -> Form:
         found = f"try_element_at({walk.first_elements(f'filter({walk.zipped}, {walk.predicate})')}, {place})"
         if not or_null:
             return typed(f"coalesce({found}, {value_zero(of)})", of)
-        if isinstance(t.bare(of), (t.Array, t.Map, t.Tuple)):
+        if isinstance(t.unwrap_type(of), (t.Array, t.Map, t.Tuple)):
             message = f"`{call_name(node)}` of {walk.arrays[0].type} is not supported"
             raise tr.refused(node, "wrong-argument-type", message, "arrayFirst, arrayLast")
-        return typed(found, of if t.nullable(of) else t.Nullable(of))
+        return typed(found, of if t.is_nullable(of) else t.Nullable(of))
 
     return form
 
@@ -127,7 +127,7 @@ def _sort_sql(array: str, sides: tuple[str, str], descending: str, of: Type) -> 
     left, right = sides
     a, b = (right, left) if descending else (left, right)
     numbers = ""
-    if descending and isinstance(t.bare(of), t.Float):
+    if descending and isinstance(t.unwrap_type(of), t.Float):
         numbers = f"WHEN isnan({left}) AND isnan({right}) THEN 0 WHEN isnan({left}) THEN 1 WHEN isnan({right}) THEN -1 "
     return (
         f"array_sort({array}, (` l`, ` r`) -> CASE WHEN {left} IS NULL AND {right} IS NULL THEN 0 "
@@ -278,7 +278,7 @@ def _map_all(pairs: _MapLambda) -> Typed:
 
 def _map_apply(pairs: _MapLambda) -> Typed:
     of = pairs.body.bare
-    if not isinstance(of, t.Tuple) or len(of.fields) != 2 or t.nullable(of.fields[0][1]):
+    if not isinstance(of, t.Tuple) or len(of.fields) != 2 or t.is_nullable(of.fields[0][1]):
         raise BadArguments(f"the lambda of `mapApply` must give a tuple of two values, this is {pairs.body.type}")
     made = f"map_values(transform_values({pairs.value.sql}, {pairs.parameters} -> {pairs.body.sql}))"
     return typed(f"map_from_entries({made})", t.Map(of.fields[0][1], of.fields[1][1]))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import bare
+from penstock.model.types import unwrap_type
 from penstock.sql.aggregates.combinators import parse_aggregate_name
 from penstock.sql.calls.aggregates import aggregate_call
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
@@ -162,7 +162,7 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
     if len(arguments) == 3:
         other = _row_value(tr, arguments[2])
         joint = supertype([value.type, other.type])
-        if joint is None or isinstance(bare(joint), (t.Array, t.Map, t.Tuple)):
+        if joint is None or isinstance(unwrap_type(joint), (t.Array, t.Map, t.Tuple)):
             message = f"`neighbor` of {value.type} with a default of {other.type} is not supported"
             raise tr.refused(node, "wrong-argument-type", message, "cast one of them")
         of, default = joint, as_spark(other, value_type(joint))

@@ -21,7 +21,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type, nullable
+from penstock.model.types import Type, is_nullable
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.calls.aggregates import finalize_state
@@ -123,9 +123,9 @@ def parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
 
 def convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: ConversionMode) -> Typed:
     """An explicit conversion: its result is of the type that is asked for. Raises Refused where there is none."""
-    if is_null(value) and mode.failure != "null" and not nullable(want):
+    if is_null(value) and mode.failure != "null" and not is_nullable(want):
         raise tr.refused(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
-    if mode.failure == "zero" and mode.default is None and value.nullable and not nullable(want):
+    if mode.failure == "zero" and mode.default is None and value.nullable and not is_nullable(want):
         mode = replace(mode, default=column_default(want))
     result = convert(value, want, mode)
     if result is None:
@@ -133,7 +133,7 @@ def convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mo
         hint = "accurateCast is strict; arrayMap(e -> …) converts elements one by one" if lenient else None
         default = " with a default" if lenient else ""
         raise tr.refused(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
-    return require_not_null(result, want) if mode.failure == "error" and not nullable(want) else result
+    return require_not_null(result, want) if mode.failure == "error" and not is_nullable(want) else result
 
 
 def _accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:

@@ -158,7 +158,7 @@ def _check_time_precision(tr: Translator, node: exp.Expr, cut: Typed, to: Typed)
 
 def _loses_precision(cut: t.Type, to: t.Type) -> bool:
     """Whether one of the times in `cut` is finer than the one at its place in `to`."""
-    cut, to = t.bare(cut), t.bare(to)
+    cut, to = t.unwrap_type(cut), t.unwrap_type(to)
     if isinstance(cut, t.Tuple) and isinstance(to, t.Tuple):
         return any(_loses_precision(a, b) for (_, a), (_, b) in zip(cut.fields, to.fields, strict=False))
     return _TIME_PRECISION.get(type(cut), 0) > _TIME_PRECISION.get(type(to), 2)

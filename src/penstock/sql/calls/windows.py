@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.combinators import parse_aggregate_name
 from penstock.sql.calls.aggregates import aggregate_call
 from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame, read_over_clause
@@ -150,7 +150,7 @@ def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: 
     of = value.type
     distance = _literal_number(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
     default = _default_value(tr, arguments[2], of) if len(arguments) > 2 else value_zero(of)
-    spark = value_type(bare(of))
+    spark = value_type(unwrap_type(of))
     if inside == "false":
         return Typed(default, of, spark)
     sql = f"{spark_name}(CAST({value.sql} AS {value_type(of)}), {distance}, {default}){over.without_frame}"

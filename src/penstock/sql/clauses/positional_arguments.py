@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\(*-?[0-9]+\)*")
 
 def resolve_position(block: SelectBlock, node: exp.Expr) -> exp.Expr:
     """The select list's column for a literal place, else the node itself."""
-    place = whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
+    place = parse_whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
     if place is None:
         return node
     if not 1 <= place <= len(block.selected):

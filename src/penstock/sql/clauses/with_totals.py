@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.combinators import ParsedAggregate, parse_aggregate_name
 from penstock.sql.clauses.grouping_sets import read_grouping_sets
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
@@ -188,7 +188,7 @@ def _translate_key(block: SelectBlock, node: exp.Expr) -> Typed | None:
 
 def _has_own_zero(of: Type) -> bool:
     """Whether ClickHouse's totals may show another value than the type's default."""
-    match bare(of):
+    match unwrap_type(of):
         case t.Enum() | t.Date(wide=True):
             return True
         case t.Array(inner):

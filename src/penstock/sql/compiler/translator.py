@@ -28,7 +28,7 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 from penstock.model.datasource import Text
 from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
 from penstock.sql.expr.typed import Typed
@@ -202,7 +202,7 @@ def typed_number_literal(node: exp.Expr) -> int | float | None:
     text = arguments[0].name
     if found["bits"] is None:
         return float(text) if _DECIMAL.fullmatch(text) else None
-    number = whole_number(text.removeprefix("-"))
+    number = parse_whole_number(text.removeprefix("-"))
     value = -number if number is not None and text.startswith("-") else number
     bits = int(found["bits"])
     low, high = (0, 2**bits - 1) if found["sign"] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.analysis.may_raise import may_raise, tolerant
 from penstock.sql.column_types import spark_type
 from penstock.sql.conversions import dates, numbers, strings
@@ -42,24 +42,24 @@ CAST_MODE = ConversionMode()
 
 def convert(value: Typed, want: Type, mode: ConversionMode = CAST_MODE) -> Typed | None:
     """`value` as `want`. A NULL stays NULL. The value is written once, a default outside of what binds it."""
-    if isinstance(bare(want), t.AggregateFunction):
-        return Typed(value.sql, want, spark_type(want)) if is_same_state(value.type, bare(want)) else None
+    if isinstance(unwrap_type(want), t.AggregateFunction):
+        return Typed(value.sql, want, spark_type(want)) if is_same_state(value.type, unwrap_type(want)) else None
     if is_null(value):
-        return typed(f"CAST(NULL AS {value_type(want)})", t.Nullable(bare(want)))
-    known = parse_literal(value.constant, bare(want)) if isinstance(value.constant, str) else None
-    if known is not None and isinstance(bare(want), (t.Date, t.DateTime, t.DateTime64)):
-        return replace(known, type=t.Nullable(bare(want)) if mode.failure == "null" else want, constant=None)
-    default = mode.default if mode.failure == "zero" and not nullable(want) else None
+        return typed(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
+    known = parse_literal(value.constant, unwrap_type(want)) if isinstance(value.constant, str) else None
+    if known is not None and isinstance(unwrap_type(want), (t.Date, t.DateTime, t.DateTime64)):
+        return replace(known, type=t.Nullable(unwrap_type(want)) if mode.failure == "null" else want, constant=None)
+    default = mode.default if mode.failure == "zero" and not is_nullable(want) else None
     formula = _guarded_formula(
-        value, bare(want), ConversionMode("null", mode.overflow) if default is not None else mode
+        value, unwrap_type(want), ConversionMode("null", mode.overflow) if default is not None else mode
     )
     if formula is None:
         return None
     sql = bind_if_long(value.sql, partial(formula.replace, _OPERAND))
     if default is not None:
         sql = f"coalesce({sql}, {default})"
-    stays_null = value.nullable and not isinstance(bare(want), _CONTAINERS) and default is None
-    return typed(sql, t.Nullable(bare(want)) if mode.failure == "null" or stays_null else want)
+    stays_null = value.nullable and not isinstance(unwrap_type(want), _CONTAINERS) and default is None
+    return typed(sql, t.Nullable(unwrap_type(want)) if mode.failure == "null" or stays_null else want)
 
 
 _OPERAND = "` operand`"
@@ -163,13 +163,13 @@ def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -
 def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
     """An element of an array: a NULL is an error where the new type has none."""
     element = convert(typed("` e`", old), new, ConversionMode("error", overflow))
-    if element is None or not element.nullable or nullable(new):
+    if element is None or not element.nullable or is_nullable(new):
         return element.sql if element is not None else None
     return f"if(` e` IS NULL, raise_error({text_literal(f'cannot convert NULL to {new}')}), {element.sql})"
 
 
 def _as_field(value: Typed, want: Type) -> Typed:
-    return value if nullable(want) else require_not_null(value, want)
+    return value if is_nullable(want) else require_not_null(value, want)
 
 
 def require_not_null(value: Typed, want: Type) -> Typed:

@@ -8,7 +8,7 @@ that columns of the wanted type have.
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.column_types import spark_type
 from penstock.sql.expr.common_type import INTEGER_DIGITS, supertype
 from penstock.sql.expr.spark_types import value_type
@@ -19,9 +19,9 @@ def cast_column(sql: str, have: Type, want: Type) -> str | None:
     """`sql` of a stored column of type `have` as one of type `want`; None where it may lose a value."""
     if isinstance(have, t.AggregateFunction) or isinstance(want, t.AggregateFunction):
         return sql if is_same_state(have, want) else None
-    if nullable(have) and not nullable(want):
+    if is_nullable(have) and not is_nullable(want):
         return None
-    if not _holds(bare(want), bare(have)):
+    if not _holds(unwrap_type(want), unwrap_type(have)):
         return None
     before, after = spark_type(have), spark_type(want)
     return sql if before == after else f"CAST({sql} AS {after})"
@@ -29,9 +29,9 @@ def cast_column(sql: str, have: Type, want: Type) -> str | None:
 
 def implicit_cast(value: Typed, want: Type) -> str | None:
     """The SQL of a value converted to a type that holds all its values, as stored; else None."""
-    if bare(value.type) == NOTHING:
-        return f"CAST(NULL AS {value_type(want)})" if nullable(want) else None
-    if not _holds(bare(want), value.bare):
+    if unwrap_type(value.type) == NOTHING:
+        return f"CAST(NULL AS {value_type(want)})" if is_nullable(want) else None
+    if not _holds(unwrap_type(want), value.bare):
         return None
     return as_spark(value, value_type(want))
 
@@ -45,7 +45,7 @@ def is_same_state(have: Type, want: Type) -> bool:
     if spark_type(have) != spark_type(want):
         return False
     return _state_function(have) == "count" or all(
-        nullable(new) or not nullable(old) for old, new in zip(have.arguments, want.arguments, strict=False)
+        is_nullable(new) or not is_nullable(old) for old, new in zip(have.arguments, want.arguments, strict=False)
     )
 
 
@@ -84,7 +84,9 @@ def _elements_hold(want: Type, have: Type) -> bool:
             pairs = [(a, b) for (_, a), (_, b) in zip(f1, f2, strict=True)]
         case _:
             return False
-    return all((not nullable(old) or nullable(new)) and _holds(bare(new), bare(old)) for new, old in pairs)
+    return all(
+        (not is_nullable(old) or is_nullable(new)) and _holds(unwrap_type(new), unwrap_type(old)) for new, old in pairs
+    )
 
 
 def _number_fits(want: Type, have: Type) -> bool:

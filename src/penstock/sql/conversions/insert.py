@@ -8,7 +8,7 @@ column's default; a state is stored only as a state of the same function.
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.conversions.implicit import implicit_cast, is_same_state
@@ -17,23 +17,23 @@ from penstock.sql.expr.typed import Typed, is_null
 
 def convert_for_insert(value: Typed, want: Type, default: str | None = None) -> str | None:
     """The SQL; None where there is no conversion. `default` is the column's own default expression."""
-    if isinstance(want, t.AggregateFunction) or isinstance(bare(value.type), t.AggregateFunction):
+    if isinstance(want, t.AggregateFunction) or isinstance(unwrap_type(value.type), t.AggregateFunction):
         return _insert_state(value, want)
     otherwise = default or column_default(want)
     if is_null(value):
-        return column_default(want) if nullable(want) else otherwise
+        return column_default(want) if is_nullable(want) else otherwise
     lossless = implicit_cast(value, want)
     if lossless is None:
         result = convert(value, want)
         if result is None:
             return None
         lossless = result.sql
-    return f"coalesce({lossless}, {otherwise})" if value.nullable and not nullable(want) else lossless
+    return f"coalesce({lossless}, {otherwise})" if value.nullable and not is_nullable(want) else lossless
 
 
 def _insert_state(value: Typed, want: Type) -> str | None:
     try:
-        same = is_same_state(bare(value.type), want)
+        same = is_same_state(unwrap_type(value.type), want)
         spark = spark_type(want) if same else ""
     except UnknownState:
         return None
@@ -47,6 +47,6 @@ def insert_refusal(have: Type, want: Type) -> tuple[str, str | None]:
     if isinstance(want, t.AggregateFunction):
         arguments = ", ".join("…" for _ in want.arguments)
         return f"{have} is not the state {want}", f"use {want.function}State({arguments})"
-    if isinstance(bare(have), t.AggregateFunction):
+    if isinstance(unwrap_type(have), t.AggregateFunction):
         return f"the state {have} cannot be stored as {want}", "finish it with -Merge"
     return f"{have} cannot be stored as {want}", "cast it"

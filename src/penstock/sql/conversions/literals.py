@@ -40,7 +40,7 @@ def adapt_literal(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typ
         return value
     found = parse_literal(value.constant, t.bare(of))
     if found is None:
-        raise tr.refused(node, "invalid-literal", f"{value.sql} is not a value of {t.bare(of)}")
+        raise tr.refused(node, "invalid-literal", f"{value.sql} is not a value of {t.unwrap_type(of)}")
     return found
 
 

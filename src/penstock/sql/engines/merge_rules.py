@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.aggregates.aggregate import AggregateState
 from penstock.sql.column_types import UnknownState, spark_type, state_aggregate, state_arguments, state_parameters
 from penstock.sql.engines.column_expression import compile_expression
@@ -110,7 +110,7 @@ def _is_mergeable(column: Column) -> bool:
 
 
 def _hint_for(column: Column) -> str:
-    if isinstance(bare(column.type), t.Bool) and is_summable(column.type):
+    if isinstance(unwrap_type(column.type), t.Bool) and is_summable(column.type):
         return "make it a UInt64, or name the columns to sum in ENGINE_COLUMNS"
     return "merge it where it is read, with GROUP BY"
 
@@ -137,9 +137,9 @@ def _partition_ids(parting: Sequence[Expression]) -> tuple[str, ...] | None:
 
 
 def _partition_id(part: Expression) -> str | None:
-    if nullable(part.type):
+    if is_nullable(part.type):
         return None
-    match bare(part.type):
+    match unwrap_type(part.type):
         case t.Int():
             return f"CAST({part.sql} AS STRING)"
         case t.Bool():
@@ -165,7 +165,7 @@ _KEYS = (t.Int, t.String, t.FixedString)
 def is_summable(of: Type) -> bool:
     """Whether SummingMergeTree takes a column of this type for a number. Bool is one, though its sums
     are neither true nor false."""
-    return not holds_aggregate(of) and isinstance(bare(of), (*_SUMMED, t.Bool))
+    return not holds_aggregate(of) and isinstance(unwrap_type(of), (*_SUMMED, t.Bool))
 
 
 def holds_aggregate(of: Type) -> bool:
@@ -181,12 +181,12 @@ def can_be_merged(of: Type) -> bool:
         case t.SimpleAggregateFunction(function, inner):
             return function in _SIMPLE and _supports_simple_aggregate(function, inner)
         case _:
-            return isinstance(bare(of), _SUMMED)
+            return isinstance(unwrap_type(of), _SUMMED)
 
 
 def _supports_simple_aggregate(function: str, of: Type) -> bool:
     """Whether the simple aggregate of values of this type has a form here."""
-    match function, bare(of):
+    match function, unwrap_type(of):
         case (("min" | "max"), plain):
             return isinstance(plain, _ORDERED)
         case (("sum" | "sumWithOverflow"), plain):
@@ -194,7 +194,7 @@ def _supports_simple_aggregate(function: str, of: Type) -> bool:
         case (("groupBitAnd" | "groupBitOr" | "groupBitXor"), plain):
             return isinstance(plain, t.Int)
         case "sumMap", t.Map(key, value):
-            return isinstance(bare(key), _KEYS) and isinstance(value, (t.Int, t.Float))
+            return isinstance(unwrap_type(key), _KEYS) and isinstance(value, (t.Int, t.Float))
         case (("groupArrayArray" | "groupUniqArrayArray"), plain):
             return isinstance(plain, t.Array)
         case (("any" | "anyLast" | "any_respect_nulls" | "anyLast_respect_nulls"), _):
@@ -216,7 +216,7 @@ def merged_column(of: Type, sql: str, over: str) -> str:
 
 
 def _sum_over(of: Type, sql: str, over: str) -> str:
-    match bare(of):
+    match unwrap_type(of):
         case t.Float(32):
             # From row to row as a FLOAT: Spark's sum would be rounded once, at the end.
             adding = "(` a`, ` x`) -> coalesce(` a` + ` x`, ` x`)"
@@ -239,7 +239,7 @@ def _extreme_over(name: str) -> Callable[[Type, str, str], str]:
     """min or max: of an enumeration by its numbers; NaN only where there is nothing else."""
 
     def pick(of: Type, sql: str, over: str) -> str:
-        match bare(of):
+        match unwrap_type(of):
             case t.Float():
                 return f"coalesce({name}(if(isnan({sql}), NULL, {sql})){over}, max({sql}){over})"
             case t.Enum() as texts:
@@ -254,7 +254,7 @@ def _bitwise_over(name: str) -> Callable[[Type, str, str], str]:
     """Bit by bit; a UInt64, a decimal in Spark, goes through the signed integer of the same bits."""
 
     def merge(of: Type, sql: str, over: str) -> str:
-        if bare(of) != t.Int(64, signed=False):
+        if unwrap_type(of) != t.Int(64, signed=False):
             return f"CAST({name}(CAST({sql} AS BIGINT)){over} AS {value_type(of)})"
         signed = wrap_integer(f"CAST({sql} AS {_WIDE_DECIMAL})", t.Int(64))
         return wrap_integer(f"CAST({name}({signed}){over} AS {_WIDE_DECIMAL})", t.Int(64, signed=False))
@@ -268,7 +268,7 @@ def _concatenate_arrays(of: Type, sql: str, over: str) -> str:
 
 def _sum_map_over(of: Type, sql: str, over: str) -> str:
     """Key by key; in the order of the keys, those whose sum is 0 as well."""
-    plain = bare(of)
+    plain = unwrap_type(of)
     assert isinstance(plain, t.Map), "asked for maps only"
     kept = value_type(plain.value) if isinstance(plain.value, t.Float) else _WIDE_DECIMAL
     done = wrap_integer("` s`", plain.value) if isinstance(plain.value, t.Int) else "` s`"

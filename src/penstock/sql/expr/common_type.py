@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import reduce
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.typed import NOTHING
 
@@ -25,15 +25,15 @@ def supertype(types: Iterable[Type]) -> Type | None:
     all_types = list(types)
     if all(of == all_types[0] for of in all_types):
         return all_types[0]
-    plain = reduce(_pair_or_none, (bare(of) for of in all_types[1:]), _start(all_types))
+    plain = reduce(_pair_or_none, (unwrap_type(of) for of in all_types[1:]), _start(all_types))
     if plain is None:
         return None
-    wraps = any(map(nullable, all_types)) and not isinstance(plain, (t.Array, t.Map))
+    wraps = any(map(is_nullable, all_types)) and not isinstance(plain, (t.Array, t.Map))
     return t.Nullable(plain) if wraps else plain
 
 
 def _start(types: list[Type]) -> Type | None:
-    return bare(types[0])
+    return unwrap_type(types[0])
 
 
 def _pair_or_none(left: Type | None, right: Type) -> Type | None:

@@ -7,7 +7,7 @@ and aggregates. Invariant: equal values have equal keys; NULL has NULL.
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.expr.ip_addresses import ipv4_number, ipv6_digits
 from penstock.sql.expr.spark_types import text_literal
 
@@ -17,12 +17,12 @@ ORDER_HINT = "toString(…) of them, if the order of texts will do"
 
 def is_stored_as_text(of: Type) -> bool:
     """Whether the values of a type are ordered by `order_key`."""
-    return isinstance(bare(of), _STORED_AS_TEXT)
+    return isinstance(unwrap_type(of), _STORED_AS_TEXT)
 
 
 def contains_stored_as_text(of: Type) -> bool:
     """Whether there are such values inside of an array, a tuple or a map."""
-    match bare(of):
+    match unwrap_type(of):
         case t.Array(inner):
             inside = [inner]
         case t.Tuple(fields):
@@ -36,7 +36,7 @@ def contains_stored_as_text(of: Type) -> bool:
 
 def order_key(of: Type, sql: str) -> str:
     """What to order values by: themselves, but for those that are kept as texts."""
-    match bare(of):
+    match unwrap_type(of):
         case t.Enum() as texts:
             return enum_number(texts, sql)
         case t.UUID():  # The second half counts more.

@@ -7,7 +7,7 @@ spark_types, aggregates and the translation. Invariant: the Spark type holds eve
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, nullable
+from penstock.model.types import Type, is_nullable
 
 
 def value_type(of: Type) -> str:
@@ -55,7 +55,7 @@ def integer_type(of: t.Int) -> str:
 
 def value_zero(of: Type) -> str:
     """ClickHouse's default value of a plain type, as Spark SQL of exactly `value_type(of)`."""
-    if nullable(of):
+    if is_nullable(of):
         return f"CAST(NULL AS {value_type(of)})"
     match of:
         case t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):

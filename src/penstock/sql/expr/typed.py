@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, Union
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.spark_types import text_literal, value_type
 
 Constant: TypeAlias = Union[str, int, float, bool]
@@ -44,11 +44,11 @@ class Typed:
 
     @property
     def bare(self) -> Type:
-        return bare(self.type)
+        return unwrap_type(self.type)
 
     @property
     def nullable(self) -> bool:
-        return nullable(self.type)
+        return is_nullable(self.type)
 
 
 def typed(sql: str, of: Type) -> Typed:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 from penstock.model import types as t
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.expr.spark_types import quote_identifier
@@ -103,7 +103,7 @@ class _Bounds:
 
 
 def _read_bounds(name: str, given: list[str]) -> _Bounds:
-    literal = all(whole_number(each) is not None for each in given)
+    literal = all(parse_whole_number(each) is not None for each in given)
     step = given[2] if len(given) > 2 else "1"
     start, last = (given[0], given[1]) if len(given) > 1 else ("0", given[0])
     more = "1" if name in _SERIES else start
@@ -135,7 +135,7 @@ def _literal_count(node: exp.Expr) -> int | None:
     is_text = bool(inner.args.get("is_string"))
     if not isinstance(inner, exp.Literal) or (is_text and inner is node):
         return None
-    number = whole_number(inner.name)
+    number = parse_whole_number(inner.name)
     return number if number is not None and number <= most else None
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import InvalidQuery, did_you_mean
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
 from penstock.sql.column_types import spark_type
@@ -263,7 +263,7 @@ def unique_columns(tree: exp.Expr) -> frozenset[str] | None:
 
 def _is_limit_one(limit: exp.Expr) -> bool:
     count = limit.expressions[0].this
-    return isinstance(count, exp.Literal) and whole_number(count.name) == 1
+    return isinstance(count, exp.Literal) and parse_whole_number(count.name) == 1
 
 
 def _has_array_join(node: exp.Expr) -> bool:
@@ -283,7 +283,7 @@ def _names_of_keys(tree: exp.Select, keys: list[exp.Expr]) -> frozenset[str] | N
 
 
 def _name_of_key(tree: exp.Select, key: exp.Expr) -> str | None:
-    place = whole_number(key.name) if isinstance(key, exp.Literal) and not key.args.get("is_string") else None
+    place = parse_whole_number(key.name) if isinstance(key, exp.Literal) and not key.args.get("is_string") else None
     if place is not None:
         return str(tree.expressions[place - 1].alias_or_name) if 1 <= place <= len(tree.expressions) else None
     for each in tree.expressions:

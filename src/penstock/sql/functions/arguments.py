@@ -113,7 +113,7 @@ def element_type(value: Typed) -> Type:
 
 def nested_types(of: Type) -> list[Type]:
     """The types that values of a type are made of, without itself."""
-    match t.bare(of):
+    match t.unwrap_type(of):
         case t.Array(inner):
             return [inner, *nested_types(inner)]
         case t.Tuple(fields):

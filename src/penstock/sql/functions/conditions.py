@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import partial, reduce
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
@@ -63,7 +63,7 @@ def coalesce(values: Sequence[Typed]) -> Typed:
     if not given:
         return values[0]
     of = require_common_type(given)
-    result = of if nullable(given[-1].type) or not nullable(of) else bare(of)
+    result = of if is_nullable(given[-1].type) or not is_nullable(of) else unwrap_type(of)
     if len(given) == 1:
         return typed(_cast_to(given[0], result), result)
     return typed(f"coalesce({', '.join(_cast_to(value, result) for value in given)})", result)

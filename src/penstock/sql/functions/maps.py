@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.model.types import Type, nullable
+from penstock.model.types import Type, is_nullable
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_type, value_zero
@@ -40,7 +40,7 @@ def _make_map(values: Sequence[Typed]) -> Typed:
 
 
 def _check_keys(of: Type, keys: Sequence[Typed]) -> None:
-    if t.nullable(of):
+    if t.is_nullable(of):
         raise BadArguments(f"a Map cannot have a key of type {of}", "assumeNotNull")
     constants = [key.constant for key in keys if key.constant is not None]
     if len(set(constants)) < len(constants):
@@ -49,7 +49,7 @@ def _check_keys(of: Type, keys: Sequence[Typed]) -> None:
 
 def _map_from_arrays(values: Sequence[Typed]) -> Typed:
     key, item = element_type(values[0]), element_type(values[1])
-    if t.nullable(key) or NOTHING in (t.bare(key), t.bare(item)):
+    if t.is_nullable(key) or NOTHING in (t.unwrap_type(key), t.unwrap_type(item)):
         raise BadArguments(f"a Map cannot have a key of type {key}", "assumeNotNull")
     a, b = (value.sql for value in values)
     wrong = "raise_error('the arrays of mapFromArrays have different sizes')"
@@ -67,7 +67,7 @@ def _map_parts_function(name: str, spark: str) -> Function:
 def _contains_value(values: Sequence[Typed]) -> Typed:
     of = map_type(values[0])
     common = supertype((of.value, values[1].type))
-    if common is None or isinstance(t.bare(common), t.Float):
+    if common is None or isinstance(t.unwrap_type(common), t.Float):
         raise BadArguments(f"a value of {of} is not compared with a {values[1].type}")
     check_equality(of.value)
     spark = value_type(common)
@@ -80,7 +80,7 @@ def _like_function(name: str, part: str) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         of = map_type(values[0])
-        if t.bare(of.key if part == "k" else of.value) != t.String() or not isinstance(values[1].constant, str):
+        if t.unwrap_type(of.key if part == "k" else of.value) != t.String() or not isinstance(values[1].constant, str):
             raise BadArguments(f"`{name}` takes a Map of texts and a literal pattern")
         test = f"coalesce(` {part}` LIKE {values[1].sql}, false)"
         if name.startswith("mapExtract"):
@@ -175,11 +175,11 @@ def map_type(value: Typed) -> t.Map:
 
 def _key_sql(of: t.Map, key: Typed) -> str:
     """A key as the map has its keys; NULL where it cannot be one of them."""
-    common = supertype((t.bare(of.key), key.bare))
-    if common is None or (isinstance(t.bare(of.key), t.Float) != isinstance(key.bare, t.Float)):
+    common = supertype((t.unwrap_type(of.key), key.bare))
+    if common is None or (isinstance(t.unwrap_type(of.key), t.Float) != isinstance(key.bare, t.Float)):
         raise BadArguments(f"a key of {of} cannot be a {key.type}")
     spark = value_type(of.key)
-    if key.spark == spark or key.constant is not None or t.bare(of.key) == common:
+    if key.spark == spark or key.constant is not None or t.unwrap_type(of.key) == common:
         return as_spark(key, spark)
     return f"try_cast({key.sql} AS {spark})"
 
@@ -188,10 +188,10 @@ def map_element(value: Typed, key: Typed) -> Typed:
     """`map[key]`: the zero value for a key that is not there."""
     of = map_type(value)
     found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
-    sql = found if nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
+    sql = found if is_nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
     if not key.nullable:
         return typed(sql, of.value)
-    if isinstance(t.bare(of.value), (t.Array, t.Map, t.Tuple)):
+    if isinstance(t.unwrap_type(of.value), (t.Array, t.Map, t.Tuple)):
         raise BadArguments(f"a key that may be NULL in {value.type} is not supported", "assumeNotNull")
     return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of.value, [key]))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
@@ -24,7 +24,7 @@ INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER",
 def translate_literal(tr: Translator, node: exp.Expr) -> Typed:
     if node.args.get("is_string"):
         return text(node.name)
-    whole = whole_number(node.name)
+    whole = parse_whole_number(node.name)
     try:
         return integer(whole) if whole is not None and whole < 2**64 else float_literal(float(node.name))
     except ValueError:
@@ -149,7 +149,7 @@ def translate_interval(tr: Translator, node: exp.Expr) -> Typed:
 def _integer_of_text(value: Typed) -> Typed:
     """The number that a text literal is, as in INTERVAL '3' DAY."""
     written = str(value.constant)
-    number = whole_number(written.removeprefix("-"))
+    number = parse_whole_number(written.removeprefix("-"))
     return value if number is None else integer(-number if written.startswith("-") else number)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.sort_order import ORDER_HINT as KEPT_HINT
 from penstock.sql.expr.sort_order import contains_stored_as_text, order_key
@@ -58,7 +58,7 @@ def _check_nested_order(tr: Translator, ordered: exp.Expr, value: Typed) -> None
         message = f"the order of {value.type} is not supported"
         raise tr.refused(ordered, "wrong-argument-type", message, KEPT_HINT)
     for part in _nested_types(value.bare):
-        if (nullable(part) and not descending) or (isinstance(bare(part), t.Float) and descending):
+        if (is_nullable(part) and not descending) or (isinstance(unwrap_type(part), t.Float) and descending):
             message = f"the order of {value.type} differs where it holds NULL or NaN"
             raise tr.refused(ordered, "wrong-argument-type", message, "sort by its parts")
 
@@ -68,7 +68,7 @@ def _nested_types(of: Type) -> Iterator[Type]:
     inner = [of.of] if isinstance(of, t.Array) else [each for _, each in of.fields] if isinstance(of, t.Tuple) else []
     for each in inner:
         yield each
-        yield from _nested_types(bare(each))
+        yield from _nested_types(unwrap_type(each))
 
 
 def sort_keys(value: Typed, node: exp.Expr) -> list[str]:

@@ -31,7 +31,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.analysis.may_raise import may_raise, tolerant
 from penstock.sql.calls.dispatch import HANDLERS, translate_call
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
@@ -90,7 +90,7 @@ def _probe_storing(found: ColumnConversions, value: Typed, column: Column, shown
     faults = () if exact or is_null(value) else conversion_faults(value, want, CAST_MODE)
     found.unsure |= faults is None
     found.add_faults(value, faults or (), conversion)
-    if value.nullable and not nullable(want):
+    if value.nullable and not is_nullable(want):
         found.add_fault("default", value, null_condition(value, [each.bad for each in found.entries]), conversion)
 
 
@@ -109,7 +109,7 @@ def conversion_mode(name: str) -> ConversionMode:
 def conversion_faults(value: Typed, to: Type, mode: ConversionMode) -> Faults | None:
     """The rows whose value fails or takes a default; nothing where every value converts, None where that
     cannot be said."""
-    want = bare(to)
+    want = unwrap_type(to)
     if _never_fails(value, want, mode):
         return ()
     if isinstance(value.bare, t.Array) and isinstance(want, t.Array) and value.spark == value_type(value.bare):
@@ -134,7 +134,7 @@ def _element_faults(array: Typed, old: Type, new: Type, mode: ConversionMode) ->
     inner = conversion_faults(typed("` e`", old), new, mode)
     if inner is None:
         return None
-    bads = [bad for _, bad in inner] + (["` e` IS NULL"] if nullable(old) and not nullable(new) else [])
+    bads = [bad for _, bad in inner] + (["` e` IS NULL"] if is_nullable(old) and not is_nullable(new) else [])
     return tuple(("fails", f"coalesce(exists({array.sql}, ` e` -> {bad}), false)") for bad in bads)
 
 
@@ -344,7 +344,7 @@ class ConversionWatcher:
         strict = translate_call(*_call_of_values(tr, node, [value], arguments[1:]))
         given = arguments[1 + name.startswith("accurate") :] if name.endswith("OrDefault") else []
         for argument in given:
-            default = convert(replace(tr, handlers=HANDLERS).translate(argument), bare(strict.type), CAST_MODE)
+            default = convert(replace(tr, handlers=HANDLERS).translate(argument), unwrap_type(strict.type), CAST_MODE)
             self.found.unsure |= default is None or may_raise(default.sql)
         result = self._record_conversion(tr, node, value, (strict, conversion_mode(name)))
         fails = _fails_for_null(value, strict, conversion_mode(name))

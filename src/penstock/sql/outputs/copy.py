@@ -19,9 +19,9 @@ from typing import TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource
-from penstock.model.json_path import json_path
+from penstock.model.json_path import parse_json_path
 from penstock.model.pipe import Copied, Node
-from penstock.model.types import Type, bare, nullable
+from penstock.model.types import Type, unwrap_type, is_nullable
 from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.strings import as_text
@@ -73,7 +73,7 @@ def _written_values(environment: Environment, output: SelectOutput, target: Data
         if column.name in given:
             with environment.report.collecting():
                 values[column.name] = stored_value(environment, given[column.name], column)
-        elif column.default is None and not nullable(column.type) and target.path_of(column) is not None:
+        elif column.default is None and not is_nullable(column.type) and target.path_of(column) is not None:
             values[column.name] = column_default(column.type)
     return values
 
@@ -147,7 +147,7 @@ class UnsupportedJson(ValueError):
 
 def json_text(value: Typed) -> str:
     """The text; `null` for NULL. Raises NoJson."""
-    if isinstance(bare(value.type), t.Json):
+    if isinstance(unwrap_type(value.type), t.Json):
         return f"coalesce({value.sql}, 'null')"
     whole = f"to_json(array({_json_ready(value.sql, value.type, 0)}), {_OPTIONS})"
     return f"substring({whole}, 2, length({whole}) - 2)"
@@ -155,7 +155,7 @@ def json_text(value: Typed) -> str:
 
 def _json_ready(sql: str, of: Type, depth: int) -> str:
     """The value with every part in a form that Spark writes as the JSON that is wanted."""
-    match bare(of):
+    match unwrap_type(of):
         case t.DateTime():
             return f"unix_seconds({sql})"
         case t.DateTime64(precision):
@@ -190,7 +190,7 @@ def _json_ready_tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], dep
 
 def _json_ready_map(sql: str, key: Type, of: Type, depth: int) -> str:
     each = f"` c{depth}`"
-    if isinstance(bare(key), (t.DateTime, t.DateTime64)):
+    if isinstance(unwrap_type(key), (t.DateTime, t.DateTime64)):
         raise UnsupportedJson("a Map whose keys are times cannot be copied", "use keys of text, numbers or dates")
     shown = as_text(typed(f"{each}.key", key))
     if shown is None:

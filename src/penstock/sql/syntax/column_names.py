@@ -16,7 +16,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import as_if, call_name, call_parts
 
@@ -149,7 +149,7 @@ def _place(node: exp.Expr) -> str:
     """A place in an array; the parser has taken 1 off a literal one."""
     negative = isinstance(node, exp.Neg)
     literal = node.this if negative else node
-    number = whole_number(literal.name) if isinstance(literal, exp.Literal) else None
+    number = parse_whole_number(literal.name) if isinstance(literal, exp.Literal) else None
     if number is None or (literal.args.get("is_string") and not negative):
         return _shown(node)
     return str(1 - number if negative else number + 1)

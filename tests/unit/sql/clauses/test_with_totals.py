@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.sql.flights import PROJECT, datasource, pipe, problems, query, view
 
-from penstock.lake.read.query import Result, with_totals
+from penstock.lake.read.query import QueryResult, split_totals
 from penstock.model.project import Project
 from penstock.model.types import Int
 from penstock.sql.compile import compile_pipe, compile_view
@@ -111,5 +111,5 @@ def test_a_materialized_node_inserts_no_totals() -> None:
 
 
 def test_the_answer_is_split() -> None:
-    found = with_totals(Result((("c", Int(64)),), [(1, 0), (2, 8589934592), (3, None)], 0.5, 6, 7))
-    assert found == Result((("c", Int(64)),), [(1,), (2,)], 0.5, 6, 7, (3,))
+    found = split_totals(QueryResult((("c", Int(64)),), [(1, 0), (2, 8589934592), (3, None)], 0.5, 6, 7))
+    assert found == QueryResult((("c", Int(64)),), [(1,), (2,)], 0.5, 6, 7, (3,))

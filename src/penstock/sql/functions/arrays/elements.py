@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.model.types import nullable
+from penstock.model.types import is_nullable
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
@@ -33,10 +33,10 @@ def array_or_map_element(values: Sequence[Typed]) -> Typed:
     if not isinstance(value.bare, t.Array):
         raise BadArguments(f"`[…]` needs an Array or a Map, this is {value.type}")
     of, found = value.bare.of, _element_at(value, key)
-    sql = found if nullable(of) else f"coalesce({found}, {value_zero(of)})"
+    sql = found if is_nullable(of) else f"coalesce({found}, {value_zero(of)})"
     if not key.nullable:
         return typed(sql, of)
-    if isinstance(t.bare(of), _NESTED):
+    if isinstance(t.unwrap_type(of), _NESTED):
         raise BadArguments(f"a place that may be NULL in {value.type} is not supported", "assumeNotNull")
     return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of, [key]))
 
@@ -55,9 +55,9 @@ def _element_at(value: Typed, key: Typed) -> str:
 def _element_or_null(values: Sequence[Typed]) -> Typed:
     value, key = values
     of = element_type(value)
-    if isinstance(t.bare(of), _NESTED):
+    if isinstance(t.unwrap_type(of), _NESTED):
         raise BadArguments(f"`arrayElementOrNull` of {value.type} is not supported", "arrayElement")
-    return typed(_element_at(value, key), of if nullable(of) else t.Nullable(of))
+    return typed(_element_at(value, key), of if is_nullable(of) else t.Nullable(of))
 
 
 def _push_function(name: str, template: str) -> Function:

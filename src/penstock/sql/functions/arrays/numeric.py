@@ -42,12 +42,12 @@ def array_sum_type(of: Type) -> Type:
 def number_element_type(value: Typed) -> Type:
     """The type of elements that are numbers and never NULL."""
     of = element_type(value)
-    if t.nullable(of):
+    if t.is_nullable(of):
         raise BadArguments(
             f"elements of {of} cannot be added", "arrayFilter(x -> x IS NOT NULL, …), then assumeNotNull"
         )
-    array_sum_type(t.bare(of))
-    return t.bare(of)
+    array_sum_type(t.unwrap_type(of))
+    return t.unwrap_type(of)
 
 
 def _add_element(of: Type, total: str, each: str) -> str:
@@ -106,16 +106,16 @@ def _extreme_build(name: str, spark: str) -> Build:
 
     def build(values: Sequence[Typed]) -> Typed:
         of = element_type(values[0])
-        if of == t.Tuple(()) or t.bare(of) == t.Tuple(()):
+        if of == t.Tuple(()) or t.unwrap_type(of) == t.Tuple(()):
             raise BadArguments(f"`{name}` needs elements with a type")
         check_order(of)
         array = values[0].sql
         found = f"{spark}({array})"
-        if isinstance(t.bare(of), t.Float) and name == "arrayMax":
+        if isinstance(t.unwrap_type(of), t.Float) and name == "arrayMax":
             found = f"coalesce({spark}(filter({array}, ` x` -> NOT isnan(` x`))), {found})"
-        if t.nullable(of):
+        if t.is_nullable(of):
             return typed(found, of)
-        return typed(f"coalesce({found}, {value_zero(t.bare(of))})", t.bare(of))
+        return typed(f"coalesce({found}, {value_zero(t.unwrap_type(of))})", t.unwrap_type(of))
 
     return build
 
@@ -160,7 +160,7 @@ def _difference(values: Sequence[Typed]) -> Typed:
 
 def _range(values: Sequence[Typed]) -> Typed:
     of = supertype([value.type for value in values])
-    if of is None or not isinstance(t.bare(of), t.Int):
+    if of is None or not isinstance(t.unwrap_type(of), t.Int):
         raise BadArguments("`range` needs integers")
     step = values[2].constant if len(values) > 2 else 1
     if not isinstance(step, int) or step == 0:
@@ -174,7 +174,7 @@ def _range(values: Sequence[Typed]) -> Typed:
         whole = f"if({low} >= {high}, array(), sequence({low}, {high} - 1, {shown}))"
     if len(values) == 1 and isinstance(values[0].bare, t.Int) and values[0].bare.signed:
         whole = f"if({high} < 0, raise_error('the end of range is negative'), {whole})"
-    result = t.Array(t.bare(of))
+    result = t.Array(t.unwrap_type(of))
     missing = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
     if missing:
         whole = f"if({missing}, raise_error('range of NULL'), {whole})"

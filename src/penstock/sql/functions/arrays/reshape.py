@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, nullable
+from penstock.model.types import Type, is_nullable
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import quote_identifier, value_type, value_zero
@@ -99,9 +99,9 @@ def _zip(values: Sequence[Typed]) -> Typed:
 
 def _zip_unaligned(values: Sequence[Typed]) -> Typed:
     types = [element_type(value) for value in values]
-    if len(types) == 1 or any(isinstance(t.bare(of), _NESTED) for of in types):
+    if len(types) == 1 or any(isinstance(t.unwrap_type(of), _NESTED) for of in types):
         raise BadArguments("`arrayZipUnaligned` takes two arrays or more, of plain values", "arrayZip")
-    result = t.Array(t.Tuple(tuple((None, of if nullable(of) else t.Nullable(of)) for of in types)))
+    result = t.Array(t.Tuple(tuple((None, of if is_nullable(of) else t.Nullable(of)) for of in types)))
     most = f"greatest({', '.join(f'size({value.sql})' for value in values)})"
     parts = ", ".join(f"'_{n}', try_element_at({value.sql}, ` i`)" for n, value in enumerate(values, 1))
     rows = f"transform(sequence(1, {most}), ` i` -> named_struct({parts}))"
@@ -148,7 +148,7 @@ def _remove(values: Sequence[Typed]) -> Typed:
     """Without the elements that equal the value; NULL equals NULL."""
     of = element_type(values[0])
     check_equality(of)
-    if isinstance(t.bare(of), (t.Float, t.Decimal)) or isinstance(values[1].bare, (t.Float, t.Decimal)):
+    if isinstance(t.unwrap_type(of), (t.Float, t.Decimal)) or isinstance(values[1].bare, (t.Float, t.Decimal)):
         raise BadArguments("`arrayRemove` of floats and decimals is not supported", "arrayFilter(x -> x != …, …)")
     if is_null(values[1]):
         return typed(f"filter({values[0].sql}, ` x` -> ` x` IS NOT NULL)", values[0].type)

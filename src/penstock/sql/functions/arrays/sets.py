@@ -29,7 +29,7 @@ from penstock.sql.functions.maps import map_contains
 
 
 def _is_float(of: Type) -> bool:
-    return isinstance(t.bare(of), t.Float)
+    return isinstance(t.unwrap_type(of), t.Float)
 
 
 def cast_array_and_value(values: Sequence[Typed]) -> tuple[str, str, Type]:
@@ -97,8 +97,8 @@ def _has_subarray(values: Sequence[Typed]) -> Typed:
 
 def _most_subtype(types: Sequence[Type]) -> Type:
     """ClickHouse's getMostSubtype: the narrowest, unsigned before signed; Nullable if all are."""
-    plain = [t.bare(of) for of in types]
-    wraps = all(map(t.nullable, types))
+    plain = [t.unwrap_type(of) for of in types]
+    wraps = all(map(t.is_nullable, types))
     if any(of == t.Tuple(()) for of in plain):
         return t.Tuple(())
     numbers = [of for of in plain if isinstance(of, t.Int)]
@@ -118,7 +118,7 @@ def _intersect(values: Sequence[Typed]) -> Typed:
     sql = arrays[0]
     for other in arrays[1:] or arrays:
         sql = f"array_intersect({sql}, {other})"
-    if not t.nullable(of) and least == of:
+    if not t.is_nullable(of) and least == of:
         return typed(sql, t.Array(of))
     return typed(f"CAST({sql} AS {value_type(t.Array(least))})", t.Array(least))
 
