@@ -18,7 +18,7 @@ from unit.cli.conftest import Run
 
 SERVER = """
 import http.server, json, os, psutil, sys
-from penstock.processes import started
+from penstock.processes import start_time
 home = sys.argv[1]
 asked = 0
 
@@ -36,7 +36,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 warning = {"level": "warning", "code": "conflict", "message": "server 7 owns this project; waiting until it ends"}
 print(json.dumps({"error": warning["message"], "code": "conflict", "problems": [warning]}), file=sys.stderr, flush=True)
 server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-me = {"id": os.getpid(), "started": started(psutil.Process())}
+me = {"id": os.getpid(), "started": start_time(psutil.Process())}
 record = {"server": me, "jvm": None, "url": f"http://127.0.0.1:{server.server_address[1]}"}
 with open(home + "/server.json", "w") as file:
     json.dump(record, file)

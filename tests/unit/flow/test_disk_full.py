@@ -99,12 +99,12 @@ from pathlib import Path
 from penstock.errors import StorageFull
 from penstock.flow.inbox.inbox import Inbox
 from penstock.model.settings import InboxSettings
-from penstock.state.batches import Batches
+from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
 
 home = Path(sys.argv[1])
 database = open_database(f"sqlite:///{home / 'state.db'}")
-inbox = Inbox(home / "inbox", Batches(database), lambda batch: None, InboxSettings(min_free_bytes=0))
+inbox = Inbox(home / "inbox", BatchLog(database), lambda batch: None, InboxSettings(min_free_bytes=0))
 inbox.append("s", [b"before"], None)
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, hard))
@@ -117,7 +117,7 @@ for number, size in enumerate([700_000, 10, 650_000, 10]):
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 told.append(inbox.append("s", [b"x" * 700_000], None))
 inbox.close()
-print(json.dumps([told, sum(1 for path in (home / "inbox").rglob("*.ndjson")), Batches(database).head("s")]))
+print(json.dumps([told, sum(1 for path in (home / "inbox").rglob("*.ndjson")), BatchLog(database).head("s")]))
 """
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.flow.landing.row_parser import ParsedRow, RowParser, json_path
+from penstock.flow.landing.row_parser import ParsedRow, RowParser
+from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import Landing, LandingColumn
 from penstock.parse.column_types import parse_type
 
@@ -78,10 +79,10 @@ def test_arrays_by_path() -> None:
     ],
 )
 def test_json_path(path: str, parts: tuple[str | None, ...]) -> None:
-    assert json_path(path) == parts
+    assert parse_json_path(path) == parts
 
 
 @pytest.mark.parametrize("path", ["a", "$a", "$..a", "$.a[", "$.a[0]"])
 def test_a_bad_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="JSON path"):
-        json_path(path)
+        parse_json_path(path)
