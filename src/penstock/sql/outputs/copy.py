@@ -98,7 +98,7 @@ def _arrange_columns(environment: Environment, target: DataSource, columns: Sequ
                 raise _refused(
                     environment, column, f"has no path, so nothing but its DEFAULT fills it in `{target.name}`", hint
                 )
-            if not _place_column(whole, json_path(path), column):
+            if not _place_column(whole, parse_json_path(path), column):
                 hint = "a copy can write `$.a`, `$.a.b` and `$.a[:]`, each of them once"
                 raise _refused(environment, column, f"a copy cannot write `{path}`", hint)
     return whole
