@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text
 from penstock.sql.expr.spark_types import value_type
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,

@@ -7,7 +7,7 @@ what ClickHouse gives: 0, the zero value or NaN; NULL where the argument is Null
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateState, Types, nullable_like
 from penstock.sql.aggregates.array_state import NAN, bind_lambda, fold_rows, fold_rows_or_null
 from penstock.sql.expr.overflow import add_wrapping, sum_wrapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types, contains_map
 from penstock.sql.aggregates.array_map_distinct import combine_map, read_rows
 from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, group_by_key, list_aggregate

@@ -143,7 +143,7 @@ def _arg_and_value(row: Aggregate, name: str) -> Aggregate:
         return t.Tuple(tuple((None, unwrap_type(each)) for each in types))
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        plain = not any(map(t.nullable, types)) and not isinstance(unwrap_type(types[1]), t.Float)
+        plain = not any(map(t.is_nullable, types)) and not isinstance(unwrap_type(types[1]), t.Float)
         return _arg_needs(types, parameters) if plain else "arguments that are not Nullable, the second no float"
 
     def finish(state: AggregateState) -> str:

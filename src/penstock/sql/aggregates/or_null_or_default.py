@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
 from penstock.sql.aggregates.array_map_distinct import WRAPPERS, Combinator, array_row, element_needs
 from penstock.sql.aggregates.array_state import bind_lambda

@@ -9,7 +9,7 @@ import re
 
 from sqlglot import exp
 
-from penstock.integer_parsing import whole_number
+from penstock.integer_parsing import parse_whole_number
 from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.expr.typed import Typed
 from penstock.sql.syntax.problems import refused

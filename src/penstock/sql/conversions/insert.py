@@ -8,7 +8,7 @@ column's default; a state is stored only as a state of the same function.
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.conversions.implicit import implicit_cast, is_same_state

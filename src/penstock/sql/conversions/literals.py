@@ -36,9 +36,9 @@ def adapt_literals(tr: Translator, node: exp.Expr, left: Typed, right: Typed) ->
 
 def adapt_literal(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typed:
     """A text literal as a literal of another type, where ClickHouse reads it so."""
-    if type(t.bare(of)) not in _PARSERS or not isinstance(value.constant, str):
+    if type(t.unwrap_type(of)) not in _PARSERS or not isinstance(value.constant, str):
         return value
-    found = parse_literal(value.constant, t.bare(of))
+    found = parse_literal(value.constant, t.unwrap_type(of))
     if found is None:
         raise tr.refused(node, "invalid-literal", f"{value.sql} is not a value of {t.unwrap_type(of)}")
     return found

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import AggregateState
 from penstock.sql.column_types import UnknownState, spark_type, state_aggregate, state_arguments, state_parameters
 from penstock.sql.engines.column_expression import compile_expression

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import partial, reduce
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
@@ -101,7 +101,7 @@ def _extreme_function(name: str) -> Function:
             return values[0]
         if is_stored_as_text(of) or contains_stored_as_text(of):
             raise BadArguments(f"`{name}` of {of} is not supported", ORDER_HINT)
-        if isinstance(t.bare(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
+        if isinstance(t.unwrap_type(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.bare(of), t.Float):
             return typed(reduce(partial(_float_extreme_sql, name), [_cast_to(value, of) for value in values]), of)

@@ -21,7 +21,7 @@ from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource
 from penstock.model.json_path import parse_json_path
 from penstock.model.pipe import Copied, Node
-from penstock.model.types import Type, unwrap_type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.strings import as_text
