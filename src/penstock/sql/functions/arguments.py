@@ -126,17 +126,17 @@ def nested_types(of: Type) -> list[Type]:
 
 def check_equality(of: Type) -> None:
     """Refuses elements that hold floats deeper inside: NaN is not itself in ClickHouse, and is in Spark."""
-    if any(isinstance(t.bare(part), t.Float) for part in nested_types(of)):
+    if any(isinstance(t.unwrap_type(part), t.Float) for part in nested_types(of)):
         raise BadArguments(f"elements of {of} cannot be compared exactly", "arrays of plain values")
 
 
 def check_order(of: Type) -> None:
     """Refuses elements whose order in Spark is another than in ClickHouse."""
     for part in (of, *nested_types(of)):
-        if isinstance(t.bare(part), _STORED_AS_STRING):
-            raise BadArguments(f"the order of {t.bare(part)} inside an array is not supported", "toString(x)")
+        if isinstance(t.unwrap_type(part), _STORED_AS_STRING):
+            raise BadArguments(f"the order of {t.unwrap_type(part)} inside an array is not supported", "toString(x)")
     check_equality(of)
-    if any(t.nullable(part) for part in nested_types(of)):
+    if any(t.is_nullable(part) for part in nested_types(of)):
         raise BadArguments(f"the order of {of} is not supported", "elements without NULL inside")
 
 

@@ -103,7 +103,7 @@ def _extreme_function(name: str) -> Function:
             raise BadArguments(f"`{name}` of {of} is not supported", ORDER_HINT)
         if isinstance(t.unwrap_type(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
-        if isinstance(t.bare(of), t.Float):
+        if isinstance(t.unwrap_type(of), t.Float):
             return typed(reduce(partial(_float_extreme_sql, name), [_cast_to(value, of) for value in values]), of)
         return typed(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
 

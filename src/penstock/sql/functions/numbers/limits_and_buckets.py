@@ -21,7 +21,7 @@ _MAX_BUCKETS = 2**32 - 2
 
 
 def _clamp(values: Sequence[Typed]) -> Typed:
-    of = t.bare(require_common_type([*values]))
+    of = t.unwrap_type(require_common_type([*values]))
     if isinstance(of, (*_CONTAINERS, t.Enum, t.Json, t.UUID, t.IPv4, t.IPv6)):
         raise BadArguments(f"`clamp` of {of} is not supported", "least(greatest(…))")
     if any(isinstance(value.bare, t.Bool) for value in values) and not isinstance(of, t.Bool):
