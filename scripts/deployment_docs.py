@@ -15,7 +15,7 @@ from pathlib import Path
 from penstock.deploy.lifecycle.states import MOVES, OVER
 from penstock.deploy.lifecycle.undo import INVERSES
 from penstock.model.deployment import RUNNING, DeploymentState
-from penstock.plan.steps import ORDER
+from penstock.plan.steps import STEP_ORDER
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/deployments.md"
@@ -43,7 +43,7 @@ WHO: Mapping[tuple[DeploymentState, DeploymentState], str] = {
 
 def main() -> int:
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: {len(MOVES)} states, {len(ORDER)} steps")
+    print(f"{PAGE.relative_to(ROOT)}: {len(MOVES)} states, {len(STEP_ORDER)} steps")
     return 0
 
 
@@ -77,7 +77,7 @@ def _steps() -> str:
 
 
 def _step_rows() -> Iterator[str]:
-    for step in ORDER:
+    for step in STEP_ORDER:
         told = " ".join((step.__doc__ or "").split()).rstrip(".")
         yield f"| {step.__name__} | {told} | {INVERSES[step]} |"
 

@@ -18,7 +18,7 @@ from chdb.session import Session
 
 from penstock.model.pipe import Materialized
 from penstock.model.project import Project
-from penstock.template.rendering import rendered
+from penstock.template.rendering import render_call
 
 EXAMPLE = Path(__file__).parents[2] / "src/penstock/examples/web-analytics"
 FIRST_DAY = dt.datetime(2026, 3, 1)  # a Sunday; in March New York and Madrid change their clocks
@@ -98,7 +98,7 @@ class Truth:
             self.session.query(f"CREATE TABLE {source.name} ({columns}) ENGINE = {engine}")
         for pipe in self.project.pipes:
             if pipe.materialized is not None and isinstance(pipe.materialized.kind, Materialized):
-                sql = self._inlined(rendered(pipe.materialized.sql, {}).text)
+                sql = self._inlined(render_call(pipe.materialized.sql, {}).text)
                 self.session.query(
                     f"CREATE MATERIALIZED VIEW mv_{pipe.name} TO {pipe.materialized.kind.datasource} AS {sql}"
                 )
@@ -123,9 +123,9 @@ class Truth:
         assert pipe is not None
         *before, last = pipe.nodes
         for node in before:
-            sql = self._inlined(rendered(node.sql, parameters).text)
+            sql = self._inlined(render_call(node.sql, parameters).text)
             self.session.query(f"CREATE OR REPLACE VIEW {node.name} AS {sql}")
-        sql = self._inlined(rendered(last.sql, parameters).text)
+        sql = self._inlined(render_call(last.sql, parameters).text)
         answer = json.loads(self.session.query(f"{sql} {SETTINGS}", "JSONCompact").bytes())
         for node in before:
             self.session.query(f"DROP VIEW {node.name}")

@@ -24,11 +24,23 @@ from zoneinfo import available_timezones
 
 from penstock.errors import did_you_mean, nearest_name
 from penstock.model import types as t
-from penstock.parse.lexer import InvalidSyntax, Lexeme, Reader, Words, from_words, lex, quote_hint
+from penstock.parse.lexer import InvalidSyntax, Lexeme, LexemeTexts, Reader, lex, quote_hint, reader_of_words
 
-_WIDE = "the widest integer is 64 bits: write Int64, UInt64 or Decimal(38, 0)"
-_TEXT = ("text", "varchar", "char", "character", "nchar", "nvarchar", "clob", "blob", "tinytext", "longtext", "bytea")
-_OTHER_NAMES = {
+_WIDEST_INTEGER_HINT = "the widest integer is 64 bits: write Int64, UInt64 or Decimal(38, 0)"
+_STRING_ALIASES = (
+    "text",
+    "varchar",
+    "char",
+    "character",
+    "nchar",
+    "nvarchar",
+    "clob",
+    "blob",
+    "tinytext",
+    "longtext",
+    "bytea",
+)
+_ALIASES = {
     "Float32": ("float", "real", "single"),
     "Float64": ("double",),
     "Int8": ("tinyint", "byte", "int1"),
@@ -38,7 +50,7 @@ _OTHER_NAMES = {
     "UInt16": ("year",),
     "UInt64": ("bit", "set", "unsigned"),
     "Bool": ("boolean",),
-    "String": _TEXT,
+    "String": _STRING_ALIASES,
     "FixedString": ("binary", "varbinary"),
     "DateTime": ("timestamp", "datetime32"),
     "Decimal": ("numeric", "dec", "fixed"),
@@ -47,8 +59,8 @@ _OTHER_NAMES = {
 }
 
 REFUSED: Mapping[str, str] = {
-    **dict.fromkeys(("int128", "int256", "uint128", "uint256"), _WIDE),
-    **{other: f"write `{name}`" for name, others in _OTHER_NAMES.items() for other in others},
+    **dict.fromkeys(("int128", "int256", "uint128", "uint256"), _WIDEST_INTEGER_HINT),
+    **{other: f"write `{name}`" for name, others in _ALIASES.items() for other in others},
     "decimal256": "the greatest precision is 38: write Decimal(38, s)",
     "nested": "write Array(Tuple(a String, b Int64)), whose elements have names",
     "object": "write `JSON`",
@@ -96,7 +108,7 @@ def check_nullable(of: t.Type, where: Lexeme) -> None:
             hint = "make the argument Nullable"
         case _:
             return
-    raise InvalidType(f"`{_head(of)}` cannot be inside Nullable", where.start, hint)
+    raise InvalidType(f"`{_type_name(of)}` cannot be inside Nullable", where.start, hint)
 
 
 def check_low_cardinality(of: t.Type, where: Lexeme) -> None:
@@ -107,7 +119,7 @@ def check_low_cardinality(of: t.Type, where: Lexeme) -> None:
             return
         case t.IPv4() | t.IPv6():
             return
-    raise InvalidType(f"`{_head(inner)}` cannot be inside LowCardinality", where.start, f"write {of}")
+    raise InvalidType(f"`{_type_name(inner)}` cannot be inside LowCardinality", where.start, f"write {of}")
 
 
 def check_key(of: t.Type, where: Lexeme) -> None:
@@ -116,7 +128,7 @@ def check_key(of: t.Type, where: Lexeme) -> None:
         raise InvalidType("the key of a Map cannot be Nullable", where.start, f"write Map({t.unwrap_type(of)}, …)")
 
 
-def simple_function(function: Lexeme) -> str:
+def check_simple_function(function: Lexeme) -> str:
     """The function as ClickHouse names it, which must be one whose state is a plain value."""
     name = _SAME_FUNCTION.get(function.text, function.text)
     if name not in _SIMPLE_FUNCTIONS:
@@ -127,25 +139,25 @@ def simple_function(function: Lexeme) -> str:
 
 def check_zone(zone: Lexeme) -> None:
     """A time zone of the IANA database (where this machine has one)."""
-    known = _zones()
+    known = _known_zones()
     if known and zone.value not in known:
         near = nearest_name(zone.value, known) or "UTC"
         raise InvalidType(f"unknown time zone '{zone.value}'", zone.start, f"did you mean '{near}'?")
 
 
 @cache
-def _zones() -> frozenset[str]:
+def _known_zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
-def _head(of: t.Type) -> str:
+def _type_name(of: t.Type) -> str:
     return str(of).partition("(")[0]
 
 
 def _read_number(reader: Reader, low: int, high: int) -> int:
     """A whole number between two bounds."""
     found = reader.peek()
-    number = _whole(found)
+    number = _parse_whole_number(found)
     if number is None or not low <= number <= high:
         raise InvalidType(f"expected a number from {low} to {high}, found {found}", found.start)
     reader.take()
@@ -155,12 +167,12 @@ def _read_number(reader: Reader, low: int, high: int) -> int:
 def read_enum(reader: Reader, head: Lexeme) -> t.Type:
     """`('a' = 1, 'b')`: a value without a number is one more than the value before it."""
     reader.expect("(")
-    values = [_read_value(reader, 0)]
+    values = [_read_enum_value(reader, 0)]
     while reader.accept(","):
-        values.append(_read_value(reader, values[-1][1]))
+        values.append(_read_enum_value(reader, values[-1][1]))
     reader.expect(")")
-    _refuse_twice(values, head)
-    return t.Enum(_bits(values, head), tuple(sorted(values, key=lambda value: value[1])))
+    _refuse_duplicates(values, head)
+    return t.Enum(_enum_bits(values, head), tuple(sorted(values, key=lambda value: value[1])))
 
 
 def read_parameters(reader: Reader) -> tuple[str, ...]:
@@ -250,7 +262,7 @@ def _read_parameter(reader: Reader) -> str:
     return sign + reader.take().text
 
 
-def _read_value(reader: Reader, before: int) -> tuple[str, int]:
+def _read_enum_value(reader: Reader, before: int) -> tuple[str, int]:
     name = reader.peek()
     if name.kind != "string":
         raise InvalidType(f"expected a name in single quotes, found {name}", name.start, "such as 'new' = 1")
@@ -261,7 +273,7 @@ def _read_value(reader: Reader, before: int) -> tuple[str, int]:
     return name.value, sign * _read_number(reader, 0, 32768)
 
 
-def _bits(values: list[tuple[str, int]], head: Lexeme) -> int:
+def _enum_bits(values: list[tuple[str, int]], head: Lexeme) -> int:
     numbers = [number for _, number in values]
     small = min(numbers) >= -128 and max(numbers) <= 127
     bits = {"enum8": 8, "enum16": 16}.get(head.text.lower(), 8 if small else 16)
@@ -272,7 +284,7 @@ def _bits(values: list[tuple[str, int]], head: Lexeme) -> int:
     return bits
 
 
-def _refuse_twice(values: list[tuple[str, int]], head: Lexeme) -> None:
+def _refuse_duplicates(values: list[tuple[str, int]], head: Lexeme) -> None:
     for part, what in ((0, "name"), (1, "number")):
         seen = [value[part] for value in values]
         twice = next((each for each in seen if seen.count(each) > 1), None)
@@ -280,12 +292,12 @@ def _refuse_twice(values: list[tuple[str, int]], head: Lexeme) -> None:
             raise InvalidType(f"the {what} {twice!r} stands twice in the Enum", head.start)
 
 
-def _whole(found: Lexeme) -> int | None:
+def _parse_whole_number(found: Lexeme) -> int | None:
     is_whole = found.kind == "number" and found.text.isascii() and found.text.isdigit() and len(found.text) < 10
     return int(found.text) if is_whole else None
 
 
-_PLAIN: Mapping[str, t.Type] = {
+_SIMPLE_TYPES: Mapping[str, t.Type] = {
     **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
     "Float32": t.Float(32),
     "Float64": t.Float(64),
@@ -315,47 +327,47 @@ def read_type(reader: Reader) -> t.Type:
     """The type that comes next in a reader; what follows it stays unread. Projects have few types and
     many columns: a type with arguments is read once."""
     words = reader.call()
-    known = _known(words) if len(words) > 1 else None
+    known = _read_cached(words) if len(words) > 1 else None
     if known is None:
-        return _read(reader)
+        return _read_uncached(reader)
     reader.skip(len(words))
     return known
 
 
 @lru_cache(maxsize=4096)
-def _known(words: Words) -> t.Type | None:
+def _read_cached(words: LexemeTexts) -> t.Type | None:
     """The type of a name and its arguments; None where it is wrong, which is told with its place."""
-    reader = from_words(words)
+    reader = reader_of_words(words)
     try:
-        found = _read(reader)
+        found = _read_uncached(reader)
         reader.finish()
     except InvalidSyntax:
         return None
     return found
 
 
-def _read(reader: Reader) -> t.Type:
+def _read_uncached(reader: Reader) -> t.Type:
     head = reader.peek()
     if head.kind != "word":
         raise InvalidType(f"expected a type, found {head}", head.start, quote_hint(head))
     reader.take()
     name = _SPELLINGS.get(head.text.lower(), head.text)
-    if name in _PLAIN:
-        return _read_plain(reader, _PLAIN[name])
+    if name in _SIMPLE_TYPES:
+        return _read_simple_type(reader, _SIMPLE_TYPES[name])
     if name in _READERS:
         return _READERS[name](reader, head)
-    raise _unknown(head)
+    raise _unknown_type(head)
 
 
-def _unknown(head: Lexeme) -> InvalidType:
+def _unknown_type(head: Lexeme) -> InvalidType:
     hint = REFUSED.get(head.text.lower())
     if hint is not None or head.text in UNSUPPORTED:
         return InvalidType(f"the type `{head.text}` is not supported", head.start, hint)
-    names = (*_PLAIN, *_READERS)
+    names = (*_SIMPLE_TYPES, *_READERS)
     return InvalidType(f"unknown type `{head.text}`", head.start, did_you_mean(head.text, names))
 
 
-def _read_plain(reader: Reader, plain: t.Type) -> t.Type:
+def _read_simple_type(reader: Reader, plain: t.Type) -> t.Type:
     if not reader.accept("("):
         return plain
     if not reader.peek().says(")"):
@@ -364,7 +376,7 @@ def _read_plain(reader: Reader, plain: t.Type) -> t.Type:
     return plain
 
 
-def _read_one(reader: Reader, check: Callable[[t.Type, Lexeme], None]) -> t.Type:
+def _read_bracketed(reader: Reader, check: Callable[[t.Type, Lexeme], None]) -> t.Type:
     """`(T)`, T being allowed there."""
     reader.expect("(")
     inner = reader.peek()
@@ -375,7 +387,7 @@ def _read_one(reader: Reader, check: Callable[[t.Type, Lexeme], None]) -> t.Type
 
 
 def _read_array(reader: Reader, head: Lexeme) -> t.Type:
-    return t.Array(_read_one(reader, _check_nothing))
+    return t.Array(_read_bracketed(reader, _check_nothing))
 
 
 def _check_nothing(of: t.Type, where: Lexeme) -> None:
@@ -383,11 +395,11 @@ def _check_nothing(of: t.Type, where: Lexeme) -> None:
 
 
 def _read_nullable(reader: Reader, head: Lexeme) -> t.Type:
-    return t.Nullable(_read_one(reader, check_nullable))
+    return t.Nullable(_read_bracketed(reader, check_nullable))
 
 
 def _read_low_cardinality(reader: Reader, head: Lexeme) -> t.Type:
-    return t.LowCardinality(_read_one(reader, check_low_cardinality))
+    return t.LowCardinality(_read_bracketed(reader, check_low_cardinality))
 
 
 def _read_map(reader: Reader, head: Lexeme) -> t.Type:
@@ -440,7 +452,7 @@ def _read_aggregate(reader: Reader, head: Lexeme) -> t.Type:
 def _read_simple_aggregate(reader: Reader, head: Lexeme) -> t.Type:
     reader.expect("(")
     function = _read_function(reader)
-    name = simple_function(function)
+    name = check_simple_function(function)
     reader.expect(",")
     of = read_type(reader)
     reader.expect(")")

@@ -16,7 +16,7 @@ from sqlglot.dialects.clickhouse import ClickHouse
 
 from penstock.errors import Location, Problem, nearest_name
 from penstock.model.datasource import Text
-from penstock.parse.lexer import place
+from penstock.parse.lexer import location_at
 
 _SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
 _SQL_WORDS = frozenset(str(words).split()[0] for words in ClickHouse.Tokenizer.KEYWORDS if str(words)[:1].isalpha())
@@ -57,14 +57,14 @@ class _Line(NamedTuple):
     is_comment: bool
 
 
-def _line(number: int, text: str) -> _Line:
+def _measure_line(number: int, text: str) -> _Line:
     bare = text.lstrip()
     return _Line(number, text, len(text) - len(bare), not bare, bare.startswith("#"))
 
 
 def parse_datafile(text: str, file: str, keywords: Collection[str], problems: list[Problem]) -> Datafile:
     """The entries of a text. Unknown keywords are added to `problems` and left out with their blocks."""
-    lines = [_line(number, line) for number, line in enumerate(_split(text), start=1)]
+    lines = [_measure_line(number, line) for number, line in enumerate(_split_lines(text), start=1)]
     entries: list[Entry] = []
     at = 0
     while at < len(lines):
@@ -75,25 +75,27 @@ def parse_datafile(text: str, file: str, keywords: Collection[str], problems: li
         entry = _read_line(line, file)
         if entry.is_block:
             end = _block_end(lines, at, _Block(line.indent, entry.keyword, keywords))
-            entry = Entry(entry.keyword, _block(lines[at:end], entry.value.location), entry.location, is_block=True)
+            entry = Entry(
+                entry.keyword, _read_block(lines[at:end], entry.value.location), entry.location, is_block=True
+            )
             at = end
         if entry.keyword in keywords:
             entries.append(entry)
         else:
-            problems.append(_unknown(entry, line, keywords))
+            problems.append(_unknown_keyword(entry, line, keywords))
     return Datafile(file, tuple(entries))
 
 
-def _split(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
 
 
-def _unknown(entry: Entry, line: _Line, keywords: Collection[str]) -> Problem:
+def _unknown_keyword(entry: Entry, line: _Line, keywords: Collection[str]) -> Problem:
     written = line.text.split()[0]
-    return Problem("unknown-keyword", f"unknown keyword `{written}`", entry.location, _hint(entry, keywords))
+    return Problem("unknown-keyword", f"unknown keyword `{written}`", entry.location, _keyword_hint(entry, keywords))
 
 
-def _hint(entry: Entry, keywords: Collection[str]) -> str | None:
+def _keyword_hint(entry: Entry, keywords: Collection[str]) -> str | None:
     if entry.keyword.startswith("--"):
         return "outside a block a comment begins with #"
     near = nearest_name(entry.keyword, keywords)
@@ -146,7 +148,7 @@ def _block_end(lines: list[_Line], start: int, block: _Block) -> int:
     return next((at for at in range(start, len(lines)) if not block.holds(lines[at])), len(lines))
 
 
-def _block(lines: list[_Line], where: Location) -> Text:
+def _read_block(lines: list[_Line], where: Location) -> Text:
     """The lines as one text without the indent they share. An unindented # is no part of it."""
     kept = [line for line in lines if not (line.is_blank or (line.is_comment and line.indent == 0))]
     if not kept:
@@ -165,17 +167,17 @@ def _shared_indent(indents: list[str]) -> int:
     return next((at for at, char in enumerate(low) if char != high[at]), len(low))
 
 
-def words(text: Text) -> Iterator[Text]:
+def split_words(text: Text) -> Iterator[Text]:
     """The words of a line's value, quoted or not, each with its place."""
     for found in re.finditer(r""""([^"]*)"|'([^']*)'|(\S+)""", text.text):
         group = found.lastindex or 0
-        yield Text(found[group], place(text, found.start(group)))
+        yield Text(found[group], location_at(text, found.start(group)))
 
 
-def items(text: Text) -> Iterator[Text]:
+def split_items(text: Text) -> Iterator[Text]:
     """The comma- or line-separated items of a value, without quotes, each with its place."""
     for found in re.finditer(r"[^,\n]+", text.text):
         cut = found[0].strip()
         bare = cut.strip("\"'`")
         if bare:
-            yield Text(bare, place(text, found.start() + found[0].index(bare)))
+            yield Text(bare, location_at(text, found.start() + found[0].index(bare)))

@@ -17,8 +17,8 @@ from penstock.parse.directives import (
     parse_name,
     parse_text,
     parse_tokens,
-    single,
     template_problem,
+    unique_directives,
 )
 from penstock.parse.engine import ENGINE_KEYWORDS, parse_engine
 from penstock.parse.schema import parse_schema
@@ -41,7 +41,9 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
     datafile = parse_datafile(text, file, DATASOURCE_KEYWORDS, problems)
     problems.extend(_check_connectors(datafile.entries))
     problems.extend(_check_templates(datafile.entries))
-    directives = single((each for each in datafile.entries if each.keyword not in ("TOKEN", *_CONNECTORS)), problems)
+    directives = unique_directives(
+        (each for each in datafile.entries if each.keyword not in ("TOKEN", *_CONNECTORS)), problems
+    )
     columns = _parse_columns(datafile, directives, problems)
     return DataSource(
         name=name,

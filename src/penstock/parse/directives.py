@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterable, Mapping
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text, Token
-from penstock.parse.datafile import Entry, items, words
+from penstock.parse.datafile import Entry, split_items, split_words
 from penstock.template.parser import is_template, read_template
-from penstock.template.rendering import place_in
+from penstock.template.rendering import location_in
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """What a resource or a node may be called."""
 
 
-def single(entries: Iterable[Entry], problems: list[Problem]) -> dict[str, Entry]:
+def unique_directives(entries: Iterable[Entry], problems: list[Problem]) -> dict[str, Entry]:
     """The entries by keyword, each keyword once."""
     found: dict[str, Entry] = {}
     for entry in entries:
@@ -32,7 +32,7 @@ def single(entries: Iterable[Entry], problems: list[Problem]) -> dict[str, Entry
 
 def parse_token(entry: Entry, scopes: Collection[str], problems: list[Problem]) -> Token | None:
     """`name SCOPE`."""
-    found = list(words(entry.value))
+    found = list(split_words(entry.value))
     if len(found) != 2:
         message = f"expected `name {' or '.join(scopes)}`, found `{entry.value.text[:60]}`"
         problems.append(Problem("invalid-token", message, entry.value.location))
@@ -55,7 +55,7 @@ def parse_tokens(
 
 def parse_items(entry: Entry | None) -> tuple[str, ...]:
     """The comma- or line-separated items of a value, each once."""
-    return tuple(dict.fromkeys(item.text for item in items(entry.value))) if entry else ()
+    return tuple(dict.fromkeys(item.text for item in split_items(entry.value))) if entry else ()
 
 
 def parse_text(entry: Entry | None) -> str:
@@ -96,7 +96,7 @@ def template_problems(text: Text) -> list[Problem]:
     """What is wrong with SQL that is a template, before it is rendered."""
     if not is_template(text.text):
         return []
-    return [fault.problem(place_in(text, fault.offset)) for fault in read_template(text.text).faults]
+    return [fault.problem(location_in(text, fault.offset)) for fault in read_template(text.text).faults]
 
 
 def template_problem(location: Location) -> Problem:

@@ -16,32 +16,32 @@ from penstock.model.types import Bool, Date, DateTime, DateTime64, Int, Type
 from penstock.parse.datafile import Entry
 from penstock.parse.engine_keys import (
     KeyPart,
-    canonical,
     check_columns,
     check_sampling,
     check_sortable,
-    expression,
+    expression_tokens,
     key_parts,
+    parse_expression,
 )
-from penstock.parse.lexer import at_commas, lex, place
-from penstock.parse.ttl import ttl_rules
+from penstock.parse.lexer import lex, location_at, split_at_commas
+from penstock.parse.ttl import parse_ttl_rules
 
 _KEYS = ("ENGINE_PARTITION_KEY", "ENGINE_SORTING_KEY", "ENGINE_PRIMARY_KEY", "ENGINE_SAMPLING_KEY")
-_OF_EVERY_TREE = (*_KEYS, "ENGINE_TTL", "ENGINE_SETTINGS")
-_OWN: Mapping[str, tuple[str, ...]] = {
+_COMMON_OPTIONS = (*_KEYS, "ENGINE_TTL", "ENGINE_SETTINGS")
+_ENGINE_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "ReplacingMergeTree": ("ENGINE_VER", "ENGINE_IS_DELETED"),
     "SummingMergeTree": ("ENGINE_COLUMNS",),
     "CollapsingMergeTree": ("ENGINE_SIGN",),
     "VersionedCollapsingMergeTree": ("ENGINE_SIGN", "ENGINE_VERSION"),
 }
-_NEEDED: Mapping[str, tuple[str, ...]] = {
+_REQUIRED_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "CollapsingMergeTree": ("ENGINE_SIGN",),
     "VersionedCollapsingMergeTree": ("ENGINE_SIGN", "ENGINE_VERSION"),
 }
-_OF_TYPE: Mapping[str, Type] = {"ENGINE_SIGN": Int(8), "ENGINE_IS_DELETED": Int(8, signed=False)}
+_REQUIRED_TYPES: Mapping[str, Type] = {"ENGINE_SIGN": Int(8), "ENGINE_IS_DELETED": Int(8, signed=False)}
 _VERSIONS = (Int, Bool, Date, DateTime, DateTime64)
 _COLUMN_OPTIONS = ("ENGINE_VER", "ENGINE_IS_DELETED", "ENGINE_SIGN", "ENGINE_VERSION")
-_ANSWERS_DIFFER = {
+_UNSUPPORTED_SETTINGS = {
     "allow_tuple_element_aggregation": "merges the elements of tuples",
     "non_replicated_deduplication_window": "drops rows that are inserted again",
 }
@@ -49,8 +49,8 @@ _ANSWERS_DIFFER = {
 
 ENGINE_KEYWORDS = (
     "ENGINE",
-    *_OF_EVERY_TREE,
-    *dict.fromkeys(option for options in _OWN.values() for option in options),
+    *_COMMON_OPTIONS,
+    *dict.fromkeys(option for options in _ENGINE_OPTIONS.values() for option in options),
 )
 
 
@@ -63,20 +63,20 @@ def parse_engine(directives: Mapping[str, Entry], columns: Sequence[Column], pro
     summed = _parse_key(options, "ENGINE_COLUMNS", columns, problems)
     problems.extend(_check_keys(keys, columns))
     problems.extend(_check_summed(summed, columns, keys["ENGINE_SORTING_KEY"]))
-    problems.extend(_check_named(options, named, keys["ENGINE_SORTING_KEY"]))
+    problems.extend(_check_column_options(options, named, keys["ENGINE_SORTING_KEY"]))
     return Engine(
         name=name,
-        partition_key=_texts(keys["ENGINE_PARTITION_KEY"]),
-        sorting_key=_texts(keys["ENGINE_SORTING_KEY"]),
-        primary_key=_texts(keys["ENGINE_PRIMARY_KEY"]),
-        sampling_key=next(iter(_texts(keys["ENGINE_SAMPLING_KEY"])), None),
+        partition_key=_key_texts(keys["ENGINE_PARTITION_KEY"]),
+        sorting_key=_key_texts(keys["ENGINE_SORTING_KEY"]),
+        primary_key=_key_texts(keys["ENGINE_PRIMARY_KEY"]),
+        sampling_key=next(iter(_key_texts(keys["ENGINE_SAMPLING_KEY"])), None),
         ttl=_parse_ttl(options.get("ENGINE_TTL"), columns, problems),
         settings=_parse_settings(options.get("ENGINE_SETTINGS"), problems),
-        ver=_name_of(named["ENGINE_VER"]),
-        is_deleted=_name_of(named["ENGINE_IS_DELETED"]),
-        sign=_name_of(named["ENGINE_SIGN"]),
-        version=_name_of(named["ENGINE_VERSION"]),
-        summed=_texts(summed),
+        ver=_column_name(named["ENGINE_VER"]),
+        is_deleted=_column_name(named["ENGINE_IS_DELETED"]),
+        sign=_column_name(named["ENGINE_SIGN"]),
+        version=_column_name(named["ENGINE_VERSION"]),
+        summed=_key_texts(summed),
         locations=tuple((key, directives[key].location) for key in ENGINE_KEYWORDS if key in directives),
     )
 
@@ -97,16 +97,16 @@ def _parse_options(name: str, directives: Mapping[str, Entry], problems: list[Pr
     options = {key: entry for key, entry in directives.items() if key.startswith("ENGINE_") and entry.value.text}
     engine = directives.get("ENGINE")
     problems.extend(_check_options(name, options, engine))
-    misplaced = set(_misplaced(name, options, engine))
+    misplaced = set(_misplaced_options(name, options, engine))
     return {key: entry for key, entry in options.items() if key not in misplaced}
 
 
 def _check_options(name: str, options: Mapping[str, Entry], engine: Entry | None) -> Iterator[Problem]:
-    for key in _misplaced(name, options, engine):
-        owners = ", ".join(of for of, own in _OWN.items() if key in own)
+    for key in _misplaced_options(name, options, engine):
+        owners = ", ".join(of for of, own in _ENGINE_OPTIONS.items() if key in own)
         hint = f"it is an option of {owners}" if owners else f"{name} keeps no rows"
         yield Problem("engine-option", f"{name} has no {key}", options[key].location, hint)
-    for key in _NEEDED.get(name, ()):
+    for key in _REQUIRED_OPTIONS.get(name, ()):
         if key not in options and engine is not None:
             yield Problem("missing-directive", f"{name} needs {key}", engine.location, "the name of a column")
     if "ENGINE_IS_DELETED" in options and "ENGINE_VER" not in options:
@@ -114,9 +114,9 @@ def _check_options(name: str, options: Mapping[str, Entry], engine: Entry | None
         yield Problem("engine-option", "ENGINE_IS_DELETED needs ENGINE_VER", entry.location, "the name of a column")
 
 
-def _misplaced(name: str, options: Mapping[str, Entry], engine: Entry | None) -> Iterator[str]:
+def _misplaced_options(name: str, options: Mapping[str, Entry], engine: Entry | None) -> Iterator[str]:
     """The options that the engine does not have; none where the file names an unknown engine."""
-    known = () if name == "Null" else (*_OF_EVERY_TREE, *_OWN.get(name, ()))
+    known = () if name == "Null" else (*_COMMON_OPTIONS, *_ENGINE_OPTIONS.get(name, ()))
     is_known = engine is None or engine.value.text in ("", name)
     return (key for key in options if is_known and key not in known)
 
@@ -139,7 +139,7 @@ def _parse_column(
     if key not in options:
         return None
     value = options[key].value
-    found = expression(value, problems)
+    found = parse_expression(value, problems)
     if found is None:
         return None
     wrong = list(check_columns(found, columns))
@@ -155,18 +155,18 @@ def _check_keys(keys: Mapping[str, tuple[KeyPart, ...]], columns: Sequence[Colum
         yield from check_sortable(each, columns)
     primary, sorting = keys["ENGINE_PRIMARY_KEY"], keys["ENGINE_SORTING_KEY"]
     for at, each in enumerate(primary if sorting else ()):
-        if at >= len(sorting) or canonical(each.text.text) != canonical(sorting[at].text.text):
+        if at >= len(sorting) or expression_tokens(each.text.text) != expression_tokens(sorting[at].text.text):
             message = f"`{each.text.text}` is not part {at + 1} of the sorting key"
             hint = "the primary key is the sorting key or its beginning"
             yield Problem("invalid-key", message, each.text.location, hint)
     yield from check_sampling(keys["ENGINE_SAMPLING_KEY"], primary or sorting, columns)
 
 
-def _check_named(
+def _check_column_options(
     options: Mapping[str, Entry], named: Mapping[str, Column | None], sorting: Sequence[KeyPart]
 ) -> Iterator[Problem]:
     for key, column in named.items():
-        wanted = _OF_TYPE.get(key)
+        wanted = _REQUIRED_TYPES.get(key)
         if column is not None and wanted is not None and column.type != wanted:
             message = f"{key} needs a column of type {wanted}; `{column.name}` is {column.type}"
             yield Problem("engine-option", message, options[key].value.location)
@@ -204,7 +204,7 @@ def _check_versions(options: Mapping[str, Entry], named: Mapping[str, Column | N
 
 def _parse_ttl(entry: Entry | None, columns: Sequence[Column], problems: list[Problem]) -> str | None:
     """The expression, without the DELETE that may stand behind it; all of them, where there are more."""
-    rules = ttl_rules(entry.value, columns, problems) if entry is not None else ()
+    rules = parse_ttl_rules(entry.value, columns, problems) if entry is not None else ()
     if entry is None or not rules:
         return None
     return rules[0].until.text if len(rules) == 1 and rules[0].where is None else entry.value.text
@@ -215,22 +215,22 @@ def _parse_settings(entry: Entry | None, problems: list[Problem]) -> tuple[tuple
     if entry is None:
         return ()
     settings: list[tuple[str, str]] = []
-    for name, *rest in at_commas(lex(entry.value.text)):
+    for name, *rest in split_at_commas(lex(entry.value.text)):
         if name.kind == "word" and len(rest) > 2 and rest[0].says("="):
             value = "".join(each.value for each in rest[1:-1])
             settings.append((name.text, value))
-            if name.text in _ANSWERS_DIFFER and value not in ("0", "false"):
-                message = f"the setting `{name.text}` is not supported: it {_ANSWERS_DIFFER[name.text]}"
-                problems.append(Problem("engine-option", message, place(entry.value, name.start), "leave it out"))
+            if name.text in _UNSUPPORTED_SETTINGS and value not in ("0", "false"):
+                message = f"the setting `{name.text}` is not supported: it {_UNSUPPORTED_SETTINGS[name.text]}"
+                problems.append(Problem("engine-option", message, location_at(entry.value, name.start), "leave it out"))
         else:
-            where, hint = place(entry.value, name.start), "such as `index_granularity = 8192`"
+            where, hint = location_at(entry.value, name.start), "such as `index_granularity = 8192`"
             problems.append(Problem("engine-option", "expected `name = value, …` in ENGINE_SETTINGS", where, hint))
     return tuple(settings)
 
 
-def _texts(parts: Sequence[KeyPart]) -> tuple[str, ...]:
+def _key_texts(parts: Sequence[KeyPart]) -> tuple[str, ...]:
     return tuple(each.text.text for each in parts)
 
 
-def _name_of(column: Column | None) -> str | None:
+def _column_name(column: Column | None) -> str | None:
     return column.name if column else None

@@ -25,7 +25,7 @@ from penstock.errors import Problem, did_you_mean
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
 from penstock.model.types import AggregateFunction, is_nullable
-from penstock.parse.lexer import Lexeme, at_commas, lex, part, place
+from penstock.parse.lexer import Lexeme, split_at_commas, lex, text_slice, location_at
 
 _WITHOUT_NULL = frozenset({"coalesce", "ifnull", "assumenotnull", "isnull", "isnotnull"})
 
@@ -41,31 +41,31 @@ class KeyPart:
 
 def key_parts(text: Text, problems: list[Problem]) -> tuple[KeyPart, ...]:
     """The parts of `a, f(b)`, `(a, f(b))` or `tuple(a, f(b))`; `tuple()` and nothing have none."""
-    lexemes = _unwrapped(lex(text.text))
+    lexemes = _strip_brackets(lex(text.text))
     parts: list[KeyPart] = []
-    for inner in at_commas(lexemes):
-        found = part(text, inner[0].start, inner[-2].end if len(inner) > 1 else inner[0].start)
-        parsed = expression(found, problems)
+    for inner in split_at_commas(lexemes):
+        found = text_slice(text, inner[0].start, inner[-2].end if len(inner) > 1 else inner[0].start)
+        parsed = parse_expression(found, problems)
         if parsed is not None:
             parts.append(parsed)
     return tuple(parts)
 
 
-def expression(text: Text, problems: list[Problem]) -> KeyPart | None:
+def parse_expression(text: Text, problems: list[Problem]) -> KeyPart | None:
     """One expression, or None and a problem."""
     try:
-        tree = _tree(text.text)
+        tree = _parse_tree(text.text)
     except ParseError as error:
-        problems.append(_unparsed(text, error))
+        problems.append(_syntax_problem(text, error))
     except (TokenError, RecursionError):
         problems.append(Problem("invalid-key", f"`{text.text[:60]}` is not an expression", text.location))
     else:
-        return KeyPart(_bare(text), tuple(_names(tree)), tree)
+        return KeyPart(_unquote_name(text), tuple(_column_names(tree)), tree)
     return None
 
 
 @lru_cache(maxsize=4096)
-def _tree(text: str) -> exp.Expr:
+def _parse_tree(text: str) -> exp.Expr:
     """Many data sources have the same key. Nobody changes the tree."""
     return sqlglot.parse_one(text, read="clickhouse", into=exp.Condition)
 
@@ -76,26 +76,26 @@ def check_columns(key: KeyPart, columns: Sequence[Column]) -> Iterator[Problem]:
     for name, offset in key.names:
         if name not in names:
             hint = did_you_mean(name, names)
-            yield Problem("unknown-column", f"there is no column `{name}`", place(key.text, offset), hint)
+            yield Problem("unknown-column", f"there is no column `{name}`", location_at(key.text, offset), hint)
 
 
 def check_sortable(key: KeyPart, columns: Sequence[Column]) -> Iterator[Problem]:
     """A problem for each column whose values have no order that a sorting key can rely on."""
     types = {column.name: column.type for column in columns}
     for column in key.tree.find_all(exp.Column):
-        name, offset = _root(column)
+        name, offset = _root_name(column)
         of = types.get(name)
         if isinstance(of, AggregateFunction):
             message, hint = f"`{name}` is an AggregateFunction: it cannot be in the sorting key", None
-        elif of is not None and is_nullable(of) and not _never_null(column):
+        elif of is not None and is_nullable(of) and not _is_null_handled(column):
             message = f"`{name}` is Nullable: it cannot be in the sorting key"
             hint = f"write coalesce({name}, …), or make the column not Nullable with a DEFAULT"
         else:
             continue
-        yield Problem("invalid-key", message, place(key.text, offset), hint)
+        yield Problem("invalid-key", message, location_at(key.text, offset), hint)
 
 
-def _unwrapped(lexemes: Sequence[Lexeme]) -> Sequence[Lexeme]:
+def _strip_brackets(lexemes: Sequence[Lexeme]) -> Sequence[Lexeme]:
     """The lexemes inside of brackets that stand around all of them."""
     *inner, end = lexemes
     start = 1 if inner and inner[0].says("tuple") else 0
@@ -109,7 +109,7 @@ def _unwrapped(lexemes: Sequence[Lexeme]) -> Sequence[Lexeme]:
     return (*inner[start + 1 : -1], end)
 
 
-def _unparsed(text: Text, error: ParseError) -> Problem:
+def _syntax_problem(text: Text, error: ParseError) -> Problem:
     first = error.errors[0] if error.errors else {}
     line, column = first.get("line"), first.get("col")
     where = text.location
@@ -118,7 +118,7 @@ def _unparsed(text: Text, error: ParseError) -> Problem:
     return Problem("invalid-key", f"`{text.text[:60]}` is not an expression", where)
 
 
-def _bare(text: Text) -> Text:
+def _unquote_name(text: Text) -> Text:
     """A name in quotes as the name."""
     found = lex(text.text)
     if len(found) == 2 and found[0].kind == "quoted" and found[0].value.isidentifier():
@@ -126,17 +126,17 @@ def _bare(text: Text) -> Text:
     return text
 
 
-def _names(tree: exp.Expr) -> Iterator[tuple[str, int]]:
-    return map(_root, tree.find_all(exp.Column))
+def _column_names(tree: exp.Expr) -> Iterator[tuple[str, int]]:
+    return map(_root_name, tree.find_all(exp.Column))
 
 
-def _root(column: exp.Column) -> tuple[str, int]:
+def _root_name(column: exp.Column) -> tuple[str, int]:
     """The first name of `a.b.c`: a column, the rest being its elements."""
     first = column.parts[0]
     return first.name, int(first.meta.get("start", 0))
 
 
-def _never_null(column: exp.Column) -> bool:
+def _is_null_handled(column: exp.Column) -> bool:
     """Whether a function around the column gives a value for NULL."""
     around = column.parent
     while around is not None:
@@ -160,7 +160,7 @@ def check_sampling(
     if len(sampling) > 1 or (of is not None and not is_unsigned(of)):
         message = "ENGINE_SAMPLING_KEY needs one expression of UInt8, UInt16, UInt32 or UInt64"
         yield Problem("invalid-key", message, text.location, "such as cityHash64(…) of a column")
-    elif canonical(text.text) not in [canonical(each.text.text) for each in keys]:
+    elif expression_tokens(text.text) not in [expression_tokens(each.text.text) for each in keys]:
         message = f"`{text.text}` is not part of the primary key, nor of the sorting key where there is none"
         hint = "add it to ENGINE_SORTING_KEY and ENGINE_PRIMARY_KEY"
         yield Problem("invalid-key", message, text.location, hint)
@@ -171,6 +171,6 @@ def is_unsigned(of: t.Type) -> TypeGuard[t.Int]:
     return isinstance(of, t.Int) and not of.signed and of.bits <= 64
 
 
-def canonical(sql: str) -> tuple[str, ...]:
+def expression_tokens(sql: str) -> tuple[str, ...]:
     """The words and signs of an expression."""
     return tuple(lexeme.text for lexeme in lex(sql))

@@ -20,11 +20,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from penstock.errors import Location, Problem
 from penstock.model.datasource import Text
 
-Kind = Literal["word", "quoted", "string", "number", "symbol", "end"]
-Words: TypeAlias = tuple[tuple[Kind, str], ...]
+LexemeKind = Literal["word", "quoted", "string", "number", "symbol", "end"]
+LexemeTexts: TypeAlias = tuple[tuple[LexemeKind, str], ...]
 """Lexemes without their offsets: equal wherever they stand, so that what they mean can be kept."""
 
-DEEPEST = 50
+MAX_DEPTH = 50
 """How many brackets may stand inside each other: more than anybody writes, less than recursion takes."""
 
 _LEXEME = re.compile(
@@ -69,7 +69,7 @@ class Lexeme(NamedTuple):
     """A word, a quoted name, a string, a number or one other character, as it is in the text. There
     are millions in a big project: a tuple is made in half the time of a dataclass."""
 
-    kind: Kind
+    kind: LexemeKind
     text: str
     start: int
 
@@ -141,19 +141,19 @@ class Reader:
         depth = 1
         while self.peek().kind != "end":
             found = self.take()
-            depth += step(found)
+            depth += depth_change(found)
             if depth == 0:
                 return tuple(inner)
             inner.append(found)
         raise self.unexpected("`)`")
 
-    def call(self) -> Words:
+    def call(self) -> LexemeTexts:
         """The next lexeme and the brackets behind it, nothing read; () where these do not close."""
         if not self.peek(1).says("("):
             return (self.peek()[:2],)
         depth = 0
         for at in range(self._next + 1, len(self._lexemes)):
-            depth += step(self._lexemes[at])
+            depth += depth_change(self._lexemes[at])
             if depth == 0:
                 return tuple([lexeme[:2] for lexeme in self._lexemes[self._next : at + 1]])
         return ()
@@ -173,12 +173,12 @@ class Reader:
         return InvalidSyntax(f"expected {wanted}, found {found}", found.start, hint or quote_hint(found))
 
 
-def from_words(words: Words) -> Reader:
+def reader_of_words(words: LexemeTexts) -> Reader:
     """A reader of lexemes whose offsets are not known: only for what cannot be wrong."""
     return Reader([*(Lexeme(kind, text, 0) for kind, text in words), Lexeme("end", "", 0)])
 
 
-def at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
+def split_at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
     """The parts between the commas that stand outside brackets, each with an end of its own. What
     is empty has no parts, and a comma may stand behind the last part."""
     part: list[Lexeme] = []
@@ -186,7 +186,7 @@ def at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
     for lexeme in lexemes:
         kind = lexeme.kind
         if kind == "symbol":
-            depth = max(0, depth + step(lexeme))
+            depth = max(0, depth + depth_change(lexeme))
             if depth == 0 and lexeme.text == ",":
                 yield (*part, Lexeme("end", ",", lexeme.start))
                 part = []
@@ -220,7 +220,7 @@ def quote_hint(lexeme: Lexeme) -> str | None:
     return "this quote is not closed" if lexeme.kind == "symbol" and lexeme.text in "'`\"" else None
 
 
-def step(lexeme: Lexeme) -> int:
+def depth_change(lexeme: Lexeme) -> int:
     """By how much a lexeme changes the depth of brackets."""
     if lexeme.kind != "symbol":
         return 0
@@ -232,24 +232,24 @@ def _refuse_depth(lexemes: Sequence[Lexeme]) -> None:
     for lexeme in lexemes:
         if lexeme.kind != "symbol":
             continue
-        depth += step(lexeme)
-        if depth > DEEPEST:
-            raise InvalidSyntax(f"more than {DEEPEST} brackets inside each other", lexeme.start)
+        depth += depth_change(lexeme)
+        if depth > MAX_DEPTH:
+            raise InvalidSyntax(f"more than {MAX_DEPTH} brackets inside each other", lexeme.start)
 
 
-def place(text: Text, offset: int) -> Location:
+def location_at(text: Text, offset: int) -> Location:
     """Where the character at `offset` stands in the file."""
     before = text.text[:offset]
     return text.at(before.count("\n") + 1, offset - before.rfind("\n"))
 
 
-def part(text: Text, start: int, end: int) -> Text:
+def text_slice(text: Text, start: int, end: int) -> Text:
     """The characters from `start` up to `end` as a text of its own, without spaces around them."""
     cut = text.text[start:end]
     start += len(cut) - len(cut.lstrip())
-    return Text(cut.strip(), place(text, start), text.indent)
+    return Text(cut.strip(), location_at(text, start), text.indent)
 
 
-def located(error: InvalidSyntax, text: Text) -> Problem:
+def problem_at(error: InvalidSyntax, text: Text) -> Problem:
     """The problem of an error whose offset is one of `text`."""
-    return Problem(error.code, error.message, place(text, error.offset), error.hint)
+    return Problem(error.code, error.message, location_at(text, error.offset), error.hint)

@@ -33,8 +33,8 @@ from penstock.parse.directives import (
     parse_target,
     parse_text,
     parse_tokens,
-    single,
     template_problems,
+    unique_directives,
 )
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
@@ -43,7 +43,7 @@ _MODES = ("append", "replace")
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
 
-def parse_copied(written: Entry, directives: Mapping[str, Entry], problems: list[Problem]) -> Copied | None:
+def parse_copy(written: Entry, directives: Mapping[str, Entry], problems: list[Problem]) -> Copied | None:
     """The kind of a node whose TYPE, `written`, is copy."""
     schedule = _parse_schedule(directives.get("COPY_SCHEDULE"), problems)
     _check_mode(directives.get("COPY_MODE"), problems)
@@ -53,7 +53,7 @@ def parse_copied(written: Entry, directives: Mapping[str, Entry], problems: list
 
 def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
     """Five fields of cron, in UTC; None for a copy that only runs on demand."""
-    written = _unquoted(entry.value) if entry is not None else ON_DEMAND
+    written = _strip_quotes(entry.value) if entry is not None else ON_DEMAND
     if entry is None or written.lower() == ON_DEMAND:
         return None
     try:
@@ -67,7 +67,7 @@ def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
 
 
 def _check_mode(entry: Entry | None, problems: list[Problem]) -> None:
-    written = _unquoted(entry.value).lower() if entry is not None else "append"
+    written = _strip_quotes(entry.value).lower() if entry is not None else "append"
     if entry is None or written == "append":
         return
     if written == "replace":
@@ -79,12 +79,12 @@ def _check_mode(entry: Entry | None, problems: list[Problem]) -> None:
     problems.append(Problem("invalid-value", message, entry.value.location, did_you_mean(written, _MODES)))
 
 
-def _unquoted(text: Text) -> str:
+def _strip_quotes(text: Text) -> str:
     return text.text.strip().strip("\"'").strip()
 
 
 NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", *COPY_KEYWORDS)
-LATER_KEYWORDS = (
+UNSUPPORTED_KEYWORDS = (
     "EXPORT_CONNECTION_NAME",
     "EXPORT_SCHEDULE",
     "EXPORT_BUCKET_URI",
@@ -96,15 +96,15 @@ LATER_KEYWORDS = (
 """Directives of the node type that is not in this version."""
 
 _TYPES = ("standard", "endpoint", "materialized", "copy")
-_LATER_TYPES = ("sink",)
-_OF_TYPE = {"DATASOURCE": "materialized", **dict.fromkeys(COPY_KEYWORDS, "copy")}
+_UNSUPPORTED_TYPES = ("sink",)
+_TYPE_OF_DIRECTIVE = {"DATASOURCE": "materialized", **dict.fromkeys(COPY_KEYWORDS, "copy")}
 """The one TYPE that each directive belongs to."""
 
 
 def parse_node(entries: Sequence[Entry], problems: list[Problem]) -> Node | None:
     """The node that begins with the first entry."""
     head = entries[0]
-    directives = single(entries, problems)
+    directives = unique_directives(entries, problems)
     name = parse_name(head.value, "a node", problems)
     kind = _parse_kind(directives, problems)
     sql = directives.get("SQL")
@@ -137,48 +137,48 @@ def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> Nod
     written = directives.get("TYPE")
     name = written.value.text.lower() if written else "standard"
     if written is not None and name not in _TYPES:
-        problems.append(_unknown(name, written))
+        problems.append(_unknown_type(name, written))
         return Standard()
-    problems.extend(_misplaced(name, directives.values()))
+    problems.extend(_misplaced_directives(name, directives.values()))
     if written is not None and name == "materialized":
         target = parse_target(name, "DATASOURCE", written, directives, problems)
         return Materialized(*target) if target else Standard()
     if written is not None and name == "copy":
-        return parse_copied(written, directives, problems) or Standard()
+        return parse_copy(written, directives, problems) or Standard()
     return Endpoint() if name == "endpoint" else Standard()
 
 
-def _unknown(name: str, written: Entry) -> Problem:
+def _unknown_type(name: str, written: Entry) -> Problem:
     place = written.value.location
-    if name in _LATER_TYPES:
+    if name in _UNSUPPORTED_TYPES:
         return Problem("unsupported-type", f"{name} pipes are not in this version", place, did_you_mean("", _TYPES))
-    hint = did_you_mean(name, (*_TYPES, *_LATER_TYPES))
+    hint = did_you_mean(name, (*_TYPES, *_UNSUPPORTED_TYPES))
     return Problem("unknown-type", f"unknown TYPE `{written.value.text[:60]}`", place, hint)
 
 
-def _misplaced(name: str, entries: Iterable[Entry]) -> Iterator[Problem]:
+def _misplaced_directives(name: str, entries: Iterable[Entry]) -> Iterator[Problem]:
     """Directives of a node of another type."""
     for entry in entries:
-        of = _OF_TYPE.get(entry.keyword, name)
+        of = _TYPE_OF_DIRECTIVE.get(entry.keyword, name)
         if of != name:
             message = f"{entry.keyword} belongs to a {of} node, not to a node of type {name}"
             yield Problem("misplaced-directive", message, entry.location, f"write `TYPE {of}`, or remove it")
-        if entry.keyword in LATER_KEYWORDS:
+        if entry.keyword in UNSUPPORTED_KEYWORDS:
             message = f"{entry.keyword} is not supported: sink pipes are not in this version"
             yield Problem("unsupported-directive", message, entry.location)
 
 
-PIPE_KEYWORDS = ("NODE", "DESCRIPTION", "TAGS", "TOKEN", "DIALECT", *NODE_KEYWORDS, *LATER_KEYWORDS)
-_OF_NODES = ("DESCRIPTION", *NODE_KEYWORDS, *LATER_KEYWORDS)
+PIPE_KEYWORDS = ("NODE", "DESCRIPTION", "TAGS", "TOKEN", "DIALECT", *NODE_KEYWORDS, *UNSUPPORTED_KEYWORDS)
+_NODE_DIRECTIVES = ("DESCRIPTION", *NODE_KEYWORDS, *UNSUPPORTED_KEYWORDS)
 _DIALECTS: tuple[str, ...] = get_args(Dialect)
 
 
 def parse_pipe(text: str, file: str, name: str, default: Dialect, problems: list[Problem]) -> Pipe | None:
     """The pipe that a file describes; `default` is the dialect of a pipe that names none."""
     entries = parse_datafile(text, file, PIPE_KEYWORDS, problems).entries
-    own, groups = _split(entries)
-    problems.extend(_check_before(own))
-    directives = single((entry for entry in own if entry.keyword != "TOKEN"), problems)
+    own, groups = _group_by_node(entries)
+    problems.extend(_check_before_first_node(own))
+    directives = unique_directives((entry for entry in own if entry.keyword != "TOKEN"), problems)
     nodes = _parse_nodes(groups, problems)
     if not groups:
         hint = "write `NODE name`, then `SQL >` and a query, indented"
@@ -198,23 +198,23 @@ def parse_pipe(text: str, file: str, name: str, default: Dialect, problems: list
     )
 
 
-def _split(entries: Iterable[Entry]) -> tuple[list[Entry], list[list[Entry]]]:
+def _group_by_node(entries: Iterable[Entry]) -> tuple[list[Entry], list[list[Entry]]]:
     """The directives of the pipe, wherever they stand, and those of each node."""
     own: list[Entry] = []
     groups: list[list[Entry]] = []
     for entry in entries:
         if entry.keyword == "NODE":
             groups.append([entry])
-        elif groups and entry.keyword in _OF_NODES:
+        elif groups and entry.keyword in _NODE_DIRECTIVES:
             groups[-1].append(entry)
         else:
             own.append(entry)
     return own, groups
 
 
-def _check_before(own: Iterable[Entry]) -> Iterable[Problem]:
+def _check_before_first_node(own: Iterable[Entry]) -> Iterable[Problem]:
     for entry in own:
-        if entry.keyword in _OF_NODES and entry.keyword != "DESCRIPTION":
+        if entry.keyword in _NODE_DIRECTIVES and entry.keyword != "DESCRIPTION":
             message = f"{entry.keyword} stands before the first NODE"
             yield Problem("missing-directive", message, entry.location, "write `NODE name` above it")
 

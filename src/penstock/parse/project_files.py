@@ -14,7 +14,7 @@ from penstock.errors import Location, Problem
 from penstock.parse.settings import SETTINGS_FILE
 
 SUFFIXES = (".datasource", ".pipe", ".connection")
-_LEFT_OUT = ("node_modules", "__pycache__")
+_IGNORED_FOLDERS = ("node_modules", "__pycache__")
 
 
 def normal_path(path: str) -> str:
@@ -22,17 +22,17 @@ def normal_path(path: str) -> str:
     return str(PurePosixPath(path.replace("\\", "/")))
 
 
-def is_part(path: str) -> bool:
+def is_project_file(path: str) -> bool:
     """Whether a file belongs to a project: a datafile in no hidden folder, or the settings."""
     *folders, name = PurePosixPath(path).parts or ("",)
     if path == SETTINGS_FILE:
         return True
-    return _is_datafile(name) and not any(_is_left_out(folder) for folder in folders)
+    return _is_datafile(name) and not any(_is_ignored(folder) for folder in folders)
 
 
 def read_folder(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, bytes]]:
     """The files of a project by relative path, in the order of their paths."""
-    for path in sorted(_walk(folder)):
+    for path in sorted(_walk_folder(folder)):
         try:
             with open(os.path.join(folder, path), "rb") as file:
                 content = file.read()
@@ -55,12 +55,12 @@ def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
         return None
 
 
-def _walk(folder: Path) -> Iterator[str]:
+def _walk_folder(folder: Path) -> Iterator[str]:
     for here, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not _is_left_out(name)]
+        folders[:] = [name for name in folders if not _is_ignored(name)]
         inside = Path(here).relative_to(folder).as_posix()
         if inside == ".":
-            yield from (name for name in names if is_part(name))
+            yield from (name for name in names if is_project_file(name))
         else:
             yield from (f"{inside}/{name}" for name in names if _is_datafile(name))
 
@@ -69,5 +69,5 @@ def _is_datafile(name: str) -> bool:
     return name.endswith(SUFFIXES) and not name.startswith(".")
 
 
-def _is_left_out(folder: str) -> bool:
-    return folder.startswith(".") or folder in _LEFT_OUT
+def _is_ignored(folder: str) -> bool:
+    return folder.startswith(".") or folder in _IGNORED_FOLDERS

@@ -22,14 +22,14 @@ from penstock.parse.cross_checks import check_project
 from penstock.parse.datasource import parse_datasource
 from penstock.parse.directives import NAME, invalid_name
 from penstock.parse.pipe import parse_pipe
-from penstock.parse.project_files import SUFFIXES, decode, is_part, normal_path, read_folder
+from penstock.parse.project_files import SUFFIXES, decode, is_project_file, normal_path, read_folder
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
 
 Resource: TypeAlias = Union[DataSource, Pipe]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedProject:
     """A project as read. `files` are the datafiles and the settings as text by relative path; where
     `problems` holds an error, `project` has what could be read."""
 
@@ -44,7 +44,7 @@ class Loaded:
         return tuple(problem for problem in self.problems if problem.level == "error")
 
 
-def load_folder(folder: Path, known: Loaded | None = None) -> Loaded:
+def load_folder(folder: Path, known: LoadedProject | None = None) -> LoadedProject:
     """The project of a folder. Raises NotFound where there is no such folder. A file that `known` has
     read from the same path with the same text is not read again: its resource is the same object."""
     if not folder.is_dir():
@@ -55,16 +55,16 @@ def load_folder(folder: Path, known: Loaded | None = None) -> Loaded:
         text = decode(content, path, problems)
         if text is not None:
             files[path] = text
-    return _load(files, problems, known)
+    return _load_texts(files, problems, known)
 
 
-def load_files(files: Mapping[str, str]) -> Loaded:
+def load_files(files: Mapping[str, str]) -> LoadedProject:
     """The project of files by relative path."""
-    wanted = {normal_path(path): text for path, text in files.items() if is_part(normal_path(path))}
-    return _load(wanted, [])
+    wanted = {normal_path(path): text for path, text in files.items() if is_project_file(normal_path(path))}
+    return _load_texts(wanted, [])
 
 
-def _load(files: Mapping[str, str], problems: list[Problem], known: Loaded | None = None) -> Loaded:
+def _load_texts(files: Mapping[str, str], problems: list[Problem], known: LoadedProject | None = None) -> LoadedProject:
     """`files` are parts of the project, and no others."""
     settings = parse_settings(files.get(SETTINGS_FILE, ""), SETTINGS_FILE, problems)
     resources: list[Resource] = []
@@ -84,10 +84,10 @@ def _load(files: Mapping[str, str], problems: list[Problem], known: Loaded | Non
         (each for each in first.values() if isinstance(each, Pipe)),
     )
     ordered = sorted(problems, key=lambda problem: (problem.location or Location("", 0, 0), problem.code))
-    return Loaded(project, settings, dict(sorted(files.items())), tuple(ordered))
+    return LoadedProject(project, settings, dict(sorted(files.items())), tuple(ordered))
 
 
-def _already_read(known: Loaded | None, files: Mapping[str, str], dialect: Dialect) -> Mapping[str, Resource]:
+def _already_read(known: LoadedProject | None, files: Mapping[str, str], dialect: Dialect) -> Mapping[str, Resource]:
     """The resources by path that need not be read again. A file with a problem is: it is told again."""
     if known is None or known.settings.dialect != dialect:
         return {}

@@ -26,14 +26,14 @@ from penstock.parse.lexer import (
     InvalidSyntax,
     Lexeme,
     Reader,
-    at_commas,
     comma_spans,
+    depth_change,
     lex,
-    located,
-    part,
-    place,
+    location_at,
+    problem_at,
     quote_hint,
-    step,
+    split_at_commas,
+    text_slice,
 )
 
 _JSON_PATH = re.compile(r"\$(?:\.[^.\[\]\s]+(?:\[:\])*)*")
@@ -76,36 +76,36 @@ class _Modifiers:
 
 def parse_schema(text: Text, problems: list[Problem]) -> tuple[Column, ...]:
     """The columns of a SCHEMA block, in their order."""
-    columns = _known_columns(text)
+    columns = _read_cached_columns(text)
     if columns is None:
         columns = _parse_columns(text, problems)
-    problems.extend(check_together(columns))
+    problems.extend(check_columns_together(columns))
     first_of_name: dict[str, Column] = {}
     for column in columns:
         first_of_name.setdefault(column.name, column)
     return tuple(first_of_name.values())
 
 
-def _known_columns(text: Text) -> list[Column] | None:
+def _read_cached_columns(text: Text) -> list[Column] | None:
     """The columns, each read once however many data sources have it; None where one of them is wrong,
     and all are read again to tell what, and where."""
     columns: list[Column] = []
     line, begun, before = 1, 0, 0
     for start, end in comma_spans(text.text):
-        known = _read_alone(text.text[start:end])
+        known = _read_column_alone(text.text[start:end])
         if known is None:
             return None
         newlines = text.text.count("\n", before, start)
         if newlines:
             line, begun = line + newlines, text.text.rfind("\n", before, start) + 1
         where = text.at(line, start - begun + 1)
-        columns += [_placed(column, where, text.indent) for column in known]
+        columns += [_relocate_column(column, where, text.indent) for column in known]
         before = start
     return columns
 
 
 @lru_cache(maxsize=16384)
-def _read_alone(words: str) -> tuple[Column, ...] | None:
+def _read_column_alone(words: str) -> tuple[Column, ...] | None:
     """The column between two commas, with places as if nothing stood before it; () for nothing but
     comments, None where it is wrong."""
     problems: list[Problem] = []
@@ -113,33 +113,33 @@ def _read_alone(words: str) -> tuple[Column, ...] | None:
     return tuple(columns) if not problems else None
 
 
-def _placed(column: Column, start: Location, indent: int) -> Column:
+def _relocate_column(column: Column, start: Location, indent: int) -> Column:
     """A column that was read alone, as one whose words begin at `start`."""
     where, default = column.location, column.default
-    where = start if where.line == where.column == 1 else _at(where, start, indent)
+    where = start if where.line == where.column == 1 else _relocate(where, start, indent)
     if default is not None:
-        default = Text(default.text, _at(default.location, start, indent), indent)
+        default = Text(default.text, _relocate(default.location, start, indent), indent)
     return Column(column.name, column.type, column.json_path, default, column.codec, column.renamed_from, where)
 
 
-def _at(alone: Location, start: Location, indent: int) -> Location:
+def _relocate(alone: Location, start: Location, indent: int) -> Location:
     return Text("", start, indent).at(alone.line, alone.column)
 
 
 def _parse_columns(text: Text, problems: list[Problem]) -> list[Column]:
     columns: list[Column] = []
-    for lexemes in at_commas(lex(text.text)):
+    for lexemes in split_at_commas(lex(text.text)):
         try:
             columns.append(_parse_column(Reader(lexemes), text, problems))
         except InvalidSyntax as error:
-            problems.append(located(error, text))
+            problems.append(problem_at(error, text))
     return columns
 
 
 def _parse_column(reader: Reader, text: Text, problems: list[Problem]) -> Column:
     head = reader.peek()
     if head.kind not in ("word", "quoted"):
-        raise InvalidColumn(f"expected the name of a column, found {head}", head.start, _hint(head))
+        raise InvalidColumn(f"expected the name of a column, found {head}", head.start, _comma_hint(head))
     reader.take()
     of = read_type(reader)
     found = _Modifiers()
@@ -147,8 +147,8 @@ def _parse_column(reader: Reader, text: Text, problems: list[Problem]) -> Column
         check_name(head)
         _read_modifiers(reader, text, found)
     except InvalidSyntax as error:
-        problems.append(located(error, text))
-    where = place(text, head.start)
+        problems.append(problem_at(error, text))
+    where = location_at(text, head.start)
     return Column(head.value, of, found.json_path, found.default, found.codec, found.renamed_from, where)
 
 
@@ -167,23 +167,23 @@ def _read_modifiers(reader: Reader, text: Text, into: _Modifiers) -> None:
         elif word == "RENAMED_FROM":
             into.renamed_from = _read_old_name(reader)
         else:
-            raise _unknown(head, text)
+            raise _unknown_modifier(head, text)
 
 
-def _unknown(head: Lexeme, text: Text) -> InvalidSyntax:
+def _unknown_modifier(head: Lexeme, text: Text) -> InvalidSyntax:
     word = head.text.upper()
     if head.kind == "word" and word in _REFUSED:
         name = {"NOT": "NOT NULL", "PRIMARY": "PRIMARY KEY", "TTL": "a column's TTL"}.get(word, word)
         return UnsupportedColumn(f"{name} is not supported", head.start, _REFUSED[word])
     begins_line = not text.text[: head.start].rpartition("\n")[2].strip()
-    hint = _hint(head) or did_you_mean(head.text, _MODIFIERS)
+    hint = _comma_hint(head) or did_you_mean(head.text, _MODIFIERS)
     if begins_line and head.kind in ("word", "quoted"):
         hint = "is a comma missing before it?"
     wanted = "a comma, a json path, DEFAULT, CODEC or RENAMED_FROM"
     return InvalidColumn(f"expected {wanted}, found {head}", head.start, hint)
 
 
-def _hint(head: Lexeme) -> str | None:
+def _comma_hint(head: Lexeme) -> str | None:
     return "one comma is too many" if head.kind == "end" else quote_hint(head)
 
 
@@ -207,15 +207,15 @@ def _read_default(reader: Reader, text: Text) -> Text:
     while (head := reader.peek()).kind != "end":
         if not opened and last is not keyword and _ends_default(reader):
             break
-        if quote_hint(head) or (step(head) < 0 and not opened):
+        if quote_hint(head) or (depth_change(head) < 0 and not opened):
             raise InvalidColumn(f"expected an expression after DEFAULT, found {head}", head.start, quote_hint(head))
-        opened = [*opened, head] if step(head) > 0 else opened[: len(opened) + step(head)]
+        opened = [*opened, head] if depth_change(head) > 0 else opened[: len(opened) + depth_change(head)]
         last = reader.take()
     if last is keyword:
         raise reader.unexpected("an expression after DEFAULT")
     if opened:
         raise InvalidColumn("this bracket is not closed", opened[-1].start)
-    return part(text, keyword.end, last.end)
+    return text_slice(text, keyword.end, last.end)
 
 
 def _ends_default(reader: Reader) -> bool:
@@ -268,13 +268,13 @@ def check_name(head: Lexeme) -> None:
         raise InvalidColumnName(f"{name!r} cannot be the name of a column", head.start, hint)
 
 
-def check_together(columns: Sequence[Column]) -> Iterator[Problem]:
+def check_columns_together(columns: Sequence[Column]) -> Iterator[Problem]:
     """The problems that only all columns together show."""
-    yield from _check_twice(columns)
+    yield from _check_duplicates(columns)
     yield from _check_renames(columns)
 
 
-def _check_twice(columns: Iterable[Column]) -> Iterator[Problem]:
+def _check_duplicates(columns: Iterable[Column]) -> Iterator[Problem]:
     first: dict[str, Column] = {}
     for column in columns:
         if column.name in first:

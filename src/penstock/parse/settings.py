@@ -41,12 +41,12 @@ STRATEGIES = ("in_place", "reuse", "bridge", "forward", "recompute")
 """The strategies that can be asked for."""
 
 
-class _Wrong(ValueError):
+class _WrongValue(ValueError):
     """What a value should have been."""
 
 
-Check: TypeAlias = Callable[[Any], Any]
-Checks: TypeAlias = Mapping[str, "Check | Checks"]
+SettingCheck: TypeAlias = Callable[[Any], Any]
+SettingChecks: TypeAlias = Mapping[str, "SettingCheck | SettingChecks"]
 
 
 def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
@@ -55,21 +55,21 @@ def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
         document = tomllib.loads(text.replace("\r\n", "\n"))
     except (ValueError, RecursionError) as error:
         message = re.sub(r"\s*\(at .*\)$", "", str(error))
-        problems.append(Problem("invalid-toml", message, error_place(str(error), text, file)))
+        problems.append(Problem("invalid-toml", message, error_location(str(error), text, file)))
         return Settings()
-    found = _Reading(find_places(text, file), problems).table((), document, _ROOT)
+    found = _SettingsReader(find_locations(text, file), problems).table((), document, _ROOT)
     tables = {name: make(**found.pop(name, {})) for name, make in _TABLES.items()}
     return Settings(**found, **tables)
 
 
-class _Reading:
+class _SettingsReader:
     """One document on its way to settings: where its keys stand, and what is wrong with them."""
 
-    def __init__(self, places: Places, problems: list[Problem]):
+    def __init__(self, places: TomlLocations, problems: list[Problem]):
         self._places = places
         self._problems = problems
 
-    def table(self, path: Path, values: Mapping[str, Any], checks: Checks) -> dict[str, Any]:
+    def table(self, path: TomlPath, values: Mapping[str, Any], checks: SettingChecks) -> dict[str, Any]:
         """The values of a table that are right."""
         found: dict[str, Any] = {}
         for name, value in values.items():
@@ -84,80 +84,80 @@ class _Reading:
                 found.update(self._checked(here, value, check))
         return found
 
-    def _checked(self, path: Path, value: Any, check: Check) -> dict[str, Any]:
+    def _checked(self, path: TomlPath, value: Any, check: SettingCheck) -> dict[str, Any]:
         try:
             return {path[-1]: check(value)}
-        except _Wrong as wrong:
+        except _WrongValue as wrong:
             message = f"`{'.'.join(path)}` must be {wrong}"
             self._problems.append(Problem("invalid-setting", message, self._places.value(path)))
             return {}
 
-    def _is_table(self, path: Path, value: Any) -> bool:
+    def _is_table(self, path: TomlPath, value: Any) -> bool:
         if not isinstance(value, dict):
             message = f"`{'.'.join(path)}` must be a table"
             place = self._places.value(path)
             self._problems.append(Problem("invalid-setting", message, place, f"write `[{'.'.join(path)}]`"))
         return isinstance(value, dict)
 
-    def _unknown(self, path: Path, known: Mapping[str, object]) -> None:
+    def _unknown(self, path: TomlPath, known: Mapping[str, object]) -> None:
         hint = did_you_mean(path[-1], known)
         message = f"unknown setting `{'.'.join(path)}`"
         self._problems.append(Problem("unknown-setting", message, self._places.key(path), hint))
 
 
-def _text(value: Any) -> str:
+def _check_text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise _Wrong("a text in quotes")
+        raise _WrongValue("a text in quotes")
     return value
 
 
-def _memory(value: Any) -> str:
+def _check_memory(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", value):
-        raise _Wrong('an amount of memory such as "2g" or "512m"')
+        raise _WrongValue('an amount of memory such as "2g" or "512m"')
     return value
 
 
-def _dialect(value: Any) -> str:
+def _check_dialect(value: Any) -> str:
     if value not in get_args(Dialect):
-        raise _Wrong('"clickhouse" or "spark"')
+        raise _WrongValue('"clickhouse" or "spark"')
     return str(value)
 
 
-def _between(low: int, high: int) -> Check:
+def _check_range(low: int, high: int) -> SettingCheck:
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise _Wrong(f"a whole number from {low} to {high}")
+            raise _WrongValue(f"a whole number from {low} to {high}")
         return value
 
     return check
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _check_texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _Wrong("a list of texts in quotes")
+        raise _WrongValue("a list of texts in quotes")
     return tuple(value)
 
 
-def _properties(value: Any) -> dict[str, str]:
+def _check_properties(value: Any) -> dict[str, str]:
     """Texts by name. An unquoted name with dots in it is one name here, not tables in tables."""
     if not isinstance(value, dict):
-        raise _Wrong("a table of texts")
-    return dict(_flat(value))
+        raise _WrongValue("a table of texts")
+    return dict(_flatten(value))
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, inner in value.items():
         if isinstance(inner, dict):
-            yield from _flat(inner, f"{prefix}{name}.")
+            yield from _flatten(inner, f"{prefix}{name}.")
         elif isinstance(inner, str):
             yield prefix + name, inner
         else:
-            raise _Wrong(f"a table of texts: put the value of {prefix}{name} in quotes")
+            raise _WrongValue(f"a table of texts: put the value of {prefix}{name} in quotes")
 
 
-def _strategies(value: Any) -> dict[str, str]:
+def _check_strategies(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(each in STRATEGIES for each in value.values()):
-        raise _Wrong(f'a table of data source = "strategy", one of {", ".join(STRATEGIES)}')
+        raise _WrongValue(f'a table of data source = "strategy", one of {", ".join(STRATEGIES)}')
     return dict(value)
 
 
@@ -173,87 +173,96 @@ _TABLES: Mapping[str, Callable[..., Any]] = {
     "inbox": InboxSettings,
     "maintenance": MaintenanceSettings,
 }
-_ROOT: Checks = {
-    "dialect": _dialect,
+_ROOT: SettingChecks = {
+    "dialect": _check_dialect,
     "server": {
-        "host": _text,
-        "port": _between(0, 65535),
-        "max_query_seconds": _between(1, 86_400),
-        "max_result_rows": _between(1, _MANY),
-        "max_result_bytes": _between(1, _MANY),
+        "host": _check_text,
+        "port": _check_range(0, 65535),
+        "max_query_seconds": _check_range(1, 86_400),
+        "max_result_rows": _check_range(1, _MANY),
+        "max_result_bytes": _check_range(1, _MANY),
     },
-    "spark": {"master": _text, "driver_memory": _memory, "packages": _texts, "conf": _properties},
-    "catalog": _properties,
-    "state": {"url": _text},
+    "spark": {
+        "master": _check_text,
+        "driver_memory": _check_memory,
+        "packages": _check_texts,
+        "conf": _check_properties,
+    },
+    "catalog": _check_properties,
+    "state": {"url": _check_text},
     "deploy": {
-        "rollback_window_hours": _between(0, 24 * 365),
-        "max_lag_seconds": _between(1, 86_400),
-        "strategy": _strategies,
+        "rollback_window_hours": _check_range(0, 24 * 365),
+        "max_lag_seconds": _check_range(1, 86_400),
+        "strategy": _check_strategies,
     },
     "flow": {
-        "max_step_rows": _between(1, _MANY),
-        "max_step_bytes": _between(1, _MANY),
-        "max_step_seconds": _between(1, 86_400),
-        "staging_step_seconds": _between(1, 86_400),
+        "max_step_rows": _check_range(1, _MANY),
+        "max_step_bytes": _check_range(1, _MANY),
+        "max_step_seconds": _check_range(1, 86_400),
+        "staging_step_seconds": _check_range(1, 86_400),
     },
     "backfill": {
-        "max_bytes_per_second": _between(1, _MANY),
-        "yield_after_seconds": _between(1, 86_400),
-        "own_process_bytes": _between(0, _MANY * 1000),
+        "max_bytes_per_second": _check_range(1, _MANY),
+        "yield_after_seconds": _check_range(1, 86_400),
+        "own_process_bytes": _check_range(0, _MANY * 1000),
     },
-    "inbox": {"folder": _text, "min_free_bytes": _between(0, _MANY), "max_pending_bytes": _between(1, _MANY)},
+    "inbox": {
+        "folder": _check_text,
+        "min_free_bytes": _check_range(0, _MANY),
+        "max_pending_bytes": _check_range(1, _MANY),
+    },
     "maintenance": {
-        "interval_seconds": _between(1, 86_400),
-        "compact_files": _between(2, 100_000),
-        "compact_small_bytes": _between(1, _MANY),
-        "compact_target_bytes": _between(1, _MANY),
-        "compact_run_bytes": _between(1, _MANY),
-        "snapshot_seconds": _between(0, _YEARS),
-        "ttl_seconds": _between(1, _YEARS),
-        "orphan_interval_seconds": _between(1, _YEARS),
-        "orphan_seconds": _between(3_600, _YEARS),
-        "inbox_seconds": _between(0, _YEARS),
-        "log_seconds": _between(3_600, _YEARS),
+        "interval_seconds": _check_range(1, 86_400),
+        "compact_files": _check_range(2, 100_000),
+        "compact_small_bytes": _check_range(1, _MANY),
+        "compact_target_bytes": _check_range(1, _MANY),
+        "compact_run_bytes": _check_range(1, _MANY),
+        "snapshot_seconds": _check_range(0, _YEARS),
+        "ttl_seconds": _check_range(1, _YEARS),
+        "orphan_interval_seconds": _check_range(1, _YEARS),
+        "orphan_seconds": _check_range(3_600, _YEARS),
+        "inbox_seconds": _check_range(0, _YEARS),
+        "log_seconds": _check_range(3_600, _YEARS),
     },
 }
 
 
-Path: TypeAlias = tuple[str, ...]
+TomlPath: TypeAlias = tuple[str, ...]
 
 _PART = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)"""
 _DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
 _HEADER = re.compile(rf"\s*\[\[?\s*(?P<path>{_DOTTED})\s*\]")
 _PAIR = re.compile(rf"\s*(?P<path>{_DOTTED})\s*=\s*(?P<value>\S?)")
-_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
+_ERROR_LOCATION = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class TomlLocations:
     """The places of the keys and of their values."""
 
     file: str
-    keys: dict[Path, Location]
-    values: dict[Path, Location]
+    keys: dict[TomlPath, Location]
+    values: dict[TomlPath, Location]
 
-    def key(self, path: Path) -> Location:
+    def key(self, path: TomlPath) -> Location:
         """Where a key or a table's name stands."""
-        return _nearest(self.keys, path, self.file)
+        return _nearest_location(self.keys, path, self.file)
 
-    def value(self, path: Path) -> Location:
+    def value(self, path: TomlPath) -> Location:
         """Where the value of a key stands."""
         return self.values.get(path) or self.key(path)
 
 
-def find_places(text: str, file: str) -> Places:
+def find_locations(text: str, file: str) -> TomlLocations:
     """The places of every key of a TOML text."""
-    places = Places(file, {}, {})
-    table: Path = ()
+    places = TomlLocations(file, {}, {})
+    table: TomlPath = ()
     for number, line in enumerate(text.split("\n"), start=1):
         header, pair = _HEADER.match(line), _PAIR.match(line)
         found = header or pair
         if found is None:
             continue
-        path = _parts(found["path"])
+        path = _split_path(found["path"])
         if header:
             table, path = path, ()
         full = table + path
@@ -265,20 +274,20 @@ def find_places(text: str, file: str) -> Places:
     return places
 
 
-def error_place(message: str, text: str, file: str) -> Location:
+def error_location(message: str, text: str, file: str) -> Location:
     """The place that a message of `tomllib` names; the text's end where it names none."""
-    found = _AT.search(message)
+    found = _ERROR_LOCATION.search(message)
     if found:
         return Location(file, int(found[1]), int(found[2]))
     lines = text.split("\n")
     return Location(file, len(lines), len(lines[-1]) + 1)
 
 
-def _parts(path: str) -> Path:
+def _split_path(path: str) -> TomlPath:
     return tuple(part.strip("\"'") for part in re.findall(_PART, path))
 
 
-def _nearest(places: dict[Path, Location], path: Path, file: str) -> Location:
+def _nearest_location(places: dict[TomlPath, Location], path: TomlPath, file: str) -> Location:
     while path and path not in places:
         path = path[:-1]
     return places.get(path, Location(file))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from penstock.errors import Problem
 from penstock.model.datasource import Column, Text
-from penstock.parse.engine_keys import check_columns, expression
-from penstock.parse.lexer import Lexeme, at_commas, lex, part, place, step
+from penstock.parse.engine_keys import check_columns, parse_expression
+from penstock.parse.lexer import Lexeme, depth_change, lex, location_at, split_at_commas, text_slice
 
 _ACTIONS = {
     "TO": "moves rows to another disk or volume",
@@ -31,13 +31,13 @@ class TtlRule:
     where: Text | None = None
 
 
-def ttl_rules(text: Text, columns: Sequence[Column], problems: list[Problem]) -> tuple[TtlRule, ...]:
+def parse_ttl_rules(text: Text, columns: Sequence[Column], problems: list[Problem]) -> tuple[TtlRule, ...]:
     """The rules of an ENGINE_TTL; none and problems where one of them is wrong."""
     before = len(problems)
-    rules = [_rule(text, lexemes, problems) for lexemes in at_commas(lex(text.text))]
+    rules = [_parse_rule(text, lexemes, problems) for lexemes in split_at_commas(lex(text.text))]
     found = tuple(rule for rule in rules if rule is not None)
     for each in (each for rule in found for each in (rule.until, rule.where) if each is not None):
-        parsed = expression(each, problems)
+        parsed = parse_expression(each, problems)
         problems.extend(check_columns(parsed, columns) if parsed is not None else ())
     if sum(rule.where is None for rule in found) > 1:
         message = "more than one rule of ENGINE_TTL has no WHERE: each is for all rows"
@@ -45,20 +45,20 @@ def ttl_rules(text: Text, columns: Sequence[Column], problems: list[Problem]) ->
     return found if len(problems) == before else ()
 
 
-def _rule(text: Text, lexemes: Sequence[Lexeme], problems: list[Problem]) -> TtlRule | None:
+def _parse_rule(text: Text, lexemes: Sequence[Lexeme], problems: list[Problem]) -> TtlRule | None:
     """`time [DELETE] [WHERE condition]`."""
     words = [each for each, depth in _with_depth(lexemes) if depth == 0]
     action = next((each for each in words if each.kind == "word" and each.text.upper() in _ACTIONS), None)
     if action is not None:
         message = f"`{action.text}` in ENGINE_TTL {_ACTIONS[action.text.upper()]}: not in this version"
-        problems.append(Problem("unsupported-ttl", message, place(text, action.start), _HINT))
+        problems.append(Problem("unsupported-ttl", message, location_at(text, action.start), _HINT))
         return None
     where = next((each for each in words if each.says("WHERE")), None)
     end = lexemes[-1].start if where is None else where.start
     head = [each for each in lexemes[:-1] if each.start < end]
     until = head[-1].start if len(head) > 1 and head[-1].says("DELETE") else end
-    condition = part(text, where.end, lexemes[-1].start) if where is not None else None
-    return TtlRule(part(text, head[0].start if head else 0, until), condition)
+    condition = text_slice(text, where.end, lexemes[-1].start) if where is not None else None
+    return TtlRule(text_slice(text, head[0].start if head else 0, until), condition)
 
 
 def _with_depth(lexemes: Sequence[Lexeme]) -> list[tuple[Lexeme, int]]:
@@ -67,5 +67,5 @@ def _with_depth(lexemes: Sequence[Lexeme]) -> list[tuple[Lexeme, int]]:
     for each in lexemes:
         found.append((each, depth))
         if each.kind == "symbol":
-            depth = max(0, depth + step(each))
+            depth = max(0, depth + depth_change(each))
     return found

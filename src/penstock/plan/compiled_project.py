@@ -22,19 +22,19 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.types import is_nullable
-from penstock.plan.diff.project_diff import kind_of
+from penstock.plan.diff.project_diff import pipe_kind
 from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.compile import cast_column, compile_copy, compile_expression, compile_pipe, compile_view
 from penstock.sql.query import Query, Read, View
-from penstock.template.branch_variants import variants
+from penstock.template.branch_variants import branch_inputs
 from penstock.template.declared_parameters import is_templated, parameters_of
-from penstock.template.errors import OF_PARAMETERS
-from penstock.template.frame import DEPLOY, Given, Trace
+from penstock.template.errors import PARAMETER_ERRORS
+from penstock.template.frame import DEPLOY, RenderInput, RenderTrace
 from penstock.template.parser import is_template, read_template
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledProject:
     """`views` by pipe; `reads` of every pipe that compiles; `defaults` (Spark SQL over logical
     names, of the column's type) by data source and column; `failed` the pipes that do not compile."""
 
@@ -68,7 +68,7 @@ class Compiled:
         return Graph.of(arrows)
 
 
-def unstored(sources: Iterable[DataSource]) -> tuple[Problem, ...]:
+def unsupported_columns(sources: Iterable[DataSource]) -> tuple[Problem, ...]:
     """The columns of types that no table can hold."""
     problems = []
     for source in sources:
@@ -81,7 +81,7 @@ def unstored(sources: Iterable[DataSource]) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def compile_project(project: Project, only: Collection[str] | None = None) -> Compiled:
+def compile_project(project: Project, only: Collection[str] | None = None) -> CompiledProject:
     """Compile the queries and DEFAULTs of the resources in `only` (None: of all); collect the problems
     of all."""
     views: dict[str, View] = {}
@@ -92,32 +92,32 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
         if only is not None and pipe.name not in only:
             continue
         try:
-            view = _view(project, pipe)
+            view = _compile_materialized(project, pipe)
             checked = check_pipe(project, pipe) if view is None else None
-            reads[pipe.name] = reads_of(view) if view else checked.reads if checked else ()
+            reads[pipe.name] = reads_of_view(view) if view else checked.reads if checked else ()
         except InvalidQuery as error:
             failed.add(pipe.name)
-            problems += _problems(error, pipe.location)
+            problems += _problems_of(error, pipe.location)
         else:
             views |= {pipe.name: view} if view else {}
             problems += checked.problems if checked else ()
     sources = [source for source in project.datasources if only is None or source.name in only]
-    defaults, wrong = _defaults(sources)
-    compiled = Compiled(project, views, reads, defaults, frozenset(failed), (*problems, *wrong))
-    return _without_cycle(compiled)
+    defaults, wrong = _compile_defaults(sources)
+    compiled = CompiledProject(project, views, reads, defaults, frozenset(failed), (*problems, *wrong))
+    return _refuse_cycle(compiled)
 
 
-def reads_of(view: View) -> tuple[Read, ...]:
+def reads_of_view(view: View) -> tuple[Read, ...]:
     """What a view reads, the trigger first."""
     return (view.trigger, *(read for read in view.query.reads if read.placeholder != view.trigger.placeholder))
 
 
-def _view(project: Project, pipe: Pipe) -> View | None:
+def _compile_materialized(project: Project, pipe: Pipe) -> View | None:
     node = pipe.materialized
     return compile_view(project, pipe, node) if node is not None else None
 
 
-def _defaults(sources: Iterable[DataSource]) -> tuple[dict[tuple[str, str], str], list[Problem]]:
+def _compile_defaults(sources: Iterable[DataSource]) -> tuple[dict[tuple[str, str], str], list[Problem]]:
     defaults: dict[tuple[str, str], str] = {}
     problems: list[Problem] = []
     for source in sources:
@@ -125,13 +125,13 @@ def _defaults(sources: Iterable[DataSource]) -> tuple[dict[tuple[str, str], str]
             if column.default is None:
                 continue
             try:
-                defaults[source.name, column.name] = _default(source, column)
+                defaults[source.name, column.name] = _compile_default(source, column)
             except InvalidQuery as error:
-                problems += _problems(error, column.default.location)
+                problems += _problems_of(error, column.default.location)
     return defaults, problems
 
 
-def _default(source: DataSource, column: Column) -> str:
+def _compile_default(source: DataSource, column: Column) -> str:
     """ClickHouse casts a DEFAULT to the column's type."""
     assert column.default is not None, "asked for columns with a DEFAULT only"
     compiled = compile_expression(column.default, source.columns)
@@ -139,51 +139,51 @@ def _default(source: DataSource, column: Column) -> str:
     return exact if exact is not None else f"CAST({compiled.sql} AS {spark_type(column.type)})"
 
 
-def _problems(error: InvalidQuery, place: Location) -> tuple[Problem, ...]:
+def _problems_of(error: InvalidQuery, place: Location) -> tuple[Problem, ...]:
     return error.problems or (Problem(error.code, error.message, place, error.hint),)
 
 
-def _without_cycle(compiled: Compiled) -> Compiled:
+def _refuse_cycle(compiled: CompiledProject) -> CompiledProject:
     """A cycle of views as one more problem; nothing can be planned around it."""
     cycle = compiled.graph.cycle()
     if not cycle:
         return compiled
-    views = (pipe for pipe in compiled.project.pipes if pipe.name in cycle and kind_of(pipe) == "materialized")
+    views = (pipe for pipe in compiled.project.pipes if pipe.name in cycle and pipe_kind(pipe) == "materialized")
     place = next((pipe.location for pipe in views), None)
     problem = Problem("cycle", f"{' → '.join(cycle)}: a materialized view feeds what it reads", place)
-    return Compiled(compiled.project, failed=frozenset(compiled.views), problems=(*compiled.problems, problem))
+    return CompiledProject(compiled.project, failed=frozenset(compiled.views), problems=(*compiled.problems, problem))
 
 
-_CERTAIN = ("unknown-column", "unknown-table", "unknown-function", "invalid-sql", "invalid-default", "cyclic-pipes")
-_OF_VALUES = (*OF_PARAMETERS, "template-value", "template-type", "empty-query")
+_CERTAIN_ERRORS = ("unknown-column", "unknown-table", "unknown-function", "invalid-sql", "invalid-default", "cyclic-pipes")
+_CALLER_ERRORS = (*PARAMETER_ERRORS, "template-value", "template-type", "empty-query")
 """What a call is told, and no fault of the project where other calls do well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class PipeCheck:
     """What a pipe reads, and what may be wrong with it."""
 
     reads: tuple[Read, ...]
     problems: tuple[Problem, ...]
 
 
-def check_pipe(project: Project, pipe: Pipe) -> Checked:
+def check_pipe(project: Project, pipe: Pipe) -> PipeCheck:
     """Raises InvalidQuery with all that is wrong."""
-    trace = Trace()
+    trace = RenderTrace()
     if not is_templated(pipe):
-        return Checked(_query(project, pipe, Given("check", trace=trace)).reads, ())
-    checked = _Checking(project, pipe, trace).all()
-    _check_unasked(project, pipe)
+        return PipeCheck(_compile_query(project, pipe, RenderInput("check", trace=trace)).reads, ())
+    checked = _TemplateCheck(project, pipe, trace).all()
+    _check_scheduled_copy(project, pipe)
     return checked
 
 
-def _query(project: Project, pipe: Pipe, given: Given) -> Query:
+def _compile_query(project: Project, pipe: Pipe, given: RenderInput) -> Query:
     """What the pipe gives; of a copy, the rows it writes."""
     node = pipe.copied
     return compile_pipe(project, pipe, given) if node is None else compile_copy(project, pipe, node, given).query
 
 
-def _check_unasked(project: Project, pipe: Pipe) -> None:
+def _check_scheduled_copy(project: Project, pipe: Pipe) -> None:
     """A copy with a schedule runs without a call: its parameters need defaults. Raises InvalidQuery."""
     node, copies = pipe.copied, pipe.copies
     if node is None or copies is None or copies.schedule is None:
@@ -196,10 +196,10 @@ def _check_unasked(project: Project, pipe: Pipe) -> None:
             raise InvalidQuery(error.message, problems) from error
 
 
-class _Checking:
+class _TemplateCheck:
     """One pipe, way by way."""
 
-    def __init__(self, project: Project, pipe: Pipe, trace: Trace):
+    def __init__(self, project: Project, pipe: Pipe, trace: RenderTrace):
         self._project = project
         self._pipe = pipe
         self._trace = trace
@@ -207,12 +207,12 @@ class _Checking:
         self._found: dict[Problem, None] = {}
         self._passed = 0
 
-    def all(self) -> Checked:
+    def all(self) -> PipeCheck:
         templates = [read_template(node.sql.text) for node in self._pipe.nodes if is_template(node.sql.text)]
-        first = self._compile(Given("check", trace=self._trace))
+        first = self._compile(RenderInput("check", trace=self._trace))
         parameters = parameters_of(self._project, self._pipe)
-        for given in variants(templates, self._trace, parameters):
-            self._note(each for each in self._compile(given) if each.code not in _OF_VALUES)
+        for given in branch_inputs(templates, self._trace, parameters):
+            self._note(each for each in self._compile(given) if each.code not in _CALLER_ERRORS)
         self._note(each for each in first if each.code != "empty-query" or not self._passed)
         certain = {(each.code, each.location) for each in self._found if each.level == "error"}
         problems = tuple(
@@ -220,12 +220,12 @@ class _Checking:
         )
         if any(problem.level == "error" for problem in problems):
             raise InvalidQuery(f"the pipe `{self._pipe.name}` cannot be compiled", problems)
-        return Checked(tuple(_merged(self._reads)), problems)
+        return PipeCheck(tuple(_merge_reads(self._reads)), problems)
 
-    def _compile(self, given: Given) -> tuple[Problem, ...]:
+    def _compile(self, given: RenderInput) -> tuple[Problem, ...]:
         self._trace.invented = bool(given.parameters)  # values that are made up as well
         try:
-            self._reads += _query(self._project, self._pipe, given).reads
+            self._reads += _compile_query(self._project, self._pipe, given).reads
         except InvalidQuery as error:
             found = error.problems or (Problem(error.code, error.message, self._pipe.location, error.hint),)
             return tuple(map(self._weighed, found))
@@ -234,7 +234,7 @@ class _Checking:
 
     def _weighed(self, problem: Problem) -> Problem:
         """A warning where it may be the fault of a placeholder."""
-        if not self._trace.invented or problem.code in _CERTAIN or problem.code.startswith("template-"):
+        if not self._trace.invented or problem.code in _CERTAIN_ERRORS or problem.code.startswith("template-"):
             return problem
         hint = "it was checked with a placeholder; a default or an example for each parameter makes it certain"
         return replace(problem, level="warning", hint=problem.hint or hint)
@@ -243,7 +243,7 @@ class _Checking:
         self._found.update(dict.fromkeys(problems))
 
 
-def _merged(reads: Iterable[Read]) -> Iterator[Read]:
+def _merge_reads(reads: Iterable[Read]) -> Iterator[Read]:
     """Each placeholder once, with the columns of all ways."""
     found: dict[str, Read] = {}
     for read in reads:

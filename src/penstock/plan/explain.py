@@ -12,7 +12,7 @@ from typing_extensions import assert_never
 
 from penstock.model.manifest import Transform
 from penstock.plan import steps as s
-from penstock.plan.diff.changes import change_text, columns_of, kind_of_change, listed
+from penstock.plan.diff.changes import change_kind, change_text, changed_columns, join_words
 from penstock.plan.diff.rollback import Rollback
 from penstock.plan.plan import Plan, ResourcePlan, Size
 
@@ -24,14 +24,14 @@ def plan_to_json(plan: Plan) -> dict[str, object]:
             {
                 "resource": change.resource,
                 "kind": getattr(change, "kind", "datasource"),
-                "change": kind_of_change(change),
-                "columns": list(columns_of(change)),
+                "change": change_kind(change),
+                "columns": list(changed_columns(change)),
                 "message": change_text(change),
             }
             for change in plan.changes
         ],
         "steps": [
-            {"step": type(step).__name__, "table": table_of(step), "message": step_text(step)} for step in plan.steps
+            {"step": type(step).__name__, "table": step_table(step), "message": step_text(step)} for step in plan.steps
         ],
         "resources": [_resource_to_json(resource) for resource in plan.resources],
         "rows_moved": plan.rows_moved,
@@ -70,10 +70,10 @@ def explain(plan: Plan) -> str:
     """The plan as text: what changes, what is done with each resource and why, the steps."""
     blocks = [
         _block("Changes", [f"{change.resource}: {change_text(change)}" for change in plan.changes] or ["none"]),
-        _block("Resources", list(_resources(plan.resources))),
+        _block("Resources", list(_resource_lines(plan.resources))),
         _block("Steps", [f"{number}. {step_text(step)}" for number, step in enumerate(plan.steps, 1)] or ["none"]),
         _block("Problems", [f"{problem.level}: {problem}" for problem in plan.problems]) if plan.problems else "",
-        f"Moves {_rows(plan.moves)} rows, {_bytes(plan.moves)}.",
+        f"Moves {_rows_text(plan.moves)} rows, {_bytes_text(plan.moves)}.",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -82,9 +82,11 @@ def _block(title: str, lines: Sequence[str]) -> str:
     return "\n".join([title, *(f"  {line}" for line in lines)])
 
 
-def _resources(resources: Sequence[ResourcePlan]) -> Iterator[str]:
+def _resource_lines(resources: Sequence[ResourcePlan]) -> Iterator[str]:
     head = ("resource", "strategy", "rows", "size", "reason")
-    body = ((each.name, each.strategy, _rows(each.moves), _bytes(each.moves), each.reason) for each in resources)
+    body = (
+        (each.name, each.strategy, _rows_text(each.moves), _bytes_text(each.moves), each.reason) for each in resources
+    )
     table = [head, *body]
     widths = [max(len(row[column]) for row in table) for column in range(4)]
     for row, resource in zip(table, [None, *resources], strict=True):
@@ -92,19 +94,19 @@ def _resources(resources: Sequence[ResourcePlan]) -> Iterator[str]:
         yield (
             f"{name:<{widths[0]}}  {strategy:<{widths[1]}}  {rows:>{widths[2]}}  {size:>{widths[3]}}  {reason}"
         ).rstrip()
-        yield from _notes(resource) if resource is not None else ()
+        yield from _resource_notes(resource) if resource is not None else ()
 
 
-def _notes(resource: ResourcePlan) -> Iterator[str]:
+def _resource_notes(resource: ResourcePlan) -> Iterator[str]:
     for each in resource.rejected:
-        yield f"  not {each.strategy} ({_rows(each.moves)} rows): {each.reason}"
+        yield f"  not {each.strategy} ({_rows_text(each.moves)} rows): {each.reason}"
     if resource.unsettled:
-        yield f"  unsettled: {listed(f'`{column}`' for column in resource.unsettled)}"
+        yield f"  unsettled: {join_words(f'`{column}`' for column in resource.unsettled)}"
     if resource.rollback is not None and not resource.rollback.lossless:
         yield f"  a rollback is not lossless: {resource.rollback.reason}"
 
 
-def table_of(step: s.Step) -> str | None:
+def step_table(step: s.Step) -> str | None:
     """The table a step works on."""
     match step:
         case s.CreateTable(table):
@@ -121,14 +123,14 @@ def step_text(step: s.Step) -> str:
         case s.CreateTable(table):
             return f"create table {table.id} ({len(table.fields)} columns)"
         case s.AddFields() | s.WidenField() | s.SetSort() | s.SetPartition():
-            return _told_metadata(step)
+            return _metadata_step_text(step)
         case s.PlaceCursors(table):
             return f"start the views into {table} at what arrives from now on"
         case s.Activate(clones):
             made = ", ".join(f"{each.table.id} of {each.of}" for each in clones)
             return f"clone {made}; start the flows" if made else "start the flows"
         case s.CheckRows(name, _, checks):
-            columns = listed(f"`{each.column}`" for each in checks)
+            columns = join_words(f"`{each.column}`" for each in checks)
             return f"see that {columns} can be had for every row of {name}"
         case s.CatchUp():
             return "wait until every flow has caught up"
@@ -136,30 +138,30 @@ def step_text(step: s.Step) -> str:
             assert_never(step)
 
 
-def _told_metadata(step: s.AddFields | s.WidenField | s.SetSort | s.SetPartition) -> str:
+def _metadata_step_text(step: s.AddFields | s.WidenField | s.SetSort | s.SetPartition) -> str:
     match step:
         case s.AddFields(table, fields):
             return f"add to {table}: {', '.join(f'{field.name} {field.type}' for field in fields)}"
         case s.WidenField(table, field, to):
             return f"widen {table}.{field} to {to}"
         case s.SetSort(table, sort, _):
-            return f"sort {table} by {_transforms(sort)}"
+            return f"sort {table} by {_transforms_text(sort)}"
         case s.SetPartition(table, partition, _):
-            return f"partition {table} by {_transforms(partition)}"
+            return f"partition {table} by {_transforms_text(partition)}"
         case _:
             assert_never(step)
 
 
-def _transforms(transforms: Sequence[Transform]) -> str:
+def _transforms_text(transforms: Sequence[Transform]) -> str:
     parts = (each.column if each.kind == "identity" else f"{each.kind}({each.column})" for each in transforms)
     return ", ".join(parts) or "nothing"
 
 
-def _rows(moves: Size | None) -> str:
+def _rows_text(moves: Size | None) -> str:
     return "?" if moves is None else f"{moves.rows:,}"
 
 
-def _bytes(moves: Size | None) -> str:
+def _bytes_text(moves: Size | None) -> str:
     if moves is None:
         return "?"
     amount, unit = float(moves.bytes), "B"

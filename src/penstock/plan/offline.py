@@ -14,18 +14,20 @@ from pathlib import Path
 
 from penstock.model.manifest import Manifest
 from penstock.model.project import Project
-from penstock.parse.project_loader import Loaded, load_folder
-from penstock.plan.diff.change_impact import Scope, scope, with_upstream
-from penstock.plan.diff.changes import Kind
-from penstock.plan.diff.project_diff import diff, kind_of
+from penstock.parse.project_loader import LoadedProject, load_folder
+from penstock.plan.diff.change_impact import ChangeImpact, find_impact, with_upstream
+from penstock.plan.diff.changes import ResourceKind
+from penstock.plan.diff.project_diff import diff_projects, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.planner import make_plan
-from penstock.plan.strategies.unchanged import reason_to_spare
+from penstock.plan.strategies.unchanged import reuse_reason
 
-FIRST, NEXT = PlanOptions("d1"), PlanOptions("d2")
+FIRST_OPTIONS, NEXT_OPTIONS = PlanOptions("d1"), PlanOptions("d2")
 
 
-def plan_folders(before: Path, after: Path, options: PlanOptions = NEXT) -> tuple[Plan, Loaded, Loaded]:
+def plan_folders(
+    before: Path, after: Path, options: PlanOptions = NEXT_OPTIONS
+) -> tuple[Plan, LoadedProject, LoadedProject]:
     """The plan, and both folders as read. Raises NotFound where a folder does not exist."""
     old = load_folder(before)
     new = load_folder(after, old)
@@ -33,27 +35,29 @@ def plan_folders(before: Path, after: Path, options: PlanOptions = NEXT) -> tupl
     return plan_projects(old.project, new.project, {}, wanted), old, new
 
 
-def plan_projects(before: Project, after: Project, sizes: Mapping[str, Size], options: PlanOptions = NEXT) -> Plan:
+def plan_projects(
+    before: Project, after: Project, sizes: Mapping[str, Size], options: PlanOptions = NEXT_OPTIONS
+) -> Plan:
     """The plan between two projects. `sizes` are by data source. Where what is needed of the first
     project does not plan by itself, the answer is its problems."""
-    changes = diff(before, after)
-    reach = scope(before, after, changes, options.strategies)
-    names = _needed(before, after, reach)
-    old, new = _part(before, names), _part(after, names)
-    first = make_plan(None, old, FIRST)
+    changes = diff_projects(before, after)
+    reach = find_impact(before, after, changes, options.strategies)
+    names = _find_needed_names(before, after, reach)
+    old, new = _select_resources(before, names), _select_resources(after, names)
+    first = make_plan(None, old, FIRST_OPTIONS)
     if first.errors:
         return Plan(changes, problems=first.problems)
-    plan = make_plan(as_live(old, first.manifest, sizes), new, options)
-    return replace(plan, changes=changes, resources=_filled(after, plan, reach))
+    plan = make_plan(live_from_manifest(old, first.manifest, sizes), new, options)
+    return replace(plan, changes=changes, resources=_fill_in_unplanned(after, plan, reach))
 
 
-def as_live(project: Project, manifest: Manifest, sizes: Mapping[str, Size]) -> Live:
+def live_from_manifest(project: Project, manifest: Manifest, sizes: Mapping[str, Size]) -> Live:
     """A project that runs by a manifest; `sizes` are by data source."""
     by_table = {bound.table: sizes[bound.name] for bound in manifest.bindings if bound.name in sizes}
     return Live(project, manifest, by_table)
 
 
-def _needed(before: Project, after: Project, reach: Scope) -> frozenset[str]:
+def _find_needed_names(before: Project, after: Project, reach: ChangeImpact) -> frozenset[str]:
     """What is in reach or gone, and all that it derives from in either version."""
     names = reach.reached | (frozenset(before.names) - frozenset(after.names))
     while True:
@@ -63,33 +67,35 @@ def _needed(before: Project, after: Project, reach: Scope) -> frozenset[str]:
         names = more
 
 
-def _part(project: Project, names: frozenset[str]) -> Project:
+def _select_resources(project: Project, names: frozenset[str]) -> Project:
     return Project(
         tuple(source for source in project.datasources if source.name in names),
         tuple(pipe for pipe in project.pipes if pipe.name in names),
     )
 
 
-def _filled(project: Project, plan: Plan, reach: Scope) -> tuple[ResourcePlan, ...]:
+def _fill_in_unplanned(project: Project, plan: Plan, reach: ChangeImpact) -> tuple[ResourcePlan, ...]:
     """The resources of the plan, with those that were not looked at among them."""
-    known: dict[tuple[str, Kind], ResourcePlan] = {(each.name, each.kind): each for each in plan.resources}
-    spared = _Spared(project, reach, {each.name: each for each in plan.resources if each.kind == "datasource"})
+    known: dict[tuple[str, ResourceKind], ResourcePlan] = {(each.name, each.kind): each for each in plan.resources}
+    spared = _UnplannedDataSources(
+        project, reach, {each.name: each for each in plan.resources if each.kind == "datasource"}
+    )
     found = []
     for source in project.datasources:
         planned = known.pop((source.name, "datasource")) if (source.name, "datasource") in known else None
         found.append(planned or spared.of(source.name))
     for pipe in project.pipes:
-        unchanged = ResourcePlan(pipe.name, kind_of(pipe), "none", "unchanged")
-        found.append(known.pop((pipe.name, kind_of(pipe)), unchanged))
+        unchanged = ResourcePlan(pipe.name, pipe_kind(pipe), "none", "unchanged")
+        found.append(known.pop((pipe.name, pipe_kind(pipe)), unchanged))
     return (*found, *known.values()) if plan.resources or not plan.errors else ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Spared:
+class _UnplannedDataSources:
     """What is said of data sources that no change reaches: those below a changed one are reused."""
 
     project: Project
-    reach: Scope
+    reach: ChangeImpact
     known: dict[str, ResourcePlan]
 
     def of(self, name: str) -> ResourcePlan:
@@ -102,7 +108,7 @@ class _Spared:
                 continue
             moved = [each for each in above if each in self.known and self.known[each].strategy in MOVING]
             done = waiting.pop()
-            reason = reason_to_spare(moved) if moved else "unchanged"
+            reason = reuse_reason(moved) if moved else "unchanged"
             self.known[done] = ResourcePlan(done, "datasource", "reuse" if moved else "none", reason)
         return self.known[name]
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from penstock.errors import Location, Problem
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
-from penstock.plan.diff.changes import Change, Kind
+from penstock.plan.diff.changes import Change, ResourceKind
 from penstock.plan.diff.rollback import Rollback
 from penstock.plan.steps import CheckRows, Step
 
@@ -93,7 +93,7 @@ class ResourcePlan:
     says what going back would keep; None of what has no rows, and where nothing changes."""
 
     name: str
-    kind: Kind
+    kind: ResourceKind
     strategy: Strategy
     reason: str
     moves: Size | None = NOTHING
@@ -103,7 +103,7 @@ class ResourcePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class HiddenRows:
     """Rows of live that the next version of a data source does not show: `expired` (Spark SQL over the
     columns of live's table) is true for them. `location` is that of the TTL."""
 
@@ -125,7 +125,7 @@ class Plan:
     manifest: Manifest = field(default_factory=Manifest)
     problems: tuple[Problem, ...] = ()
     checks: tuple[CheckRows, ...] = ()
-    hides: tuple[Hidden, ...] = ()
+    hides: tuple[HiddenRows, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:

@@ -14,21 +14,21 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.manifest import Manifest
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.plan.compiled_project import compile_project, unstored
-from penstock.plan.diff.change_impact import Scope, everything, scope
-from penstock.plan.diff.changes import Change, change_text, listed
-from penstock.plan.diff.column_matching import former_names
-from penstock.plan.diff.project_diff import diff, kind_of
-from penstock.plan.diff.rollback import rollback
+from penstock.plan.compiled_project import compile_project, unsupported_columns
+from penstock.plan.diff.change_impact import ChangeImpact, find_impact, full_impact
+from penstock.plan.diff.changes import Change, change_text, join_words
+from penstock.plan.diff.column_matching import find_former_names
+from penstock.plan.diff.project_diff import diff_projects, pipe_kind
+from penstock.plan.diff.rollback import assess_rollback
 from penstock.plan.plan import Live, Plan, PlanOptions, Rejected, ResourcePlan, Size
 from penstock.plan.spark_text import is_plain
-from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, in_order
-from penstock.plan.strategies.candidate_reuse import adopted
+from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, sort_steps
+from penstock.plan.strategies.candidate_reuse import reuse_from_candidate
 from penstock.plan.strategies.context import Context, Outcome
 from penstock.plan.strategies.datasource_plan import plan_datasource
-from penstock.plan.strategies.removal import removal_problems, removed
-from penstock.plan.strategies.unchanged import outdated, spare, unreached
-from penstock.plan.tables.barriers import meet
+from penstock.plan.strategies.removal import removal_problems, removed_resources
+from penstock.plan.strategies.unchanged import has_outdated_reader, keep_running_datasource, refresh_unchanged
+from penstock.plan.tables.barriers import place_barriers
 
 __all__ = ["Live", "Plan", "PlanOptions", "Rejected", "ResourcePlan", "Size", "make_plan"]
 
@@ -37,49 +37,55 @@ def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan
     """What to do so that `project` runs where `live` does. All problems are in the plan; an error
     among them leaves it without steps and manifest."""
     before = live or Live(Project(), Manifest(), {})
-    changes = diff(before.project, project)
-    reach = everything(project) if live is None else scope(before.project, project, changes, options.strategies)
-    made = _planned(before, project, options, changes, reach) or _whole(before, project, options, changes)
+    changes = diff_projects(before.project, project)
+    reach = full_impact(project) if live is None else find_impact(before.project, project, changes, options.strategies)
+    made = _plan_reached(before, project, options, changes, reach) or _plan_everything(
+        before, project, options, changes
+    )
     if live is not None and not changes and not made.errors:
         return replace(made, steps=(), manifest=live.manifest)
     return made
 
 
-def _whole(before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
+def _plan_everything(before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
     """The plan with nothing left out."""
-    made = _planned(before, project, options, changes, everything(project))
+    made = _plan_reached(before, project, options, changes, full_impact(project))
     assert made is not None, "what is left out only can be out of date"
     return made
 
 
-def _planned(
-    before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: Scope
+def _plan_reached(
+    before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: ChangeImpact
 ) -> Plan | None:
     """The plan of what is in reach, the rest as it is; None where the rest cannot stay so."""
     sources = [source for source in project.datasources if reach.has(source.name)]
-    unheld = unstored(sources)
+    unheld = unsupported_columns(sources)
     if unheld:
         return Plan(changes, problems=unheld)
-    context = _context(before, project, options, changes, reach)
+    context = _build_context(before, project, options, changes, reach)
     _plan_datasources(context, reach)
-    if outdated(context, reach):
+    if has_outdated_reader(context, reach):
         return None
-    outcomes = [outcome for _, outcome in sorted(spare(context, reach).items())]
-    problems = [*context.compiled.problems, *removal_problems(context), *_unknown_wishes(context)]
+    outcomes = [outcome for _, outcome in sorted(refresh_unchanged(context, reach).items())]
+    problems = [*context.compiled.problems, *removal_problems(context), *_unknown_strategy_names(context)]
     problems += [problem for outcome in outcomes for problem in outcome.problems]
-    resources = (*(_resource(context, each) for each in outcomes), *_pipes(context), *removed(context))
+    resources = (
+        *(_complete_resource_plan(context, each) for each in outcomes),
+        *_plan_pipes(context),
+        *removed_resources(context),
+    )
     checks = tuple(outcome.checks for outcome in outcomes if outcome.checks is not None)
     hides = tuple(outcome.hides for outcome in outcomes if outcome.hides is not None)
-    ordered = tuple(sorted(dict.fromkeys(problems), key=_place))
+    ordered = tuple(sorted(dict.fromkeys(problems), key=_problem_order))
     plan = Plan(changes, resources, problems=ordered, checks=checks, hides=hides)
     if plan.errors:
         return plan
-    manifest = _manifest(outcomes)
-    return replace(plan, steps=_steps(outcomes, manifest), manifest=manifest)
+    manifest = _build_manifest(outcomes)
+    return replace(plan, steps=_build_steps(outcomes, manifest), manifest=manifest)
 
 
-def _context(
-    live: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: Scope
+def _build_context(
+    live: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: ChangeImpact
 ) -> Context:
     by_resource: dict[str, list[Change]] = {}
     for change in changes:
@@ -89,24 +95,24 @@ def _context(
         project=project,
         options=options,
         compiled=compile_project(project, reach.reached),
-        former=former_names(live.project, project),
+        former=find_former_names(live.project, project),
         changes={name: tuple(found) for name, found in by_resource.items()},
         done={},
         clones={},
     )
 
 
-def _plan_datasources(context: Context, reach: Scope) -> None:
+def _plan_datasources(context: Context, reach: ChangeImpact) -> None:
     """Each data source after those that its rows derive from; those out of reach first, as they are."""
     for source in context.project.datasources:
         if not reach.has(source.name):
-            context.add(source.name, unreached(context, source.name))
+            context.add(source.name, keep_running_datasource(context, source.name))
     for name in context.compiled.graph.order():
         if context.project.datasource(name) is not None and reach.has(name):
-            context.add(name, adopted(context, reach, name) or plan_datasource(context, name))
+            context.add(name, reuse_from_candidate(context, reach, name) or plan_datasource(context, name))
 
 
-def _resource(context: Context, outcome: Outcome) -> ResourcePlan:
+def _complete_resource_plan(context: Context, outcome: Outcome) -> ResourcePlan:
     """What is said of a data source, with the columns that reading it computes and what a rollback would
     keep."""
     before = [(column.name, column.before) for column in outcome.binding.columns if column.before is not None]
@@ -115,11 +121,11 @@ def _resource(context: Context, outcome: Outcome) -> ResourcePlan:
     new = context.project.datasource(name)
     kept = None
     if new is not None and outcome.resource.strategy != "none":
-        kept = rollback(context.live.project.datasource(context.former.get(name, "")), new)
+        kept = assess_rollback(context.live.project.datasource(context.former.get(name, "")), new)
     return replace(outcome.resource, unsettled=computed, rollback=kept)
 
 
-def _unknown_wishes(context: Context) -> Iterator[Problem]:
+def _unknown_strategy_names(context: Context) -> Iterator[Problem]:
     """Strategies asked for data sources that there are not."""
     known = [source.name for source in context.project.datasources]
     for name in sorted(set(context.options.strategies) - set(known)):
@@ -127,29 +133,29 @@ def _unknown_wishes(context: Context) -> Iterator[Problem]:
         yield Problem("unknown-datasource", message, Location("penstock.toml"), did_you_mean(name, known))
 
 
-def _pipes(context: Context) -> tuple[ResourcePlan, ...]:
+def _plan_pipes(context: Context) -> tuple[ResourcePlan, ...]:
     """Pipes hold no data. What a materialized view makes is counted where it is kept."""
-    return tuple(_pipe(context, pipe) for pipe in context.project.pipes)
+    return tuple(_plan_pipe(context, pipe) for pipe in context.project.pipes)
 
 
-def _pipe(context: Context, pipe: Pipe) -> ResourcePlan:
+def _plan_pipe(context: Context, pipe: Pipe) -> ResourcePlan:
     if context.live.project.pipe(pipe.name) is None:
-        return ResourcePlan(pipe.name, kind_of(pipe), "create", f"new{_feeds(context, pipe)}")
+        return ResourcePlan(pipe.name, pipe_kind(pipe), "create", f"new{_target_text(context, pipe)}")
     changes = [change_text(change) for change in context.changes_of(pipe.name)]
     if not changes:
-        return ResourcePlan(pipe.name, kind_of(pipe), "none", "unchanged")
-    so = _feeds(context, pipe) or ": no data moves"
-    return ResourcePlan(pipe.name, kind_of(pipe), "none", listed(changes) + so)
+        return ResourcePlan(pipe.name, pipe_kind(pipe), "none", "unchanged")
+    so = _target_text(context, pipe) or ": no data moves"
+    return ResourcePlan(pipe.name, pipe_kind(pipe), "none", join_words(changes) + so)
 
 
-def _feeds(context: Context, pipe: Pipe) -> str:
+def _target_text(context: Context, pipe: Pipe) -> str:
     view = context.compiled.views.get(pipe.name)
     return f"; its rows are those of `{view.target}`" if view else ""
 
 
-def _manifest(outcomes: list[Outcome]) -> Manifest:
+def _build_manifest(outcomes: list[Outcome]) -> Manifest:
     new = {step.table.id for outcome in outcomes for step in outcome.steps if isinstance(step, CreateTable)}
-    flows, meets = meet((flow for outcome in outcomes for flow in outcome.flows), new)
+    flows, meets = place_barriers((flow for outcome in outcomes for flow in outcome.flows), new)
     return Manifest(
         tables=tuple(table for outcome in outcomes for table in outcome.tables),
         bindings=tuple(outcome.binding for outcome in outcomes),
@@ -159,13 +165,13 @@ def _manifest(outcomes: list[Outcome]) -> Manifest:
     )
 
 
-def _steps(outcomes: list[Outcome], manifest: Manifest) -> tuple[Step, ...]:
+def _build_steps(outcomes: list[Outcome], manifest: Manifest) -> tuple[Step, ...]:
     steps = [step for outcome in outcomes for step in outcome.steps]
     new = {step.table.id for step in steps if isinstance(step, CreateTable)}
     clones = tuple(outcome.clone for outcome in outcomes if outcome.clone is not None)
     begins = {copy.table for copy in manifest.copies} | {each.table for each in manifest.meets}
-    return in_order((*steps, Activate(clones, tuple(sorted(begins & new))), CatchUp()))
+    return sort_steps((*steps, Activate(clones, tuple(sorted(begins & new))), CatchUp()))
 
 
-def _place(problem: Problem) -> tuple[Location, str, str]:
+def _problem_order(problem: Problem) -> tuple[Location, str, str]:
     return problem.location or Location(""), problem.code, problem.message

@@ -114,12 +114,20 @@ Step: TypeAlias = Union[
     CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CheckRows, CatchUp
 ]
 
-ORDER: tuple[type[Step], ...] = (
-    CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CheckRows, CatchUp,
-)  # fmt: skip
+STEP_ORDER: tuple[type[Step], ...] = (
+    CreateTable,
+    AddFields,
+    WidenField,
+    SetSort,
+    SetPartition,
+    PlaceCursors,
+    Activate,
+    CheckRows,
+    CatchUp,
+)
 """Tables exist before anything is set on them; nothing flows before all of it is set."""
 
 
-def in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def sort_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps in the order in which they run; those of one kind stay as they were."""
-    return tuple(sorted(steps, key=lambda step: ORDER.index(type(step))))
+    return tuple(sorted(steps, key=lambda step: STEP_ORDER.index(type(step))))

@@ -58,10 +58,10 @@ from penstock.sql.query import Query, Read, Rows, View
 from penstock.sql.spark_dialect.compile import compile_spark
 from penstock.sql.syntax.problems import Refused, Report
 from penstock.sql.syntax.tree import parse_query
-from penstock.template.errors import OF_PARAMETERS, Declined, Fault, Stop, wrong_parameter
-from penstock.template.frame import CALL, CHECK, DEPLOY, Given
-from penstock.template.parser import is_template, read_once, read_template
-from penstock.template.rendering import Rendered, place_in, render
+from penstock.template.errors import PARAMETER_ERRORS, Declined, Fault, TemplateAbort, invalid_parameter
+from penstock.template.frame import CALL, CHECK, DEPLOY, RenderInput
+from penstock.template.parser import is_template, parse_template, read_template
+from penstock.template.rendering import RenderedSql, location_in, render
 
 __all__ = [
     "PASSES",
@@ -96,7 +96,7 @@ PASSES: tuple[Callable[[SelectBlock], SelectBlock], ...] = (
 """What is done to each SELECT, in this order; a SELECT inside is compiled when it is met."""
 
 
-def compile_pipe(project: Project, pipe: Pipe, given: Given = CHECK) -> Query:
+def compile_pipe(project: Project, pipe: Pipe, given: RenderInput = CHECK) -> Query:
     """The SQL of what a pipe gives; `given` is what its templates, and those of what it reads, are rendered
     with. Raises InvalidQuery; for a call also InvalidRequest."""
     environment = _new_environment(project, pipe.result.sql, pipe.dialect, given).of_node(pipe, pipe.result)
@@ -117,7 +117,7 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
     return View(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
 
 
-def compile_copy(project: Project, pipe: Pipe, node: Node, given: Given = CHECK) -> Rows:
+def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = CHECK) -> Rows:
     """The SQL of a copy node, as JSON rows for its target; `given` as for a pipe. Raises InvalidQuery; for a
     call also InvalidRequest."""
     environment = _new_environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
@@ -130,13 +130,13 @@ def compile_copy(project: Project, pipe: Pipe, node: Node, given: Given = CHECK)
     return Rows(node.kind.datasource, _make_query(project, environment.uses, output))
 
 
-def compile_sql(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> Query:
+def compile_sql(project: Project, text: Text, dialect: Dialect, given: RenderInput = CALL) -> Query:
     """One SELECT of a user. Raises InvalidQuery."""
     environment = _new_environment(project, text, dialect, given)
     return _make_query(project, environment.uses, _compile_with_totals(environment, "the SQL cannot be compiled"))
 
 
-def names_read(project: Project, text: Text, dialect: Dialect, given: Given = CALL) -> frozenset[str]:
+def names_read(project: Project, text: Text, dialect: Dialect, given: RenderInput = CALL) -> frozenset[str]:
     """The data sources and pipes that a user's SELECT names, at any depth; what a pipe of them reads below is
     not among them. Raises InvalidQuery."""
     environment = _new_environment(project, text, dialect, given)
@@ -144,7 +144,7 @@ def names_read(project: Project, text: Text, dialect: Dialect, given: Given = CA
     return frozenset(environment.uses.named)
 
 
-def _new_environment(project: Project, text: Text, dialect: Dialect, given: Given) -> Environment:
+def _new_environment(project: Project, text: Text, dialect: Dialect, given: RenderInput) -> Environment:
     return Environment(project, text, UsedSources(), Report(), compile_query, compile_text, dialect, given=given)
 
 
@@ -238,25 +238,25 @@ def _list_reads(project: Project, uses: UsedSources) -> tuple[Read, ...]:
 def render_template(environment: Environment) -> Environment:
     """Raises Refused; for a call also InvalidRequest and what the template itself answers."""
     text, given = environment.text, environment.given
-    if isinstance(text, Rendered) or not is_template(text.text):
+    if isinstance(text, RenderedSql) or not is_template(text.text):
         return environment
     if environment.dialect == "spark":
         message = "a template cannot be of the dialect `spark`: its values are written as ClickHouse's literals"
-        raise Refused(Problem("unsupported-template", message, place_in(text, 0), "write `DIALECT clickhouse`"))
+        raise Refused(Problem("unsupported-template", message, location_in(text, 0), "write `DIALECT clickhouse`"))
     own = environment.pipe is None
     if own:
         given = replace(given, secrets=None)  # the author of a pipe may read them
     try:
-        return replace(environment, text=render(text, given, read_once if own else read_template))
-    except Stop as stop:
+        return replace(environment, text=render(text, given, parse_template if own else read_template))
+    except TemplateAbort as stop:
         if given.mode == "call":
-            raise Declined(stop, place_in(text, stop.offset)) from None
-        problem = Problem("declined", f"the template gives up: {stop.message}", place_in(text, stop.offset))
+            raise Declined(stop, location_in(text, stop.offset)) from None
+        problem = Problem("declined", f"the template gives up: {stop.message}", location_in(text, stop.offset))
         raise Refused(problem) from None
     except Fault as fault:
-        problem = fault.problem(place_in(text, fault.offset))
-        if given.mode == "call" and fault.code in OF_PARAMETERS:
-            raise wrong_parameter(problem) from None
+        problem = fault.problem(location_in(text, fault.offset))
+        if given.mode == "call" and fault.code in PARAMETER_ERRORS:
+            raise invalid_parameter(problem) from None
         raise Refused(problem) from None
 
 

@@ -11,37 +11,37 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from penstock.template.errors import Fault
-from penstock.template.frame import Frame
-from penstock.template.operators import elements, truth
-from penstock.template.python_syntax import Source
+from penstock.template.frame import RenderFrame
+from penstock.template.operators import elements, is_true
+from penstock.template.python_syntax import ExpressionSource
 from penstock.template.values import Placeholder, Value
 
-Target: TypeAlias = Callable[[Frame, Value], None]
+Target: TypeAlias = Callable[[RenderFrame, Value], None]
 
 
-def target_of(node: ast.expr, source: Source) -> Target:
+def read_target(node: ast.expr, source: ExpressionSource) -> Target:
     """What sets the target: a name, or names in a tuple. Raises Fault."""
     if isinstance(node, ast.Name):
-        return _named(node, source)
+        return _read_name_target(node, source)
     if isinstance(node, (ast.Tuple, ast.List)):
-        parts = [target_of(each, source) for each in node.elts]
+        parts = [read_target(each, source) for each in node.elts]
         place = source.place(node)
-        return lambda frame, value: _spread(parts, frame, value, place)
+        return lambda frame, value: _unpack_value(parts, frame, value, place)
     raise source.fault(node, "template-forbidden", "only variables can be set", "write `{% set name = value %}`")
 
 
-def _named(node: ast.Name, source: Source) -> Target:
+def _read_name_target(node: ast.Name, source: ExpressionSource) -> Target:
     name = node.id
     if name.startswith("__"):
         raise source.fault(node, "template-forbidden", f"`{name[:60]}` cannot be set in a template")
 
-    def put(frame: Frame, value: Value) -> None:
+    def put(frame: RenderFrame, value: Value) -> None:
         frame.variables[name] = value
 
     return put
 
 
-def _spread(parts: Sequence[Target], frame: Frame, value: Value, offset: int) -> None:
+def _unpack_value(parts: Sequence[Target], frame: RenderFrame, value: Value, offset: int) -> None:
     placeholder = isinstance(value, Placeholder)
     found = [value] * len(parts) if placeholder else list(elements(value, frame, offset))
     if len(found) != len(parts):
@@ -51,9 +51,9 @@ def _spread(parts: Sequence[Target], frame: Frame, value: Value, offset: int) ->
         part(frame, each)
 
 
-def loop_over(
-    clauses: Sequence[tuple[Target, Callable[[Frame], Value], Sequence[Callable[[Frame], Value]]]],
-    frame: Frame,
+def iterate_clauses(
+    clauses: Sequence[tuple[Target, Callable[[RenderFrame], Value], Sequence[Callable[[RenderFrame], Value]]]],
+    frame: RenderFrame,
     offset: int,
 ) -> Iterator[None]:
     """Once for each combination of a comprehension's loops, with its variables set."""
@@ -61,9 +61,9 @@ def loop_over(
     for each in elements(values(frame), frame, offset):
         frame.charge(1, offset)
         put(frame, each)
-        if not all(truth(test(frame)) for test in tests):
+        if not all(is_true(test(frame)) for test in tests):
             continue
         if inner:
-            yield from loop_over(inner, frame, offset)
+            yield from iterate_clauses(inner, frame, offset)
         else:
             yield None

@@ -11,40 +11,42 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.template.declared_parameters import Declared
-from penstock.template.frame import Given, Parameter, Trace
-from penstock.template.functions.typed_parameters import PARAMETERS
-from penstock.template.nodes import Arm, Template
-from penstock.template.parameter_types import placeholder
+from penstock.template.declared_parameters import DeclaredParameter
+from penstock.template.frame import Parameter, RenderInput, RenderTrace
+from penstock.template.functions.typed_parameters import TYPED_FUNCTIONS
+from penstock.template.nodes import BranchArm, Template
+from penstock.template.parameter_types import placeholder_text
 
-MOST = 64
+MAX_VARIANTS = 64
 """So many calls are tried for one pipe."""
 _STEP = {ast.Gt: 1, ast.GtE: 0, ast.Lt: -1, ast.LtE: 0}
 
 Wanted: TypeAlias = bool
 """Whether a condition is to hold."""
-Wish: TypeAlias = dict[str, "str | None"]
+ParameterValues: TypeAlias = dict[str, "str | None"]
 """By parameter: its value; None: not given."""
 
 
-def variants(templates: Iterable[Template], trace: Trace, parameters: Sequence[Declared]) -> Iterator[Given]:
+def branch_inputs(
+    templates: Iterable[Template], trace: RenderTrace, parameters: Sequence[DeclaredParameter]
+) -> Iterator[RenderInput]:
     """One for each way that `trace` has not seen when its turn comes; `trace` may grow in between."""
     known = {each.name: each for each in parameters}
     tried: set[tuple[tuple[str, str], ...]] = set()
     for template in templates:
-        wishes = _Wishes(known, _aliases(template))
+        wishes = _BranchSolver(known, _single_assignments(template))
         for arm in template.arms:
-            if arm.id in trace.arms.get(template.text, {arm.id}) or len(tried) >= MOST:
+            if arm.id in trace.arms.get(template.text, {arm.id}) or len(tried) >= MAX_VARIANTS:
                 continue
             values = wishes.of(arm)
             key = tuple(sorted(values.items()))
             if values and key not in tried:
                 tried.add(key)
                 given: dict[str, Parameter] = dict(values)
-                yield Given("check", given, None, trace)
+                yield RenderInput("check", given, None, trace)
 
 
-def _aliases(template: Template) -> Mapping[str, ast.expr]:
+def _single_assignments(template: Template) -> Mapping[str, ast.expr]:
     """What variables are set to, where they are set once."""
     found: dict[str, list[ast.expr]] = {}
     for tree in template.trees:
@@ -54,25 +56,25 @@ def _aliases(template: Template) -> Mapping[str, ast.expr]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wishes:
-    parameters: Mapping[str, Declared]
+class _BranchSolver:
+    parameters: Mapping[str, DeclaredParameter]
     aliases: Mapping[str, ast.expr]
 
-    def of(self, arm: Arm) -> dict[str, str]:
+    def of(self, arm: BranchArm) -> dict[str, str]:
         """The values for a way; none where none are known."""
         wish = self._all([self._wish(node, wanted) for node, wanted in arm.conditions])
         return {name: value for name, value in (wish or {}).items() if value is not None}
 
-    def _all(self, wishes: Iterable[Wish | None]) -> Wish | None:
+    def _all(self, wishes: Iterable[ParameterValues | None]) -> ParameterValues | None:
         """All at once; None where two contradict each other."""
-        whole: Wish = {}
+        whole: ParameterValues = {}
         for wish in wishes:
             if wish is None or any(whole.get(name, value) != value for name, value in wish.items()):
                 return None
             whole.update(wish)
         return whole
 
-    def _wish(self, node: ast.expr, wanted: Wanted) -> Wish | None:
+    def _wish(self, node: ast.expr, wanted: Wanted) -> ParameterValues | None:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return self._wish(node.operand, not wanted)
         if isinstance(node, ast.BoolOp):
@@ -84,7 +86,7 @@ class _Wishes:
             return self._compared(node, wanted)
         return self._there(node, wanted)
 
-    def _there(self, node: ast.expr, wanted: Wanted) -> Wish:
+    def _there(self, node: ast.expr, wanted: Wanted) -> ParameterValues:
         """A condition that is a value: a parameter, `defined(x)`, `Boolean(x)`."""
         name = self._subject(node)
         if name is None:
@@ -93,7 +95,7 @@ class _Wishes:
             return {name: "1" if wanted else "0"}
         return {name: self._sample(name) if wanted else None}
 
-    def _compared(self, node: ast.Compare, wanted: Wanted) -> Wish:
+    def _compared(self, node: ast.Compare, wanted: Wanted) -> ParameterValues:
         name, other, sign = self._subject(node.left), node.comparators[0], type(node.ops[0])
         if name is None:
             name, other = self._subject(other), node.left
@@ -114,7 +116,7 @@ class _Wishes:
         """The parameter that a value comes from."""
         for _ in range(5):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
-                if node.func.id not in PARAMETERS and node.func.id != "defined":
+                if node.func.id not in TYPED_FUNCTIONS and node.func.id != "defined":
                     return None
                 node = node.args[0]
             elif isinstance(node, ast.Name) and node.id in self.aliases:
@@ -125,10 +127,10 @@ class _Wishes:
 
     def _sample(self, name: str) -> str:
         """A value that the parameter accepts."""
-        parameter = self.parameters.get(name, Declared(name))
+        parameter = self.parameters.get(name, DeclaredParameter(name))
         for each in (parameter.default, parameter.example, *parameter.enum[:1]):
             if isinstance(each, (str, int, float)) and str(each):
                 return str(each)
         if parameter.type == "JSON":
             return "{}"
-        return placeholder(parameter.type.removeprefix("Array(").rstrip(")"))
+        return placeholder_text(parameter.type.removeprefix("Array(").rstrip(")"))

@@ -19,16 +19,16 @@ from dataclasses import dataclass, replace
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.template.errors import Json
-from penstock.template.functions.typed_parameters import ABOUT, PARAMETERS
+from penstock.template.functions.typed_parameters import DETAIL_ARGUMENTS, TYPED_FUNCTIONS
 from penstock.template.nodes import Template
 from penstock.template.parser import is_template, read_template
 
-_NAMES = ("column", "columns", "split_to_array")
+_UNTYPED_FUNCTIONS = ("column", "columns", "split_to_array")
 """Functions that read a text, with a default."""
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredParameter:
     """A parameter. `type` is ClickHouse's, or JSON; `optional`: the template does without it."""
 
     name: str
@@ -48,19 +48,19 @@ class Declared:
         return self.required if self.required is not None else self.default is None and not self.optional
 
 
-def declared(template: Template) -> tuple[Declared, ...]:
+def declared_parameters(template: Template) -> tuple[DeclaredParameter, ...]:
     """In the order in which they are met first."""
-    own = set(_own(template))
-    found: dict[str, Declared] = {}
+    own = set(_assigned_names(template))
+    found: dict[str, DeclaredParameter] = {}
     for tree in template.trees:
-        for each in _met(tree):
+        for each in _find_declarations(tree):
             if each.name not in own:
                 before = found.get(each.name)
-                found[each.name] = each if before is None else both(before, each)
+                found[each.name] = each if before is None else merge_declarations(before, each)
     return tuple(found.values())
 
 
-def both(first: Declared, second: Declared) -> Declared:
+def merge_declarations(first: DeclaredParameter, second: DeclaredParameter) -> DeclaredParameter:
     """What two mentions say of a parameter: the first with a type decides, the other fills its gaps."""
     if second.typed and not first.typed:
         first, second = second, first
@@ -76,7 +76,7 @@ def both(first: Declared, second: Declared) -> Declared:
     )
 
 
-def _own(template: Template) -> Iterator[str]:
+def _assigned_names(template: Template) -> Iterator[str]:
     """The variables that the template sets; not those that it makes of the parameter of that name."""
     for tree in template.trees:
         read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
@@ -86,39 +86,39 @@ def _own(template: Template) -> Iterator[str]:
                 yield node.id
 
 
-def _met(tree: ast.AST) -> Iterator[Declared]:
+def _find_declarations(tree: ast.AST) -> Iterator[DeclaredParameter]:
     """The mentions of parameters, those with a type before the bare names."""
     known = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
             subject = node.args[0]
             if isinstance(subject, ast.Name):
-                found = tuple(_of_call(node.func.id, subject.id, node))
+                found = tuple(_declarations_in_call(node.func.id, subject.id, node))
                 known |= {id(subject)} if found else set()
                 yield from found
     optional = not isinstance(tree, ast.expr)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in known:
-            yield Declared(node.id, optional=optional or node is not tree)
+            yield DeclaredParameter(node.id, optional=optional or node is not tree)
 
 
-def _of_call(function: str, subject: str, call: ast.Call) -> Iterator[Declared]:
+def _declarations_in_call(function: str, subject: str, call: ast.Call) -> Iterator[DeclaredParameter]:
     if function == "defined":
-        yield Declared(subject, optional=True)
-    elif function in _NAMES:
-        yield Declared(subject, default=_argument(call, 1, "default"), optional=function == "split_to_array")
-    elif function in PARAMETERS:
-        yield _typed(function, subject, call)
+        yield DeclaredParameter(subject, optional=True)
+    elif function in _UNTYPED_FUNCTIONS:
+        yield DeclaredParameter(subject, default=_argument(call, 1, "default"), optional=function == "split_to_array")
+    elif function in TYPED_FUNCTIONS:
+        yield _typed_declaration(function, subject, call)
 
 
-def _typed(function: str, subject: str, call: ast.Call) -> Declared:
+def _typed_declaration(function: str, subject: str, call: ast.Call) -> DeclaredParameter:
     place = 2 if function == "Array" else 1
-    about = {name: _argument(call, place + 1 + at, name) for at, name in enumerate(ABOUT)}
+    about = {name: _argument(call, place + 1 + at, name) for at, name in enumerate(DETAIL_ARGUMENTS)}
     required, description, enum, written = (about[name] for name in ("required", "description", "enum", "format"))
     of = function
     if function == "Array":
         of = f"Array({_argument(call, 1, '_type') or 'String'})"
-    return Declared(
+    return DeclaredParameter(
         subject,
         of,
         default=_argument(call, place, "default"),
@@ -153,27 +153,27 @@ def _constant(node: ast.expr | None) -> Json:
 _WORD = re.compile(r"\w+")
 
 
-def parameters_of(project: Project, pipe: Pipe) -> tuple[Declared, ...]:
+def parameters_of(project: Project, pipe: Pipe) -> tuple[DeclaredParameter, ...]:
     """What a call of the pipe may give."""
-    found: dict[str, Declared] = {}
-    for each in _pipes(project, pipe):
+    found: dict[str, DeclaredParameter] = {}
+    for each in _pipes_read(project, pipe):
         for node in each.nodes:
             if is_template(node.sql.text):
-                for parameter in declared(read_template(node.sql.text)):
+                for parameter in declared_parameters(read_template(node.sql.text)):
                     before = found.get(parameter.name)
-                    found[parameter.name] = parameter if before is None else both(before, parameter)
+                    found[parameter.name] = parameter if before is None else merge_declarations(before, parameter)
     return tuple(found.values())
 
 
-def names_in(project: Project, pipe: Pipe) -> frozenset[str]:
+def names_in_templates(project: Project, pipe: Pipe) -> frozenset[str]:
     """Every name that a template of the pipe, or of one that it reads, has in it: nothing else of a call can
     make a difference."""
-    texts = (node.sql.text for each in _pipes(project, pipe) for node in each.nodes)
+    texts = (node.sql.text for each in _pipes_read(project, pipe) for node in each.nodes)
     trees = (tree for text in texts if is_template(text) for tree in read_template(text).trees)
     return frozenset(node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-def _pipes(project: Project, pipe: Pipe) -> Iterator[Pipe]:
+def _pipes_read(project: Project, pipe: Pipe) -> Iterator[Pipe]:
     """The pipe, and each that it may read."""
     seen, waiting = {pipe.name}, [pipe]
     for each in waiting:  # grows while it is walked

@@ -13,7 +13,7 @@ from penstock.errors import InvalidRequest, Location, PenstockError, Problem
 
 Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
 
-OF_PARAMETERS = ("missing-parameter", "invalid-parameter")
+PARAMETER_ERRORS = ("missing-parameter", "invalid-parameter")
 """The codes of what the caller, not the author, has to put right."""
 
 
@@ -31,7 +31,7 @@ class Fault(Exception):
         return Problem(self.code, self.message, location, self.hint)
 
 
-class Stop(Exception):
+class TemplateAbort(Exception):
     """`error(…)` or `custom_error(…)` was called."""
 
     def __init__(self, message: str, status: int, body: Mapping[str, Json], offset: int):
@@ -47,7 +47,7 @@ class Declined(PenstockError):
 
     code = "declined"
 
-    def __init__(self, stop: Stop, location: Location):
+    def __init__(self, stop: TemplateAbort, location: Location):
         super().__init__(stop.message, [Problem("declined", stop.message, location)])
         self.status = stop.status
         self.body = stop.body
@@ -57,6 +57,6 @@ class Declined(PenstockError):
         return {**super().as_json(), **self.body}
 
 
-def wrong_parameter(problem: Problem) -> InvalidRequest:
+def invalid_parameter(problem: Problem) -> InvalidRequest:
     """The refusal of a call whose parameters do not do."""
     return InvalidRequest(problem.message, [problem])

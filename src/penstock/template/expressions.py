@@ -16,17 +16,17 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from penstock.errors import did_you_mean
-from penstock.template.assignment_targets import Target, loop_over, target_of
+from penstock.template.assignment_targets import Target, iterate_clauses, read_target
 from penstock.template.errors import Fault
-from penstock.template.frame import MOST_DIGITS, Frame
-from penstock.template.functions.call import Call
+from penstock.template.frame import MAX_DIGITS, RenderFrame
+from penstock.template.functions.call import FunctionCall
 from penstock.template.functions.table import FUNCTIONS
 from penstock.template.methods import METHODS, call_method
-from penstock.template.operators import binary, checked_number, compare, cut, item, truth
-from penstock.template.python_syntax import Source, read_expression
-from penstock.template.values import Placeholder, Value, described
+from penstock.template.operators import apply_operator, check_number, compare_values, get_item, is_true, slice_value
+from penstock.template.python_syntax import ExpressionSource, read_expression
+from penstock.template.values import Placeholder, Value, describe_value
 
-Made: TypeAlias = Callable[[Frame], Value]
+Made: TypeAlias = Callable[[RenderFrame], Value]
 Clause: TypeAlias = tuple[Target, Made, Sequence[Made]]
 
 
@@ -34,20 +34,20 @@ class Reads(Protocol):
     """What reads an expression; `Reading` is one."""
 
     @property
-    def source(self) -> Source: ...
+    def source(self) -> ExpressionSource: ...
     def of(self, node: ast.expr) -> Made: ...
     def place(self, node: ast.AST) -> int: ...
     def fault(self, node: ast.AST, code: str, message: str, hint: str | None = None) -> Fault: ...
 
 
-def sequence(reading: Reads, node: ast.List | ast.Tuple | ast.Set) -> Made:
+def read_sequence(reading: Reads, node: ast.List | ast.Tuple | ast.Set) -> Made:
     if isinstance(node, ast.Set):
         hint = "write `{% set x = String(y) %}`, without `{{ }}` inside"
         raise reading.fault(node, "template-forbidden", "a template cannot have sets", hint)
     parts, place = [reading.of(each) for each in node.elts], reading.place(node)
     is_tuple = isinstance(node, ast.Tuple)
 
-    def made(frame: Frame) -> Value:
+    def made(frame: RenderFrame) -> Value:
         frame.charge(len(parts), place)
         found = [part(frame) for part in parts]
         return tuple(found) if is_tuple else found
@@ -55,42 +55,42 @@ def sequence(reading: Reads, node: ast.List | ast.Tuple | ast.Set) -> Made:
     return made
 
 
-def mapping(reading: Reads, node: ast.Dict) -> Made:
+def read_mapping(reading: Reads, node: ast.Dict) -> Made:
     keys = [reading.of(each) for each in node.keys if each is not None]
     if len(keys) != len(node.keys):
         raise reading.fault(node, "template-forbidden", "a template cannot have `**`")
     values, place = [reading.of(each) for each in node.values], reading.place(node)
 
-    def made(frame: Frame) -> Value:
+    def made(frame: RenderFrame) -> Value:
         frame.charge(len(keys), place)
         found: dict[Value, Value] = {}
         for key, value in zip(keys, values, strict=True):
             name = key(frame)
             if not isinstance(name, (str, int, float, Placeholder)):
-                raise Fault("template-type", f"{described(name)} cannot be a key", place)
+                raise Fault("template-type", f"{describe_value(name)} cannot be a key", place)
             found[name] = value(frame)
         return found
 
     return made
 
 
-def formatted(reading: Reads, node: ast.JoinedStr) -> Made:
-    parts = [_formatted(reading, each) for each in node.values]
+def read_f_string(reading: Reads, node: ast.JoinedStr) -> Made:
+    parts = [_read_f_string_part(reading, each) for each in node.values]
     place = reading.place(node)
 
-    def joined(frame: Frame) -> Value:
+    def joined(frame: RenderFrame) -> Value:
         found = [part(frame) for part in parts]
         placeholder = next((each for each in found if isinstance(each, Placeholder)), None)
         if placeholder is not None:
             return placeholder
-        text = "".join(_shown(each, place) for each in found)
+        text = "".join(_f_string_text(each, place) for each in found)
         frame.charge(len(text), place)
         return text
 
     return joined
 
 
-def _formatted(reading: Reads, node: ast.expr) -> Made:
+def _read_f_string_part(reading: Reads, node: ast.expr) -> Made:
     if not isinstance(node, ast.FormattedValue):
         return reading.of(node)
     if node.format_spec is not None or node.conversion != -1:
@@ -98,13 +98,13 @@ def _formatted(reading: Reads, node: ast.expr) -> Made:
     return reading.of(node.value)
 
 
-def comprehension(reading: Reads, node: ast.ListComp | ast.GeneratorExp) -> Made:
-    clauses = [_clause(reading, each) for each in node.generators]
+def read_comprehension(reading: Reads, node: ast.ListComp | ast.GeneratorExp) -> Made:
+    clauses = [_read_clause(reading, each) for each in node.generators]
     value, place = reading.of(node.elt), reading.place(node)
 
-    def made(frame: Frame) -> Value:
+    def made(frame: RenderFrame) -> Value:
         kept, found = dict(frame.variables), []
-        for _ in loop_over(clauses, frame, place):
+        for _ in iterate_clauses(clauses, frame, place):
             found.append(value(frame))
         frame.variables.clear()
         frame.variables.update(kept)
@@ -113,46 +113,59 @@ def comprehension(reading: Reads, node: ast.ListComp | ast.GeneratorExp) -> Made
     return made
 
 
-def _clause(reading: Reads, node: ast.comprehension) -> Clause:
+def _read_clause(reading: Reads, node: ast.comprehension) -> Clause:
     if node.is_async:
         raise reading.fault(node.target, "template-forbidden", "a template cannot have `async`")
-    return target_of(node.target, reading.source), reading.of(node.iter), [reading.of(each) for each in node.ifs]
+    return read_target(node.target, reading.source), reading.of(node.iter), [reading.of(each) for each in node.ifs]
 
 
-def _shown(value: Value, offset: int) -> str:
+def _f_string_text(value: Value, offset: int) -> str:
     """A value in an f-string."""
     if isinstance(value, (str, bool)):
         return str(value)
     if isinstance(value, (int, float)):
-        number = checked_number(value, offset)
+        number = check_number(value, offset)
         return str(int(number) if isinstance(number, int) else float(number))
-    raise Fault("template-type", f"an f-string cannot hold {described(value)}", offset)
+    raise Fault("template-type", f"an f-string cannot hold {describe_value(value)}", offset)
 
 
-Expression: TypeAlias = Callable[[Frame], Value]
+Expression: TypeAlias = Callable[[RenderFrame], Value]
 
-DEEPEST = 40
+MAX_DEPTH = 40
 """So deep may an expression be nested."""
 
 _BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-}  # fmt: skip
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
 _COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in",
-    ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not",
-}  # fmt: skip
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+}
 
 
-def expression(text: str, offset: int) -> Expression:
+def compile_expression(text: str, offset: int) -> Expression:
     """What a text is in a frame. Raises Fault."""
     tree, source = read_expression(text, offset)
-    return Reading(source).of(tree)
+    return ExpressionCompiler(source).of(tree)
 
 
-class Reading:
+class ExpressionCompiler:
     """One expression on its way to a function."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: ExpressionSource):
         self.source = source
         self._depth = 0
 
@@ -160,10 +173,10 @@ class Reading:
         """Raises Fault for what templates do not have."""
         reader = _READERS.get(type(node))
         if reader is None:
-            what = _NAMED.get(type(node), type(node).__name__)
+            what = _REFUSED_NODES.get(type(node), type(node).__name__)
             raise self.fault(node, "template-forbidden", f"a template cannot have {what}", _HINTS.get(type(node)))
         self._depth += 1
-        if self._depth > DEEPEST:
+        if self._depth > MAX_DEPTH:
             raise self.fault(node, "template-syntax", "the expression is nested too deep")
         made = reader(self, node)
         self._depth -= 1
@@ -179,7 +192,7 @@ class Reading:
         value = node.value
         if value is not None and not isinstance(value, (bool, int, float, str)):
             raise self.fault(node, "template-forbidden", f"a template cannot have {type(value).__name__} literals")
-        if isinstance(value, int) and len(str(value)) > MOST_DIGITS:
+        if isinstance(value, int) and len(str(value)) > MAX_DIGITS:
             raise self.fault(node, "template-value", "the number is too large")
         return lambda frame: value
 
@@ -196,14 +209,14 @@ class Reading:
     def unary(self, node: ast.UnaryOp) -> Expression:
         inner, place = self.of(node.operand), self.place(node)
         if isinstance(node.op, ast.Not):
-            return lambda frame: not truth(inner(frame))
+            return lambda frame: not is_true(inner(frame))
         if isinstance(node.op, ast.Invert):
             raise self.fault(node, "template-forbidden", "a template cannot have the operator `~`")
         sign = "-" if isinstance(node.op, ast.USub) else "+"
 
-        def signed(frame: Frame) -> Value:
+        def signed(frame: RenderFrame) -> Value:
             value = inner(frame)
-            return value if isinstance(value, Placeholder) else binary(sign, 0, value, frame, place)
+            return value if isinstance(value, Placeholder) else apply_operator(sign, 0, value, frame, place)
 
         return signed
 
@@ -213,16 +226,16 @@ class Reading:
             hint = "there are + - * / // %"
             raise self.fault(node, "template-forbidden", "a template cannot have this operator", hint)
         left, right, place = self.of(node.left), self.of(node.right), self.place(node)
-        return lambda frame: binary(symbol, left(frame), right(frame), frame, place)
+        return lambda frame: apply_operator(symbol, left(frame), right(frame), frame, place)
 
     def boolean(self, node: ast.BoolOp) -> Expression:
         parts, wanted = [self.of(each) for each in node.values], isinstance(node.op, ast.Or)
 
-        def either(frame: Frame) -> Value:
+        def either(frame: RenderFrame) -> Value:
             found: Value = None
             for part in parts:
                 found = part(frame)
-                if truth(found) == wanted:
+                if is_true(found) == wanted:
                     break
             return found
 
@@ -232,11 +245,11 @@ class Reading:
         parts = [self.of(each) for each in (node.left, *node.comparators)]
         symbols, place = [_COMPARE[type(each)] for each in node.ops], self.place(node)
 
-        def chain(frame: Frame) -> Value:
+        def chain(frame: RenderFrame) -> Value:
             left = parts[0](frame)
             for symbol, part in zip(symbols, parts[1:], strict=True):
                 right = part(frame)
-                if not compare(symbol, left, right, frame, place):
+                if not compare_values(symbol, left, right, frame, place):
                     return False
                 left = right
             return True
@@ -245,20 +258,20 @@ class Reading:
 
     def choice(self, node: ast.IfExp) -> Expression:
         test, yes, no = self.of(node.test), self.of(node.body), self.of(node.orelse)
-        return lambda frame: yes(frame) if truth(test(frame)) else no(frame)
+        return lambda frame: yes(frame) if is_true(test(frame)) else no(frame)
 
     def subscript(self, node: ast.Subscript) -> Expression:
         value, place = self.of(node.value), self.place(node)
         if not isinstance(node.slice, ast.Slice):
             key = self.of(node.slice)
-            return lambda frame: item(value(frame), key(frame), place)
+            return lambda frame: get_item(value(frame), key(frame), place)
         nothing: Expression = lambda frame: None  # noqa: E731
         bounds = (node.slice.lower, node.slice.upper, node.slice.step)
         low, high, step = (self.of(each) if each is not None else nothing for each in bounds)
 
-        def part(frame: Frame) -> Value:
+        def part(frame: RenderFrame) -> Value:
             frame.charge(1, place)
-            return cut(value(frame), low(frame), high(frame), step(frame), place)
+            return slice_value(value(frame), low(frame), high(frame), step(frame), place)
 
         return part
 
@@ -280,11 +293,11 @@ class Reading:
         name, place = node.func.id, self.place(node)
         function.check(name, len(arguments), named, place)
 
-        def called(frame: Frame) -> Value:
+        def called(frame: RenderFrame) -> Value:
             frame.charge(1, place)
             given = [each(frame) for each in arguments]
             by_name = {key: each(frame) for key, each in named.items()}
-            return function.run(Call(name, given, by_name, subject, place, frame))
+            return function.run(FunctionCall(name, given, by_name, subject, place, frame))
 
         return called
 
@@ -301,14 +314,31 @@ class Reading:
 
 
 _READERS: dict[type[ast.expr], Callable[..., Expression]] = {
-    ast.Constant: Reading.constant, ast.Name: Reading.name, ast.UnaryOp: Reading.unary, ast.BinOp: Reading.binary,
-    ast.BoolOp: Reading.boolean, ast.Compare: Reading.compare, ast.IfExp: Reading.choice, ast.Call: Reading.call,
-    ast.Subscript: Reading.subscript, ast.List: sequence, ast.Tuple: sequence,
-    ast.Set: sequence, ast.Dict: mapping, ast.JoinedStr: formatted,
-    ast.ListComp: comprehension, ast.GeneratorExp: comprehension,
-}  # fmt: skip
-_NAMED: dict[type[ast.expr], str] = {
-    ast.Lambda: "a lambda", ast.Attribute: "attributes", ast.NamedExpr: "`:=`", ast.Await: "`await`",
-    ast.DictComp: "comprehensions of objects", ast.SetComp: "sets", ast.Yield: "`yield`", ast.Starred: "`*`",
-}  # fmt: skip
+    ast.Constant: ExpressionCompiler.constant,
+    ast.Name: ExpressionCompiler.name,
+    ast.UnaryOp: ExpressionCompiler.unary,
+    ast.BinOp: ExpressionCompiler.binary,
+    ast.BoolOp: ExpressionCompiler.boolean,
+    ast.Compare: ExpressionCompiler.compare,
+    ast.IfExp: ExpressionCompiler.choice,
+    ast.Call: ExpressionCompiler.call,
+    ast.Subscript: ExpressionCompiler.subscript,
+    ast.List: read_sequence,
+    ast.Tuple: read_sequence,
+    ast.Set: read_sequence,
+    ast.Dict: read_mapping,
+    ast.JoinedStr: read_f_string,
+    ast.ListComp: read_comprehension,
+    ast.GeneratorExp: read_comprehension,
+}
+_REFUSED_NODES: dict[type[ast.expr], str] = {
+    ast.Lambda: "a lambda",
+    ast.Attribute: "attributes",
+    ast.NamedExpr: "`:=`",
+    ast.Await: "`await`",
+    ast.DictComp: "comprehensions of objects",
+    ast.SetComp: "sets",
+    ast.Yield: "`yield`",
+    ast.Starred: "`*`",
+}
 _HINTS: dict[type[ast.expr], str] = {ast.Attribute: "read an object by `x['key']` or `x.get('key')`"}

@@ -16,25 +16,25 @@ from penstock.template.values import Placeholder, Value
 
 Mode: TypeAlias = Literal["call", "deploy", "check"]
 
-MOST_WORK = 1_000_000
+MAX_WORK = 1_000_000
 """Operations and characters of one rendering: half a second at most."""
-MOST_DIGITS = 400
+MAX_DIGITS = 400
 """Digits of a whole number: UInt256 has 78."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListParameter:
     """A parameter that a JSON body gives as a list. `json` is the list as it was sent."""
 
     json: str
     items: tuple[str, ...]
 
 
-Parameter: TypeAlias = Union[str, Listed]
+Parameter: TypeAlias = Union[str, ListParameter]
 
 
 @dataclass(slots=True)
-class Trace:
+class RenderTrace:
     """What renderings did: the ways that were taken, by the text of the template; whether a placeholder
     stands in the SQL."""
 
@@ -43,7 +43,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RenderInput:
     """What a template is rendered with. `call`: for a request. `deploy`: for what runs without a request;
     a parameter needs a default. `check`: a parameter without a value gets a placeholder, and nothing is asked
     of the caller. `secrets` None: they are not to be read here. `trace` is told what was done."""
@@ -51,17 +51,17 @@ class Given:
     mode: Mode = "check"
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     secrets: Mapping[str, str] | None = None
-    trace: Trace | None = None
+    trace: RenderTrace | None = None
 
 
-CALL, CHECK, DEPLOY = Given("call"), Given("check"), Given("deploy")
+CALL, CHECK, DEPLOY = RenderInput("call"), RenderInput("check"), RenderInput("deploy")
 
 
 @dataclass(slots=True)
-class Frame:
+class RenderFrame:
     """One rendering. `arms` are the ways that it took; `invented`: a placeholder was written."""
 
-    given: Given
+    given: RenderInput
     variables: dict[str, Value] = field(default_factory=dict)
     work: int = 0
     arms: set[int] = field(default_factory=set)
@@ -70,7 +70,7 @@ class Frame:
     def charge(self, amount: int, offset: int) -> None:
         """Raises Fault where the rendering does too much."""
         self.work += amount + 1
-        if self.work > MOST_WORK:
+        if self.work > MAX_WORK:
             raise Fault("template-limit", "the template does too much", offset, "loop over fewer or shorter values")
 
     def lookup(self, name: str) -> Value:
@@ -80,4 +80,4 @@ class Frame:
         found = self.given.parameters.get(name)
         if found is None:
             return Placeholder(name) if self.given.mode == "check" else None
-        return list(found.items) if isinstance(found, Listed) else found
+        return list(found.items) if isinstance(found, ListParameter) else found

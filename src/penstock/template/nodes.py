@@ -13,11 +13,11 @@ from typing import TypeAlias, Union
 from penstock.template.assignment_targets import Target
 from penstock.template.errors import Fault
 from penstock.template.expressions import Expression
-from penstock.template.statements import Change
+from penstock.template.statements import Statement
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Verbatim:
     """SQL as it stands."""
 
     text: str
@@ -25,7 +25,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class Interpolation:
     """`{{ expression }}`."""
 
     value: Expression
@@ -34,19 +34,19 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class BranchArm:
     """One way of an `if`; `test` None: else. `conditions` are those that lead there, as trees, each with
     whether it must hold."""
 
     id: int
     test: Expression | None
     conditions: tuple[tuple[ast.expr, bool], ...]
-    body: tuple[Step, ...]
+    body: tuple[TemplateNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Loop:
 
     target: Target | None
     values: Expression
-    body: tuple[Step, ...]
-    rest: tuple[Step, ...]
+    body: tuple[TemplateNode, ...]
+    rest: tuple[TemplateNode, ...]
     offset: int
 
 
@@ -67,7 +67,7 @@ class Jump:
     word: str
 
 
-Step: TypeAlias = Union[Words, Put, Branch, Loop, Jump, Change]
+TemplateNode: TypeAlias = Union[Verbatim, Interpolation, Branch, Loop, Jump, Statement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Template:
     """`trees` are all of its expressions and assignments, in their order; `arms` those of all its blocks."""
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[TemplateNode, ...]
     faults: tuple[Fault, ...]
     trees: tuple[ast.AST, ...]
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]

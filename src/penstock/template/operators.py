@@ -13,30 +13,30 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from penstock.template.errors import Fault
-from penstock.template.frame import MOST_DIGITS, Frame
-from penstock.template.values import Placeholder, Sql, Value, described
+from penstock.template.frame import MAX_DIGITS, RenderFrame
+from penstock.template.values import Placeholder, Sql, Value, describe_value
 
 Number: TypeAlias = float
 """An int is one, too."""
 
 
-def size(value: Value) -> int:
+def value_size(value: Value) -> int:
     """How much there is to a value."""
     if isinstance(value, Sql):
         return len(value.text)
     return len(value) if isinstance(value, (str, list, tuple, dict)) else 1
 
 
-def truth(value: Value) -> bool:
+def is_true(value: Value) -> bool:
     """As Python has it; a placeholder is not there."""
     if isinstance(value, Placeholder):
         return False
     return bool(value.text) if isinstance(value, Sql) else bool(value)
 
 
-def binary(symbol: str, left: Value, right: Value, frame: Frame, offset: int) -> Value:
+def apply_operator(symbol: str, left: Value, right: Value, frame: RenderFrame, offset: int) -> Value:
     """`+ - * / // %`. Raises Fault."""
-    frame.charge(size(left) + size(right), offset)
+    frame.charge(value_size(left) + value_size(right), offset)
     if isinstance(left, Placeholder) or isinstance(right, Placeholder):
         return left if isinstance(left, Placeholder) else right
     if symbol == "+" and isinstance(left, str) and isinstance(right, str):
@@ -48,11 +48,11 @@ def binary(symbol: str, left: Value, right: Value, frame: Frame, offset: int) ->
         return left * right
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return _arithmetic(symbol, left, right, offset)
-    message = f"`{symbol}` does not go with {described(left)} and {described(right)}"
-    raise Fault("template-type", message, offset, _hint(left, right))
+    message = f"`{symbol}` does not go with {describe_value(left)} and {describe_value(right)}"
+    raise Fault("template-type", message, offset, _type_hint(left, right))
 
 
-def _hint(left: Value, right: Value) -> str | None:
+def _type_hint(left: Value, right: Value) -> str | None:
     if left is None or right is None:
         return "give the parameter a type and a default: `Int32(x, 0)`"
     return "convert one of them: `int(x)`, `str(x)`" if isinstance(left, str) or isinstance(right, str) else None
@@ -76,12 +76,12 @@ def _arithmetic(symbol: str, left: Number, right: Number, offset: int) -> Number
         raise Fault("template-value", "division by zero", offset) from None
     except OverflowError:
         raise Fault("template-value", "the number is too large", offset) from None
-    return checked_number(found, offset)
+    return check_number(found, offset)
 
 
-def checked_number(value: Number, offset: int) -> Number:
+def check_number(value: Number, offset: int) -> Number:
     """Raises Fault for what no type can hold."""
-    if isinstance(value, int) and value.bit_length() > MOST_DIGITS * 3:
+    if isinstance(value, int) and value.bit_length() > MAX_DIGITS * 3:
         raise Fault("template-value", "the number is too large", offset)
     if isinstance(value, float) and not math.isfinite(value):
         raise Fault("template-value", "the number is too large", offset)
@@ -96,13 +96,13 @@ _ORDERINGS: dict[str, Callable[[Number, Number], bool]] = {
 }
 
 
-def compare(symbol: str, left: Value, right: Value, frame: Frame, offset: int) -> bool:
+def compare_values(symbol: str, left: Value, right: Value, frame: RenderFrame, offset: int) -> bool:
     """One comparison. A placeholder is equal to nothing. Raises Fault."""
-    frame.charge(size(left) + size(right), offset)
+    frame.charge(value_size(left) + value_size(right), offset)
     if symbol in ("==", "is"):
-        return equal(left, right)
+        return is_equal(left, right)
     if symbol in ("!=", "is not"):
-        return not equal(left, right)
+        return not is_equal(left, right)
     if symbol in ("in", "not in"):
         return contains(right, left, offset) == (symbol == "in")
     if isinstance(left, Placeholder) or isinstance(right, Placeholder):
@@ -110,23 +110,23 @@ def compare(symbol: str, left: Value, right: Value, frame: Frame, offset: int) -
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return _ORDERINGS[symbol](left, right)
     if isinstance(left, str) and isinstance(right, str):
-        return _ordered_texts(symbol, left, right)
-    message = f"`{symbol}` does not compare {described(left)} with {described(right)}"
-    raise Fault("template-type", message, offset, _hint(left, right))
+        return _compare_texts(symbol, left, right)
+    message = f"`{symbol}` does not compare {describe_value(left)} with {describe_value(right)}"
+    raise Fault("template-type", message, offset, _type_hint(left, right))
 
 
-def _ordered_texts(symbol: str, left: str, right: str) -> bool:
+def _compare_texts(symbol: str, left: str, right: str) -> bool:
     return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[symbol]
 
 
-def equal(left: Value, right: Value) -> bool:
+def is_equal(left: Value, right: Value) -> bool:
     """Whether two values are equal; a placeholder equals none, an array its elements."""
     if isinstance(left, Placeholder) or isinstance(right, Placeholder):
         return False
-    return _bare(left) == _bare(right)
+    return _plain_elements(left) == _plain_elements(right)
 
 
-def _bare(value: Value) -> Value:
+def _plain_elements(value: Value) -> Value:
     return list(value.items) if isinstance(value, Sql) and value.items is not None else value
 
 
@@ -140,18 +140,18 @@ def contains(container: Value, value: Value, offset: int) -> bool:
         if isinstance(value, str):
             return value in container
     elif isinstance(container, (list, tuple, dict)):
-        return any(equal(each, value) for each in container)
+        return any(is_equal(each, value) for each in container)
     elif isinstance(container, Sql) and container.items is not None:
-        return any(equal(each, value) for each in container.items)
-    message = f"`in` does not look for {described(value)} in {described(container)}"
+        return any(is_equal(each, value) for each in container.items)
+    message = f"`in` does not look for {describe_value(value)} in {describe_value(container)}"
     raise Fault("template-type", message, offset, "ask `defined(x)` first" if container is None else None)
 
 
-def elements(value: Value, frame: Frame, offset: int) -> Sequence[Value]:
+def elements(value: Value, frame: RenderFrame, offset: int) -> Sequence[Value]:
     """What a loop goes over. Raises Fault."""
     if isinstance(value, Placeholder):
         return (value, value)
-    frame.charge(size(value), offset)
+    frame.charge(value_size(value), offset)
     if isinstance(value, Sql) and value.items is not None:
         return value.items
     if isinstance(value, str):
@@ -159,17 +159,17 @@ def elements(value: Value, frame: Frame, offset: int) -> Sequence[Value]:
     if isinstance(value, (list, tuple, dict)):
         return list(value)
     hint = "ask `defined(x)` first" if value is None else None
-    raise Fault("template-type", f"{described(value)} is nothing to loop over", offset, hint)
+    raise Fault("template-type", f"{describe_value(value)} is nothing to loop over", offset, hint)
 
 
-def item(value: Value, key: Value, offset: int) -> Value:
+def get_item(value: Value, key: Value, offset: int) -> Value:
     """`value[key]`. Raises Fault."""
     if isinstance(value, Placeholder):
         return value
     if isinstance(value, Sql) and value.items is not None:
         value = value.items
     if isinstance(value, dict):
-        found = next((each for name, each in value.items() if equal(name, key)), _MISSING)
+        found = next((each for name, each in value.items() if is_equal(name, key)), _MISSING)
         if found is not _MISSING:
             return found
         raise Fault("template-value", f"there is no key {str(key)[:60]!r}", offset, "use `.get(key, default)`")
@@ -178,14 +178,14 @@ def item(value: Value, key: Value, offset: int) -> Value:
             return value[key]
         message = f"there is no element {int(key)}: there are {len(value)}"
         raise Fault("template-value", message, offset, "ask for `len(x)` first")
-    message = f"{described(value)} has no elements by {described(key)}"
+    message = f"{describe_value(value)} has no elements by {describe_value(key)}"
     raise Fault("template-type", message, offset, "ask `defined(x)` first" if value is None else None)
 
 
 _MISSING = Sql("")
 
 
-def cut(value: Value, low: Value, high: Value, step: Value, offset: int) -> Value:
+def slice_value(value: Value, low: Value, high: Value, step: Value, offset: int) -> Value:
     """`value[low:high:step]`. Raises Fault."""
     if isinstance(value, Placeholder):
         return value
@@ -194,5 +194,5 @@ def cut(value: Value, low: Value, high: Value, step: Value, offset: int) -> Valu
     bounds = [int(each) if isinstance(each, int) else None for each in (low, high, step)]
     wrong = [each for each in (low, high, step) if each is not None and not isinstance(each, int)]
     if wrong or bounds[2] == 0 or not isinstance(value, (str, list, tuple)):
-        raise Fault("template-type", f"{described(value)} cannot be cut so", offset)
+        raise Fault("template-type", f"{describe_value(value)} cannot be cut so", offset)
     return value[slice(*bounds)]

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from penstock.template.values import TypedFloat, TypedInt, Value
 
-Read: TypeAlias = Callable[[str], Value]
+TextReader: TypeAlias = Callable[[str], Value]
 
 _INT = re.compile(r"[+-]?[0-9]{1,80}")
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
@@ -31,7 +31,7 @@ class WrongValue(ValueError):
     """Carries what the value should have been."""
 
 
-def _int(name: str) -> Read:
+def _int_reader(name: str) -> TextReader:
     bits = int(re.sub(r"\D", "", name))
     low, high = (0, 2**bits - 1) if name.startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -44,7 +44,7 @@ def _int(name: str) -> Read:
     return read
 
 
-def _float(largest: float) -> Read:
+def _float_reader(largest: float) -> TextReader:
     def read(text: str) -> Value:
         if text.lower() in _SPECIAL:
             return float(text)
@@ -56,7 +56,7 @@ def _float(largest: float) -> Read:
     return read
 
 
-def _date(text: str) -> Value:
+def _read_date(text: str) -> Value:
     found = _DATE.fullmatch(text)
     try:
         if found is not None:
@@ -67,7 +67,7 @@ def _date(text: str) -> Value:
     raise WrongValue("a date such as 2024-01-31")
 
 
-def _moment(example: str) -> Read:
+def _time_reader(example: str) -> TextReader:
     def read(text: str) -> Value:
         found = _TIME.fullmatch(text)
         try:
@@ -81,7 +81,7 @@ def _moment(example: str) -> Read:
     return read
 
 
-def _boolean(text: str) -> Value:
+def _read_boolean(text: str) -> Value:
     if text.lower() in _TRUE:
         return 1
     if text.lower() in _FALSE:
@@ -91,18 +91,18 @@ def _boolean(text: str) -> Value:
 
 INTS = tuple(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64, 128, 256))
 FLOATS = ("Float32", "Float64")
-READERS: Mapping[str, Read] = {
+READERS: Mapping[str, TextReader] = {
     "String": lambda text: text,
-    "Boolean": _boolean,
-    "bool": _boolean,
-    "Date": _date,
-    "DateTime": _moment("2024-01-31 23:59:59"),
-    "DateTime64": _moment("2024-01-31 23:59:59.999"),
-    "Int": _int("Int32"),
-    "Integer": _int("Int32"),
-    **{name: _int(name) for name in INTS},
-    "Float32": _float(_LARGEST_FLOAT32),
-    "Float64": _float(1.7976931348623157e308),
+    "Boolean": _read_boolean,
+    "bool": _read_boolean,
+    "Date": _read_date,
+    "DateTime": _time_reader("2024-01-31 23:59:59"),
+    "DateTime64": _time_reader("2024-01-31 23:59:59.999"),
+    "Int": _int_reader("Int32"),
+    "Integer": _int_reader("Int32"),
+    **{name: _int_reader(name) for name in INTS},
+    "Float32": _float_reader(_LARGEST_FLOAT32),
+    "Float64": _float_reader(1.7976931348623157e308),
 }
 """By type: what reads a text. Raises WrongValue."""
 
@@ -115,11 +115,11 @@ PLACEHOLDERS: Mapping[str, str] = {
 """The texts that stand for a value where a template is checked; 0 for all other types."""
 
 
-def placeholder(of: str) -> str:
+def placeholder_text(of: str) -> str:
     return PLACEHOLDERS.get(of, "0")
 
 
-def typed(of: str, value: Value) -> Value:
+def with_type(of: str, value: Value) -> Value:
     """A value that has been read, as one that is written with its type."""
     if of in INTS and isinstance(value, int):
         return TypedInt.made(value, of)

@@ -18,16 +18,16 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from penstock.errors import did_you_mean
-from penstock.template.assignment_targets import Target, target_of
+from penstock.template.assignment_targets import Target, read_target
 from penstock.template.errors import Fault
-from penstock.template.expressions import Expression, Reading
-from penstock.template.nodes import Arm, Branch, Jump, Loop, Put, Step, Template, Words
+from penstock.template.expressions import Expression, ExpressionCompiler
+from penstock.template.nodes import Branch, BranchArm, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
 from penstock.template.python_syntax import read_expression, read_loop
-from penstock.template.statements import change_of
+from penstock.template.statements import read_set_statement
 
-DEEPEST = 30
+MAX_DEPTH = 30
 """So deep may blocks be nested."""
-MOST = 5_000
+MAX_EXPRESSIONS = 5_000
 """So many expressions and statements may a template have."""
 _FORBIDDEN = (
     "extends",
@@ -53,10 +53,10 @@ def is_template(text: str) -> bool:
 @lru_cache(maxsize=2048)
 def read_template(text: str) -> Template:
     """The template of a project's text, with what is wrong with it; kept for the next call."""
-    return read_once(text)
+    return parse_template(text)
 
 
-def read_once(text: str) -> Template:
+def parse_template(text: str) -> Template:
     """The template of a text that nobody may send again."""
     return _Parser(text).template()
 
@@ -67,12 +67,12 @@ class _Block:
 
     word: str
     offset: int
-    steps: list[Step] = field(default_factory=list)
-    arms: list[Arm] = field(default_factory=list)
+    steps: list[TemplateNode] = field(default_factory=list)
+    arms: list[BranchArm] = field(default_factory=list)
     test: tuple[Expression, ast.expr] | None = None
     loop: tuple[Target | None, Expression] | None = None
     passed: list[ast.expr] = field(default_factory=list)
-    body: tuple[Step, ...] | None = None
+    body: tuple[TemplateNode, ...] | None = None
 
 
 class _Parser:
@@ -80,13 +80,13 @@ class _Parser:
         self._text = text
         self._faults: list[Fault] = []
         self._trees: list[ast.AST] = []
-        self._arms: list[Arm] = []
+        self._arms: list[BranchArm] = []
         self._made = self._read = 0
         self._blocks = [_Block("", 0)]
 
     def template(self) -> Template:
         try:
-            for piece in pieces(self._text, self._text.index("%") + 1):
+            for piece in split_pieces(self._text, self._text.index("%") + 1):
                 self._piece(piece)
             if len(self._blocks) > 1:
                 open_block = self._blocks[-1]
@@ -99,14 +99,14 @@ class _Parser:
 
     def _piece(self, piece: Piece) -> None:
         if piece.kind == "text":
-            self._add(Words(piece.text, piece.offset))
+            self._add(Verbatim(piece.text, piece.offset))
             return
         self._read += 1
-        if self._read > MOST:
-            raise Fault("template-limit", f"more than {MOST:,} expressions and statements", piece.start)
+        if self._read > MAX_EXPRESSIONS:
+            raise Fault("template-limit", f"more than {MAX_EXPRESSIONS:,} expressions and statements", piece.start)
         if piece.kind == "expression":
             found = self._expression(piece.text, piece.offset)
-            self._add(Put(found[0], piece.text, piece.start))
+            self._add(Interpolation(found[0], piece.text, piece.start))
             return
         word, _, rest = piece.text.partition(" ")
         handler = _HANDLERS.get(word)
@@ -122,7 +122,7 @@ class _Parser:
         hint = "blocks end with `{% end %}`" if bare.startswith("end") else did_you_mean(bare, _WORDS)
         return Fault("template-syntax", f"unknown statement `{bare[:60]}`", piece.start, hint)
 
-    def _add(self, step: Step) -> None:
+    def _add(self, step: TemplateNode) -> None:
         self._blocks[-1].steps.append(step)
 
     def _expression(self, text: str, offset: int) -> tuple[Expression, ast.expr]:
@@ -130,7 +130,7 @@ class _Parser:
         tree: ast.expr = ast.Constant(value=None)
         try:
             tree, source = read_expression(text, offset)
-            made = Reading(source).of(tree)
+            made = ExpressionCompiler(source).of(tree)
         except Fault as fault:
             self._faults.append(fault)
             return (lambda frame: None), tree
@@ -138,7 +138,7 @@ class _Parser:
         return made, tree
 
     def _open(self, block: _Block) -> None:
-        if len(self._blocks) > DEEPEST:
+        if len(self._blocks) > MAX_DEPTH:
             raise Fault("template-syntax", "blocks are nested too deep", block.offset)
         self._blocks.append(block)
 
@@ -174,8 +174,8 @@ class _Parser:
             block.passed.append(block.test[1])
         self._made += 1
         test = block.test[0] if block.test is not None else None
-        outer = [(each, wanted) for parent in self._blocks[:-1] for each, wanted in _leading(parent)]
-        block.arms.append(Arm(self._made, test, (*outer, *conditions), tuple(block.steps)))
+        outer = [(each, wanted) for parent in self._blocks[:-1] for each, wanted in _leading_conditions(parent)]
+        block.arms.append(BranchArm(self._made, test, (*outer, *conditions), tuple(block.steps)))
         self._arms.append(block.arms[-1])
         block.steps = []
 
@@ -183,7 +183,7 @@ class _Parser:
         self._needs(rest, piece)
         try:
             tree, source = read_loop(piece.text, piece.offset)
-            loop = target_of(tree.target, source), Reading(source).of(tree.iter)
+            loop = read_target(tree.target, source), ExpressionCompiler(source).of(tree.iter)
             self._trees.append(tree)
         except Fault as fault:
             self._faults.append(fault)
@@ -210,7 +210,7 @@ class _Parser:
     def set_(self, piece: Piece, rest: str, offset: int) -> None:
         self._needs(rest, piece)
         try:
-            change, tree = change_of(rest, offset)
+            change, tree = read_set_statement(rest, offset)
         except Fault as fault:
             self._faults.append(fault)
             return
@@ -230,20 +230,27 @@ class _Parser:
             raise Fault("template-syntax", f"`{{% {piece.text} %}}` lacks its expression", piece.start)
 
 
-def _leading(block: _Block) -> list[tuple[ast.expr, bool]]:
+def _leading_conditions(block: _Block) -> list[tuple[ast.expr, bool]]:
     """The conditions of the way of a block that is being read."""
     before = [(each, False) for each in block.passed]
     return [*before, (block.test[1], True)] if block.test is not None else before
 
 
 _HANDLERS = {
-    "if": _Parser.if_, "elif": _Parser.elif_, "else": _Parser.else_, "for": _Parser.for_, "while": _Parser.while_,
-    "end": _Parser.end, "set": _Parser.set_, "break": _Parser.jump, "continue": _Parser.jump,
+    "if": _Parser.if_,
+    "elif": _Parser.elif_,
+    "else": _Parser.else_,
+    "for": _Parser.for_,
+    "while": _Parser.while_,
+    "end": _Parser.end,
+    "set": _Parser.set_,
+    "break": _Parser.jump,
+    "continue": _Parser.jump,
     "comment": _Parser.comment,
-}  # fmt: skip
+}
 
 
-Kind: TypeAlias = Literal["text", "expression", "statement"]
+PieceKind: TypeAlias = Literal["text", "expression", "statement"]
 
 _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
 
@@ -252,17 +259,17 @@ _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
 class Piece:
     """`offset` is that of the piece's own text, `start` that of its opening brace."""
 
-    kind: Kind
+    kind: PieceKind
     text: str
     offset: int
     start: int
 
 
-def pieces(text: str, begin: int) -> Iterator[Piece]:
+def split_pieces(text: str, begin: int) -> Iterator[Piece]:
     """The pieces from an offset on. Raises Fault for braces that are not closed."""
     at = begin
     while True:
-        opening = _opening(text, at)
+        opening = _find_opening(text, at)
         if opening > at:
             yield Piece("text", text[at:opening], at, at)
         if opening == len(text):
@@ -278,10 +285,10 @@ def pieces(text: str, begin: int) -> Iterator[Piece]:
             raise Fault("template-syntax", message, opening, f"write `{_CLOSING[brace]}` at its end")
         at = end + 2
         if brace != "{#":
-            yield _inner(text, opening, end, "expression" if brace == "{{" else "statement")
+            yield _inner_piece(text, opening, end, "expression" if brace == "{{" else "statement")
 
 
-def _opening(text: str, at: int) -> int:
+def _find_opening(text: str, at: int) -> int:
     """Where the next braces open. Of three and more `{` in a row the innermost two count."""
     while True:
         at = text.find("{", at)
@@ -296,7 +303,7 @@ def _opening(text: str, at: int) -> int:
         at += 1
 
 
-def _inner(text: str, opening: int, end: int, kind: Kind) -> Piece:
+def _inner_piece(text: str, opening: int, end: int, kind: PieceKind) -> Piece:
     inner = text[opening + 2 : end]
     bare = inner.strip()
     if not bare:

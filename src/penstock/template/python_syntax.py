@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from penstock.template.errors import Fault
 
-LONGEST = 20_000
+MAX_CHARACTERS = 20_000
 """Characters of one expression."""
-_READING = (SyntaxError, ValueError, RecursionError, MemoryError)
+_PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ExpressionSource:
     """An expression in its template. `before` characters were put in front of it to be read."""
 
     text: str
@@ -41,46 +41,46 @@ class Source:
         return Fault(code, message, self.place(node), hint)
 
 
-def read_expression(text: str, offset: int) -> tuple[ast.expr, Source]:
+def read_expression(text: str, offset: int) -> tuple[ast.expr, ExpressionSource]:
     """The tree of one expression, in brackets so that it may have several lines. Raises Fault."""
-    source = Source(text, offset, before=1)
-    tree = _read(f"({text}\n)", "eval", source)
+    source = ExpressionSource(text, offset, before=1)
+    tree = _parse(f"({text}\n)", "eval", source)
     assert isinstance(tree, ast.Expression), "it was read as one"
     return tree.body, source
 
 
-def read_statement(text: str, offset: int) -> tuple[ast.stmt, Source]:
+def read_statement(text: str, offset: int) -> tuple[ast.stmt, ExpressionSource]:
     """The tree of one assignment or call. Raises Fault."""
-    source = Source(text, offset)
-    tree = _read(text, "exec", source)
+    source = ExpressionSource(text, offset)
+    tree = _parse(text, "exec", source)
     assert isinstance(tree, ast.Module), "it was read as one"
     if len(tree.body) != 1:
         raise Fault("template-syntax", "expected one assignment", offset, "write `{% set name = value %}`")
     return tree.body[0], source
 
 
-def read_loop(text: str, offset: int) -> tuple[ast.For, Source]:
+def read_loop(text: str, offset: int) -> tuple[ast.For, ExpressionSource]:
     """The tree of `for target in values`. Raises Fault."""
-    source = Source(text, offset)
-    tree = _read(f"{text}: pass", "exec", source)
+    source = ExpressionSource(text, offset)
+    tree = _parse(f"{text}: pass", "exec", source)
     found = tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
     if not isinstance(found, ast.For):
         raise Fault("template-syntax", "expected `for name in values`", offset)
     return found, source
 
 
-def _read(text: str, mode: str, source: Source) -> ast.AST:
-    if len(text) > LONGEST:
-        raise Fault("template-syntax", f"more than {LONGEST:,} characters between two braces", source.offset)
+def _parse(text: str, mode: str, source: ExpressionSource) -> ast.AST:
+    if len(text) > MAX_CHARACTERS:
+        raise Fault("template-syntax", f"more than {MAX_CHARACTERS:,} characters between two braces", source.offset)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text, mode=mode)
-    except _READING as error:
-        raise _unreadable(error, source) from None
+    except _PARSER_ERRORS as error:
+        raise _syntax_fault(error, source) from None
 
 
-def _unreadable(error: Exception, source: Source) -> Fault:
+def _syntax_fault(error: Exception, source: ExpressionSource) -> Fault:
     offset, said = source.offset, "it is too deep"
     if isinstance(error, SyntaxError):
         said = error.msg.split(" (")[0]

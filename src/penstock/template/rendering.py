@@ -28,19 +28,19 @@ from typing import Literal, TypeAlias
 from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.template.errors import Fault
-from penstock.template.frame import Frame, Given, Parameter
-from penstock.template.nodes import Branch, Jump, Loop, Put, Step, Template, Words
-from penstock.template.operators import elements, truth
+from penstock.template.frame import Parameter, RenderFrame, RenderInput
+from penstock.template.nodes import Branch, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
+from penstock.template.operators import elements, is_true
 from penstock.template.parameter_types import READERS, WrongValue
 from penstock.template.parser import is_template, read_template
-from penstock.template.statements import Change
-from penstock.template.values import Placeholder, Unwritable, Value, literal
+from penstock.template.statements import Statement
+from penstock.template.values import Placeholder, UnwritableValue, Value, literal
 
 Signal: TypeAlias = Literal["break", "continue", None]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RenderedPart:
     """A stretch of rendered SQL: where it begins there and in the template; whether it is a value."""
 
     at: int
@@ -49,11 +49,11 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered(Text):
+class RenderedSql(Text):
     """Rendered SQL, whose places are those of its template."""
 
     template: str = field(default="", compare=False)
-    parts: tuple[Part, ...] = field(default=(), compare=False)
+    parts: tuple[RenderedPart, ...] = field(default=(), compare=False)
 
     def at(self, line: int, column: int) -> Location:
         """The place in the file of a line and column of the SQL; of a value, that of its expression."""
@@ -65,69 +65,69 @@ class Rendered(Text):
     def place(self, at: int) -> Location:
         """The place in the file of an offset in the SQL."""
         found = bisect_right([part.at for part in self.parts], at) - 1
-        part = self.parts[found] if found >= 0 else Part(0, 0, False)
-        return place_in(self, part.offset if part.is_value else part.offset + at - part.at)
+        part = self.parts[found] if found >= 0 else RenderedPart(0, 0, False)
+        return location_in(self, part.offset if part.is_value else part.offset + at - part.at)
 
 
-def place_in(text: Text, offset: int) -> Location:
+def location_in(text: Text, offset: int) -> Location:
     """The place in the file of an offset in a template, rendered or not."""
-    template = text.template if isinstance(text, Rendered) else text.text
+    template = text.template if isinstance(text, RenderedSql) else text.text
     before = template[:offset]
     line = before.count("\n") + 1
     return Text(template, text.location, text.indent).at(line, len(before) - (before.rfind("\n") + 1) + 1)
 
 
-def render(text: Text, given: Given, read: Callable[[str], Template] = read_template) -> Rendered:
+def render(text: Text, given: RenderInput, read: Callable[[str], Template] = read_template) -> RenderedSql:
     """The SQL of a template. Raises Fault, and Stop where the template itself gives up."""
     template = read(text.text)
     if template.faults:
         raise template.faults[0]
-    frame = Frame(given, dict(array_values(template, given)))
-    output = _Output(frame)
+    frame = RenderFrame(given, dict(array_values(template, given)))
+    output = _Renderer(frame)
     try:
         output.run(template.steps)
     except RecursionError:
         raise Fault("template-limit", "the values are nested too deep", 0) from None
     sql = "".join(output.texts)
-    _check_places(sql, output)
+    _check_value_positions(sql, output)
     if given.trace is not None:
         given.trace.arms.setdefault(text.text, set()).update(frame.arms)
         given.trace.invented |= frame.invented
-    return Rendered(sql, text.location, text.indent, text.text, tuple(output.parts))
+    return RenderedSql(sql, text.location, text.indent, text.text, tuple(output.parts))
 
 
-def rendered(text: Text, parameters: Mapping[str, Parameter]) -> Text:
+def render_call(text: Text, parameters: Mapping[str, Parameter]) -> Text:
     """The SQL of a call: of a template what it makes of the parameters, of any other text itself. Raises
     Fault and Stop."""
-    return render(text, Given("call", parameters)) if is_template(text.text) else text
+    return render(text, RenderInput("call", parameters)) if is_template(text.text) else text
 
 
-def _check_places(sql: str, output: _Output) -> None:
-    wrong = misplaced(sql, output.values)
+def _check_value_positions(sql: str, output: _Renderer) -> None:
+    wrong = find_misplaced_value(sql, output.values)
     if wrong is not None:
         message = "a value stands inside of quotes or a comment, or next to another value"
         hint = "write it by itself: `concat('%', {{ String(x) }}, '%')`"
         raise Fault("template-quotes", message, output.written[wrong], hint)
 
 
-class _Output:
+class _Renderer:
     """The SQL as it grows."""
 
-    def __init__(self, frame: Frame):
+    def __init__(self, frame: RenderFrame):
         self._frame = frame
         self._length = 0
         self.texts: list[str] = []
-        self.parts: list[Part] = []
+        self.parts: list[RenderedPart] = []
         self.values: list[tuple[int, int]] = []
         self.written: list[int] = []
 
-    def run(self, steps: Iterable[Step]) -> Signal:
+    def run(self, steps: Iterable[TemplateNode]) -> Signal:
         """What ends a loop, where something does."""
         for step in steps:
             signal: Signal = None
-            if isinstance(step, Words):
-                self._add(step.text, Part(self._length, step.offset, is_value=False))
-            elif isinstance(step, Put):
+            if isinstance(step, Verbatim):
+                self._add(step.text, RenderedPart(self._length, step.offset, is_value=False))
+            elif isinstance(step, Interpolation):
                 self._put(step)
             elif isinstance(step, Branch):
                 signal = self._branch(step)
@@ -141,34 +141,34 @@ class _Output:
                 return signal
         return None
 
-    def _change(self, step: Change) -> None:
+    def _change(self, step: Statement) -> None:
         step.run(self._frame)
 
-    def _add(self, text: str, part: Part) -> None:
+    def _add(self, text: str, part: RenderedPart) -> None:
         self._frame.charge(len(text), part.offset)
         self.parts.append(part)
         self.texts.append(text)
         self._length += len(text)
 
-    def _put(self, step: Put) -> None:
+    def _put(self, step: Interpolation) -> None:
         value = step.value(self._frame)
         self._frame.invented |= isinstance(value, Placeholder)
         try:
             text = literal(value)
-        except Unwritable as error:
-            raise _unwritable(step, value, error) from None
+        except UnwritableValue as error:
+            raise _unwritable_fault(step, value, error) from None
         if not text:
             return
         if text.startswith("-") and self.texts and self.texts[-1].endswith("-"):
-            self._add(" ", Part(self._length, step.offset, is_value=True))  # or the two would begin a comment
+            self._add(" ", RenderedPart(self._length, step.offset, is_value=True))  # or the two would begin a comment
         before = self._length
-        self._add(text, Part(self._length, step.offset, is_value=True))
+        self._add(text, RenderedPart(self._length, step.offset, is_value=True))
         self.values.append((before, self._length))
         self.written.append(step.offset)
 
     def _branch(self, step: Branch) -> Signal:
         for arm in step.arms:
-            if arm.test is None or truth(arm.test(self._frame)):
+            if arm.test is None or is_true(arm.test(self._frame)):
                 self._frame.arms.add(arm.id)
                 return self.run(arm.body)
         return None
@@ -189,14 +189,14 @@ class _Output:
         return False
 
     def _while(self, step: Loop) -> bool:
-        while truth(step.values(self._frame)):
+        while is_true(step.values(self._frame)):
             self._frame.charge(1, step.offset)
             if self.run(step.body) == "break":
                 return True
         return False
 
 
-def _unwritable(step: Put, value: Value, error: Unwritable) -> Fault:
+def _unwritable_fault(step: Interpolation, value: Value, error: UnwritableValue) -> Fault:
     shown = f"`{step.written[:60]}`"
     if value is None:
         hint = "give it a type and a default: `String(x, '')`"
@@ -204,9 +204,9 @@ def _unwritable(step: Put, value: Value, error: Unwritable) -> Fault:
     return Fault("template-type", f"{shown} cannot be written into SQL: it is {error}", step.offset)
 
 
-def array_values(template: Template, given: Given) -> Iterator[tuple[str, Value]]:
+def array_values(template: Template, given: RenderInput) -> Iterator[tuple[str, Value]]:
     """Each with its elements in the type of the first `Array(…)` that names it."""
-    for name, of in arrays_of(template).items():
+    for name, of in array_parameter_types(template).items():
         value = given.parameters.get(name)
         if isinstance(value, str):
             try:
@@ -215,7 +215,7 @@ def array_values(template: Template, given: Given) -> Iterator[tuple[str, Value]
                 continue
 
 
-def arrays_of(template: Template) -> dict[str, str]:
+def array_parameter_types(template: Template) -> dict[str, str]:
     """The types of the elements, by parameter."""
     found: dict[str, str] = {}
     if "Array" not in template.text:
@@ -224,13 +224,13 @@ def arrays_of(template: Template) -> dict[str, str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Array" and node.args:
                 subject = node.args[0]
-                of = _type(node)
+                of = _element_type(node)
                 if isinstance(subject, ast.Name) and of in READERS:
                     found.setdefault(subject.id, of)
     return found
 
 
-def _type(node: ast.Call) -> str:
+def _element_type(node: ast.Call) -> str:
     named = next((each.value for each in node.keywords if each.arg == "_type"), None)
     written = node.args[1] if len(node.args) > 1 else named
     return str(written.value) if isinstance(written, ast.Constant) else "String"
@@ -244,7 +244,7 @@ _TOKEN = re.compile(
 _BRACKETS = re.compile(r"/\*|\*/")
 
 
-def misplaced(sql: str, values: Iterable[tuple[int, int]]) -> int | None:
+def find_misplaced_value(sql: str, values: Iterable[tuple[int, int]]) -> int | None:
     """The place among `values` (start and end of each, in order) of the first that is not a token of its
     own or of a comment."""
     tokens = _TOKEN.finditer(sql)
@@ -253,7 +253,7 @@ def misplaced(sql: str, values: Iterable[tuple[int, int]]) -> int | None:
         while token is not None and token.end() <= start:
             token = next(tokens, None)
         while token is not None and token.start() < end:
-            if not _fits(sql, token, start, end):
+            if not _stands_alone(sql, token, start, end):
                 return place
             if token.end() > end:
                 break
@@ -261,7 +261,7 @@ def misplaced(sql: str, values: Iterable[tuple[int, int]]) -> int | None:
     return None
 
 
-def _fits(sql: str, token: re.Match[str], start: int, end: int) -> bool:
+def _stands_alone(sql: str, token: re.Match[str], start: int, end: int) -> bool:
     if token["comment"] is not None:
         opener = 1 if token[0].startswith("#") else 2
         within = token.start() + opener <= start and token.end() >= end

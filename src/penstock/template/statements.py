@@ -10,40 +10,42 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.template.assignment_targets import Target, target_of
+from penstock.template.assignment_targets import Target, read_target
 from penstock.template.errors import Fault
-from penstock.template.expressions import Expression, Reading
-from penstock.template.frame import Frame
-from penstock.template.operators import size
-from penstock.template.python_syntax import Source, read_statement
-from penstock.template.values import Placeholder, Value, described
+from penstock.template.expressions import ExpressionCompiler
+from penstock.template.frame import RenderFrame
+from penstock.template.operators import value_size
+from penstock.template.python_syntax import ExpressionSource, read_statement
+from penstock.template.values import Placeholder, Value, describe_value
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Statement:
     """What a statement does to a frame."""
 
-    run: Callable[[Frame], None]
+    run: Callable[[RenderFrame], None]
 
 
-def change_of(text: str, offset: int) -> tuple[Change, ast.stmt]:
+def read_set_statement(text: str, offset: int) -> tuple[Statement, ast.stmt]:
     """Raises Fault."""
     tree, source = read_statement(text, offset)
-    reading = Reading(source)
+    reading = ExpressionCompiler(source)
     if isinstance(tree, ast.Assign):
-        return Change(_assignment(tree, source, reading)), tree
+        return Statement(_read_assignment(tree, source, reading)), tree
     if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
-        return Change(_addition(tree, source)), tree
+        return Statement(_augmented_assignment(tree, source)), tree
     if isinstance(tree, ast.Expr):
-        return Change(_call(tree.value, source, reading)), tree
+        return Statement(_read_call(tree.value, source, reading)), tree
     raise Fault("template-forbidden", "only variables can be set", offset, "write `{% set name = value %}`")
 
 
-def _assignment(tree: ast.Assign, source: Source, reading: Reading) -> Callable[[Frame], None]:
+def _read_assignment(
+    tree: ast.Assign, source: ExpressionSource, reading: ExpressionCompiler
+) -> Callable[[RenderFrame], None]:
     value = reading.of(tree.value)
-    targets = [_target(each, source, reading) for each in tree.targets]
+    targets = [_read_target(each, source, reading) for each in tree.targets]
 
-    def run(frame: Frame) -> None:
+    def run(frame: RenderFrame) -> None:
         found = value(frame)
         for put in targets:
             put(frame, found)
@@ -51,19 +53,19 @@ def _assignment(tree: ast.Assign, source: Source, reading: Reading) -> Callable[
     return run
 
 
-def _target(node: ast.expr, source: Source, reading: Reading) -> Target:
+def _read_target(node: ast.expr, source: ExpressionSource, reading: ExpressionCompiler) -> Target:
     if not isinstance(node, ast.Subscript):
-        return target_of(node, source)
+        return read_target(node, source)
     if not isinstance(node.value, ast.Name):
         raise source.fault(node, "template-forbidden", "only a variable's elements can be set")
     name, key, place = node.value.id, reading.of(node.slice), source.place(node)
-    return lambda frame, value: _put(frame, name, key(frame), value, place)
+    return lambda frame, value: _set_element(frame, name, key(frame), value, place)
 
 
-def _put(frame: Frame, name: str, key: Value, value: Value, offset: int) -> None:
+def _set_element(frame: RenderFrame, name: str, key: Value, value: Value, offset: int) -> None:
     """`name[key] = value` on a copy."""
     owner = frame.lookup(name)
-    frame.charge(size(owner), offset)
+    frame.charge(value_size(owner), offset)
     if isinstance(owner, Placeholder):
         return
     if isinstance(owner, dict) and isinstance(key, (str, int, float)):
@@ -72,45 +74,46 @@ def _put(frame: Frame, name: str, key: Value, value: Value, offset: int) -> None
     if isinstance(owner, list) and isinstance(key, int) and -len(owner) <= key < len(owner):
         frame.variables[name] = [*owner[:key], value, *owner[key:][1:]]
         return
-    raise Fault("template-type", f"{described(owner)} has no element {str(key)[:40]!r} to set", offset)
+    raise Fault("template-type", f"{describe_value(owner)} has no element {str(key)[:40]!r} to set", offset)
 
 
-def _addition(tree: ast.AugAssign, source: Source) -> Callable[[Frame], None]:
+def _augmented_assignment(tree: ast.AugAssign, source: ExpressionSource) -> Callable[[RenderFrame], None]:
     """`name += value` as `name = name + value`."""
     assert isinstance(tree.target, ast.Name), "asked for those only"
     read = ast.copy_location(ast.Name(id=tree.target.id, ctx=ast.Load()), tree.target)
     both = ast.copy_location(ast.BinOp(left=read, op=tree.op, right=tree.value), tree)
-    value, put = Reading(source).of(both), target_of(tree.target, source)
+    value, put = ExpressionCompiler(source).of(both), read_target(tree.target, source)
     return lambda frame: put(frame, value(frame))
 
 
-def _call(node: ast.expr, source: Source, reading: Reading) -> Callable[[Frame], None]:
+def _read_call(node: ast.expr, source: ExpressionSource, reading: ExpressionCompiler) -> Callable[[RenderFrame], None]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
-        return _append(node, node.func, source, reading)
+        return _read_append(node, node.func, source, reading)
     value = reading.of(node)
 
-    def run(frame: Frame) -> None:
+    def run(frame: RenderFrame) -> None:
         value(frame)
 
     return run
 
 
-def _append(node: ast.Call, function: ast.Attribute, source: Source, reading: Reading) -> Callable[[Frame], None]:
+def _read_append(
+    node: ast.Call, function: ast.Attribute, source: ExpressionSource, reading: ExpressionCompiler
+) -> Callable[[RenderFrame], None]:
     """`name.append(value)` on a copy."""
     if not isinstance(function.value, ast.Name) or len(node.args) != 1 or node.keywords:
         raise source.fault(node, "template-forbidden", "`.append` is for a variable and one value")
     name, value, place = function.value.id, reading.of(node.args[0]), source.place(node)
 
-    def run(frame: Frame) -> None:
+    def run(frame: RenderFrame) -> None:
         owner = frame.lookup(name)
-        frame.charge(size(owner), place)
+        frame.charge(value_size(owner), place)
         if isinstance(owner, Placeholder):
             return
         if not isinstance(owner, list):
-            raise Fault("template-type", f"`.append` cannot be called on {described(owner)}", place)
+            raise Fault("template-type", f"`.append` cannot be called on {describe_value(owner)}", place)
         frame.variables[name] = [*owner, value(frame)]
 
     return run
 
 
-__all__ = ["Change", "Expression", "change_of"]

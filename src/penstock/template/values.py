@@ -18,7 +18,7 @@ Value: TypeAlias = Union[
 
 _ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\0": "\\0", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _UNNAMEABLE = re.compile(r"[`\\\x00-\x1f\x7f]")
-DEEPEST = 20
+MAX_DEPTH = 20
 """So deep may lists be nested that are written into SQL."""
 
 
@@ -61,7 +61,7 @@ class Placeholder:
     name: str
 
 
-class Unwritable(ValueError):
+class UnwritableValue(ValueError):
     """A value that has no form in SQL."""
 
 
@@ -74,16 +74,16 @@ def literal(value: Value, depth: int = 0) -> str:
     if isinstance(value, Placeholder):
         return text_literal(NO_VALUE)
     if isinstance(value, (list, tuple)):
-        if depth >= DEEPEST:
-            raise Unwritable("lists in lists, too deep")
+        if depth >= MAX_DEPTH:
+            raise UnwritableValue("lists in lists, too deep")
         return "[" + ",".join(literal(each, depth + 1) for each in value) + "]"
-    return _plain(value)
+    return _number_literal(value)
 
 
 NO_VALUE = "__no_value__"
 
 
-def _plain(value: Value) -> str:
+def _number_literal(value: Value) -> str:
     if isinstance(value, TypedInt):
         return f"to{value.of}('{int(value)}')"
     if isinstance(value, TypedFloat):
@@ -94,7 +94,7 @@ def _plain(value: Value) -> str:
         return str(int(value))
     if isinstance(value, float) and math.isfinite(value):
         return repr(float(value))
-    raise Unwritable(described(value))
+    raise UnwritableValue(describe_value(value))
 
 
 def text_literal(value: str) -> str:
@@ -105,11 +105,11 @@ def text_literal(value: str) -> str:
 def name_literal(name: str) -> str:
     """A name in back-quotes. Raises Unwritable for one that cannot be quoted."""
     if not name or _UNNAMEABLE.search(name):
-        raise Unwritable("a name that is empty or has a back-quote, a backslash or a control character in it")
+        raise UnwritableValue("a name that is empty or has a back-quote, a backslash or a control character in it")
     return f"`{name}`"
 
 
-def described(value: Value) -> str:
+def describe_value(value: Value) -> str:
     """What a value is, in an error's words."""
     if value is None:
         return "no value"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.template.errors import Fault, Stop
-from penstock.template.rendering import place_in, rendered
+from penstock.template.errors import Fault, TemplateAbort
+from penstock.template.rendering import location_in, render_call
 
 PAIRS = Path(__file__).parent / "pairs.txt"
 
@@ -35,8 +35,8 @@ def _block(block: str) -> str:
 def _became(template: str, parameters: dict[str, str]) -> str:
     text = Text(template, Location(""))
     try:
-        return rendered(text, parameters).text.strip()
+        return render_call(text, parameters).text.strip()
     except Fault as fault:
-        return f"! {fault.problem(place_in(text, fault.offset))}"
-    except Stop as stop:
+        return f"! {fault.problem(location_in(text, fault.offset))}"
+    except TemplateAbort as stop:
         return f"! {stop.status} {stop.message} {json.dumps(stop.body)}"

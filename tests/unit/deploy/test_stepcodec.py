@@ -8,7 +8,7 @@ from penstock.deploy.lifecycle.step_codec import step_from_json, step_to_json
 from penstock.model.manifest import Binding, Field, Table, Transform
 from penstock.model.types import Array, Int, Nullable
 from penstock.plan.steps import (
-    ORDER,
+    STEP_ORDER,
     Activate,
     AddFields,
     CatchUp,
@@ -43,4 +43,4 @@ def test_round_trip(step: Step) -> None:
 
 
 def test_every_kind_is_tried() -> None:
-    assert {type(step) for step in STEPS} == set(ORDER)
+    assert {type(step) for step in STEPS} == set(STEP_ORDER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import Problem
-from penstock.parse.datafile import Entry, items, parse_datafile, words
+from penstock.parse.datafile import Entry, parse_datafile, split_items, split_words
 
 KEYWORDS = ("SCHEMA", "SQL", "ENGINE", "DESCRIPTION", "TYPE", "TOKEN", "ENGINE_SORTING_KEY")
 
@@ -114,11 +114,11 @@ def test_unknown_keyword_takes_its_block_with_it() -> None:
 
 def test_words_and_items_have_places() -> None:
     token, tags = read("TOKEN \"my app\" 'READ'\nDESCRIPTION >\n    a, \"b\"\n    c")
-    assert [(word.text, str(word.location)) for word in words(token.value)] == [
+    assert [(word.text, str(word.location)) for word in split_words(token.value)] == [
         ("my app", "x.pipe:1:8"),
         ("READ", "x.pipe:1:17"),
     ]
-    assert [(item.text, str(item.location)) for item in items(tags.value)] == [
+    assert [(item.text, str(item.location)) for item in split_items(tags.value)] == [
         ("a", "x.pipe:3:5"),
         ("b", "x.pipe:3:9"),
         ("c", "x.pipe:4:5"),

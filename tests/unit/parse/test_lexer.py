@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.parse.lexer import InvalidSyntax, Reader, at_commas, comma_spans, lex
+from penstock.parse.lexer import InvalidSyntax, Reader, comma_spans, lex, split_at_commas
 
 QUOTES = ("'", "`", '"', "'a,b'", "\\")
 PIECES = (",", "(", ")", "[", "--", "-", "#", "# ", "/*", "*/", "\n", " ", "a", "1e-5", *QUOTES)
@@ -31,7 +31,7 @@ def test_values(text: str, value: str) -> None:
 
 
 def test_commas_inside_of_brackets_part_nothing() -> None:
-    parts = ["".join(each.text for each in part) for part in at_commas(lex("a, f(b, [c, d]), 'e, f',, g,"))]
+    parts = ["".join(each.text for each in part) for part in split_at_commas(lex("a, f(b, [c, d]), 'e, f',, g,"))]
     assert parts == ["a,", "f(b,[c,d]),", "'e, f',", ",", "g,"]
 
 
@@ -39,13 +39,13 @@ def test_commas_inside_of_brackets_part_nothing() -> None:
 def test_spans_are_the_parts_at_their_places(text: str) -> None:
     found = []
     for start, end in comma_spans(text):
-        for part in at_commas(lex(text[start:end])):
+        for part in split_at_commas(lex(text[start:end])):
             found.append([(each.kind, each.text, start + each.start) for each in part])
-    assert found == [[tuple(each) for each in part] for part in at_commas(lex(text))]
+    assert found == [[tuple(each) for each in part] for part in split_at_commas(lex(text))]
 
 
 def test_nothing_has_no_parts() -> None:
-    assert list(at_commas(lex(" -- nothing"))) == []
+    assert list(split_at_commas(lex(" -- nothing"))) == []
 
 
 def test_the_end_stays() -> None:

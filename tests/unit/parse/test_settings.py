@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.errors import Problem
 from penstock.model.settings import Settings
-from penstock.parse.settings import find_places, parse_settings
+from penstock.parse.settings import find_locations, parse_settings
 
 
 def read(text: str) -> Settings:
@@ -47,7 +47,7 @@ def test_when_the_inbox_refuses() -> None:
 
 
 def test_places() -> None:
-    places = find_places('a.b = 1\n[c."d.e"]\n  f = 2\n', "x.toml")
+    places = find_locations('a.b = 1\n[c."d.e"]\n  f = 2\n', "x.toml")
     assert str(places.value(("a", "b"))) == "x.toml:1:7"
     assert str(places.key(("c",))) == "x.toml:2:2"
     assert str(places.key(("c", "d.e", "f"))) == "x.toml:3:3"

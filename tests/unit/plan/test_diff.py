@@ -25,7 +25,7 @@ from penstock.plan.diff.changes import (
     TtlChanged,
     ViewChanged,
 )
-from penstock.plan.diff.project_diff import diff
+from penstock.plan.diff.project_diff import diff_projects
 
 SOURCE = """SCHEMA >
     `ts` DateTime `json:$.ts`,
@@ -56,7 +56,7 @@ def project(**files: str) -> Project:
 
 
 def changed(**files: str) -> tuple[object, ...]:
-    return diff(project(), project(**files))
+    return diff_projects(project(), project(**files))
 
 
 def test_equal_projects_have_no_change() -> None:

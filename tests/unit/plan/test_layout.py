@@ -9,7 +9,7 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.engine import Engine
 from penstock.model.manifest import BoundColumn, Transform
 from penstock.model.types import AggregateFunction, Array, Date, DateTime, LowCardinality, String
-from penstock.plan.tables.table_layout import Layout, layout
+from penstock.plan.tables.table_layout import TableLayout, build_layout
 
 COLUMNS = (
     BoundColumn("ts", DateTime(), "ts"),
@@ -20,11 +20,11 @@ COLUMNS = (
 )
 
 
-def laid_out(partition: tuple[str, ...] = (), sort: tuple[str, ...] = ()) -> Layout:
+def laid_out(partition: tuple[str, ...] = (), sort: tuple[str, ...] = ()) -> TableLayout:
     place = Location("a.datasource", 9, 24)
     engine = Engine(partition_key=partition, sorting_key=sort, locations=(("ENGINE_SORTING_KEY", place),))
     columns = tuple(Column(column.name, column.type) for column in COLUMNS)
-    return layout(DataSource("a", columns, engine), COLUMNS)
+    return build_layout(DataSource("a", columns, engine), COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def laid_out(partition: tuple[str, ...] = (), sort: tuple[str, ...] = ()) -> Lay
     ],
 )
 def test_what_iceberg_knows(expression: str, transform: Transform) -> None:
-    assert laid_out(sort=(expression,)) == Layout((), (transform,), ())
+    assert laid_out(sort=(expression,)) == TableLayout((), (transform,), ())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.plan.diff.query_equality import normal, same_sql
+from penstock.plan.diff.query_equality import is_same_sql, normalize_sql
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from penstock.plan.diff.query_equality import normal, same_sql
     ],
 )
 def test_form_is_no_change(one: str, other: str) -> None:
-    assert normal(one) == normal(other)
+    assert normalize_sql(one) == normalize_sql(other)
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ def test_form_is_no_change(one: str, other: str) -> None:
     [("a + 1", "a + 2"), ("'a'", "'A'"), ("f(a)", "f(A)"), ("a", "'a'"), ("SELECT a AS b", "SELECT a AS c")],
 )
 def test_content_is(one: str, other: str) -> None:
-    assert normal(one) != normal(other)
+    assert normalize_sql(one) != normalize_sql(other)
 
 
 def test_none_is_equal_to_none_only() -> None:
     text = Text("1", Location("a"))
-    assert same_sql(None, None)
-    assert same_sql(text, Text("1 ", Location("b", 3)))
-    assert not same_sql(text, None)
-    assert not same_sql(None, text)
+    assert is_same_sql(None, None)
+    assert is_same_sql(text, Text("1 ", Location("b", 3)))
+    assert not is_same_sql(text, None)
+    assert not is_same_sql(None, text)

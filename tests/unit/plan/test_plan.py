@@ -81,8 +81,11 @@ def deployed(plan: Plan, files: dict[str, str], cut: int) -> Live:
 def test_first_deployment() -> None:
     manifest = first().manifest
     assert [table.id for table in manifest.tables] == [
-        "events__d1", "events__quarantine", "users__d1", "users__quarantine",
-    ]  # fmt: skip
+        "events__d1",
+        "events__quarantine",
+        "users__d1",
+        "users__quarantine",
+    ]
     events_table = manifest.table("events__d1")
     assert events_table is not None
     assert events_table.lands
@@ -92,8 +95,11 @@ def test_first_deployment() -> None:
     assert landing is not None
     assert (landing.stream, landing.id, landing.starts) == ("events", "landing.events", "beginning")
     assert [(column.path, column.default) for column in landing.columns] == [
-        ("$.ts", None), ("$.user", None), ("$.note", None), ("$.n", None),
-    ]  # fmt: skip
+        ("$.ts", None),
+        ("$.user", None),
+        ("$.note", None),
+        ("$.n", None),
+    ]
     assert manifest.bindings[0].accepts == (Accepts(landing.version),)
     quarantine = manifest.binding("events_quarantine")
     assert quarantine is not None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
-from penstock.plan.diff.change_impact import everything, scope, with_upstream
-from penstock.plan.diff.project_diff import diff
+from penstock.plan.diff.change_impact import find_impact, full_impact, with_upstream
+from penstock.plan.diff.project_diff import diff_projects
 
 EVENTS = """SCHEMA >
     `a` String `json:$.a`,
@@ -42,7 +42,7 @@ def project(files: dict[str, str]) -> Project:
 
 def reached(files: dict[str, str], strategies: tuple[str, ...] = ()) -> set[str]:
     before, after = project(FILES), project(files)
-    return set(scope(before, after, diff(before, after), strategies).reached)
+    return set(find_impact(before, after, diff_projects(before, after), strategies).reached)
 
 
 def test_no_change_reaches_nothing() -> None:
@@ -74,5 +74,5 @@ def test_a_changed_view_reaches_its_target_and_below() -> None:
 
 def test_everything_and_upstream() -> None:
     whole = project(FILES)
-    assert everything(whole).reached == set(whole.names)
+    assert full_impact(whole).reached == set(whole.names)
     assert with_upstream(whole, {"below"}) == {"below", "to_below", "by_b", "to_b", "events"}

@@ -8,7 +8,7 @@ from penstock.errors import Location
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.parse.column_types import parse_type
-from penstock.plan.diff.column_compatibility import promotes, share, takes_rows, without_null
+from penstock.plan.diff.column_compatibility import can_ingest, can_share_column, is_promotion, strip_nullable
 
 DEFAULT = Text("1", Location("a"))
 
@@ -41,12 +41,12 @@ DEFAULT = Text("1", Location("a"))
     ],
 )
 def test_types(before: str, after: str, shared: bool) -> None:
-    assert share(Column("a", parse_type(before)), Column("a", parse_type(after))) is shared
+    assert can_share_column(Column("a", parse_type(before)), Column("a", parse_type(after))) is shared
 
 
 def test_an_explicit_null_is_the_default_or_null() -> None:
     before, after = parse_type("UInt8"), parse_type("Nullable(UInt8)")
-    assert not share(Column("a", before, default=DEFAULT), Column("a", after, default=DEFAULT))
+    assert not can_share_column(Column("a", before, default=DEFAULT), Column("a", after, default=DEFAULT))
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_an_explicit_null_is_the_default_or_null() -> None:
     ],
 )
 def test_what_iceberg_promotes(have: str, want: str, promoted: bool) -> None:
-    assert promotes(have, want) is promoted
+    assert is_promotion(have, want) is promoted
 
 
 def test_without_null() -> None:
-    assert str(without_null(parse_type("LowCardinality(Nullable(String))"))) == "LowCardinality(String)"
-    assert str(without_null(parse_type("Array(Nullable(String))"))) == "Array(Nullable(String))"
+    assert str(strip_nullable(parse_type("LowCardinality(Nullable(String))"))) == "LowCardinality(String)"
+    assert str(strip_nullable(parse_type("Array(Nullable(String))"))) == "Array(Nullable(String))"
 
 
 def test_a_target_of_states_takes_no_rows() -> None:
     key, state = Column("key", parse_type("String")), Column("n", parse_type("AggregateFunction(count)"))
-    assert not takes_rows(DataSource("a", (key, state), Engine()))
-    assert takes_rows(DataSource("a", (key,), Engine()))
-    assert takes_rows(DataSource("a", (Column("key", key.type, json_path="$.key"), state), Engine()))
+    assert not can_ingest(DataSource("a", (key, state), Engine()))
+    assert can_ingest(DataSource("a", (key,), Engine()))
+    assert can_ingest(DataSource("a", (Column("key", key.type, json_path="$.key"), state), Engine()))

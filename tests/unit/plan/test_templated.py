@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.parse.project_loader import load_files
-from penstock.plan.compiled_project import Compiled, compile_project
+from penstock.plan.compiled_project import CompiledProject, compile_project
 from penstock.plan.offline import plan_projects
 
 EVENTS = "SCHEMA >\n    `at` DateTime `json:$.at`,\n    `user` String `json:$.user`,\n    `n` Int32 `json:$.n`\n"
@@ -26,7 +26,7 @@ def files(sql: str, type: str = "endpoint", **others: str) -> Mapping[str, str]:
     }
 
 
-def check(sql: str, type: str = "endpoint", **others: str) -> Compiled:
+def check(sql: str, type: str = "endpoint", **others: str) -> CompiledProject:
     loaded = load_files(files(sql, type, **others))
     assert loaded.errors == ()
     return compile_project(loaded.project)

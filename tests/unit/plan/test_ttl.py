@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.parse.project_loader import load_files
-from penstock.plan.diff.row_visibility import expiry, same_ttl
+from penstock.plan.diff.row_visibility import build_ttl_filter, is_same_ttl
 
 TEXT = (
     "SCHEMA >\n    `at` DateTime, `day` Date, `kind` String, `n` Nullable(Int32)\n\nENGINE MergeTree\nENGINE_TTL {}\n"
@@ -16,7 +16,7 @@ YOUNG = "coalesce({} > current_timestamp(), true)"
 def keeps(ttl: str) -> str | None:
     loaded = load_files({"x.datasource": TEXT.format(ttl)})
     assert not loaded.problems, loaded.problems
-    found = expiry(loaded.project.datasources[0])
+    found = build_ttl_filter(loaded.project.datasources[0])
     assert not found.problems
     return found.keeps
 
@@ -48,9 +48,9 @@ def test_spelling_is_no_change() -> None:
         load_files({"x.datasource": TEXT.format(ttl)}).project.datasources[0]
         for ttl in ("at + INTERVAL 1 DAY DELETE WHERE kind = 'x'", "at + toIntervalDay(1) WHERE (kind = 'x')")
     )
-    assert same_ttl(one, other)
+    assert is_same_ttl(one, other)
 
 
 @pytest.mark.parametrize("ttl", ["kind", "at + INTERVAL 1 DAY WHERE cont(kind) = 1", "n DELETE WHERE n = 1"])
 def test_problems(ttl: str) -> None:
-    assert expiry(load_files({"x.datasource": TEXT.format(ttl)}).project.datasources[0]).problems
+    assert build_ttl_filter(load_files({"x.datasource": TEXT.format(ttl)}).project.datasources[0]).problems

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.template.errors import Fault
-from penstock.template.frame import Given, Mode, Parameter
-from penstock.template.rendering import place_in, render
+from penstock.template.frame import Mode, Parameter, RenderInput
+from penstock.template.rendering import location_in, render
 
 
 def sql(template: str, parameters: Mapping[str, Parameter] | None = None, mode: Mode = "call") -> str:
     """What a template becomes; it is given without its `%`."""
     text = Text(f"%{template}", Location("a.pipe"))
-    return render(text, Given(mode, parameters or {})).text
+    return render(text, RenderInput(mode, parameters or {})).text
 
 
 def fault(template: str, parameters: Mapping[str, Parameter] | None = None, mode: Mode = "call") -> str:
     """The fault of a template as `code line:column: message (hint)`; the `%` is in column 1."""
     text = Text(f"%{template}", Location("a.pipe"))
     try:
-        found = render(text, Given(mode, parameters or {}))
+        found = render(text, RenderInput(mode, parameters or {}))
     except Fault as wrong:
-        return f"{wrong.code} {str(wrong.problem(place_in(text, wrong.offset))).removeprefix('a.pipe:')}"
+        return f"{wrong.code} {str(wrong.problem(location_in(text, wrong.offset))).removeprefix('a.pipe:')}"
     raise AssertionError(f"it became {found.text!r}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.template.branch_variants import variants
-from penstock.template.declared_parameters import Declared, declared
-from penstock.template.frame import Trace
+from penstock.template.branch_variants import branch_inputs
+from penstock.template.declared_parameters import DeclaredParameter, declared_parameters
+from penstock.template.frame import RenderTrace
 from penstock.template.parser import read_template
 
 
-def read(template: str) -> dict[str, Declared]:
-    return {each.name: each for each in declared(read_template(f"%{template}"))}
+def read(template: str) -> dict[str, DeclaredParameter]:
+    return {each.name: each for each in declared_parameters(read_template(f"%{template}"))}
 
 
 def test_types_defaults_and_what_is_said() -> None:
@@ -17,7 +17,7 @@ def test_types_defaults_and_what_is_said() -> None:
         "{{ Int32(a, -1, description='how many', required=True, enum=[1, 2], example=2, format='n') }}"
         "{{ Array(b, 'Int64', default='1,2') }} {{ String(c) }} {{ d }} {{ column(e, 'x') }} {{ JSON(f, '[]') }}"
     )
-    assert found["a"] == Declared("a", "Int32", -1, True, "how many", (1, 2), 2, "n", typed=True)
+    assert found["a"] == DeclaredParameter("a", "Int32", -1, True, "how many", (1, 2), 2, "n", typed=True)
     assert (found["b"].type, found["b"].default) == ("Array(Int64)", "1,2")
     assert [found[name].is_required for name in "cde"] == [True, True, False]
     assert found["f"].type == "JSON"
@@ -25,7 +25,7 @@ def test_types_defaults_and_what_is_said() -> None:
 
 def test_the_mention_with_a_type_counts_and_the_others_fill_its_gaps() -> None:
     found = read("{% if defined(a) and a != '' %}{{ UInt8(a) }} {{ UInt8(a, 5, description='d') }}{% end %}")
-    assert found["a"] == Declared("a", "UInt8", 5, None, "d", optional=True, typed=True)
+    assert found["a"] == DeclaredParameter("a", "UInt8", 5, None, "d", optional=True, typed=True)
 
 
 def test_variables_of_the_template_are_no_parameters() -> None:
@@ -35,7 +35,10 @@ def test_variables_of_the_template_are_no_parameters() -> None:
 
 def calls(template: str, seen: set[int]) -> list[dict[str, object]]:
     read = read_template(f"%{template}")
-    return [dict(each.parameters) for each in variants([read], Trace({read.text: seen}), declared(read))]
+    return [
+        dict(each.parameters)
+        for each in branch_inputs([read], RenderTrace({read.text: seen}), declared_parameters(read))
+    ]
 
 
 def test_a_call_for_each_way() -> None:

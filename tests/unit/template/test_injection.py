@@ -15,17 +15,51 @@ from penstock.model.datasource import Text
 from penstock.model.project import Project
 from penstock.sql.compile import compile_sql
 from penstock.template.errors import Fault
-from penstock.template.frame import Given, Listed
+from penstock.template.frame import ListParameter, RenderInput
 from penstock.template.parameter_types import FLOATS, INTS, READERS
-from penstock.template.rendering import Rendered, render
+from penstock.template.rendering import RenderedSql, render
 from unit.template.helpers import fault, sql
 
 ATTACKS = (
-    "'; DROP TABLE t; --", "' OR '1'='1", "\\' OR 1=1 --", "\\", "a\\'b", "'", "''", '"', "`", "-- x", "/* x",
-    "*/ x", "# x", "{{ String(y) }}", "{% end %}", "‘ OR ’", "a\nb", "a\r\nb", "\x00", "a\x00'", "1 OR 1=1",
-    "1e999", "-1e999", "0x10", "1,2", "1_0", "١٢", "１", " 1", "1 ", "1\n", "toInt32(1)", "NULL", "[1]",
-    "$$ x $$", "$a$", "%' OR '%", "\ud800",
-)  # fmt: skip
+    "'; DROP TABLE t; --",
+    "' OR '1'='1",
+    "\\' OR 1=1 --",
+    "\\",
+    "a\\'b",
+    "'",
+    "''",
+    '"',
+    "`",
+    "-- x",
+    "/* x",
+    "*/ x",
+    "# x",
+    "{{ String(y) }}",
+    "{% end %}",
+    "‘ OR ’",
+    "a\nb",
+    "a\r\nb",
+    "\x00",
+    "a\x00'",
+    "1 OR 1=1",
+    "1e999",
+    "-1e999",
+    "0x10",
+    "1,2",
+    "1_0",
+    "١٢",
+    "１",
+    " 1",
+    "1 ",
+    "1\n",
+    "toInt32(1)",
+    "NULL",
+    "[1]",
+    "$$ x $$",
+    "$a$",
+    "%' OR '%",
+    "\ud800",
+)
 _NUMBERS = (*INTS, "Int", "Integer", *FLOATS, "Date", "DateTime", "DateTime64", "Boolean")
 
 
@@ -119,7 +153,7 @@ def test_a_value_in_a_comment_ends_no_comment() -> None:
 
 
 def test_elements_of_arrays() -> None:
-    listed = Listed('["a,b", "c\'d"]', ("a,b", "c'd"))
+    listed = ListParameter('["a,b", "c\'d"]', ("a,b", "c'd"))
     assert sql("{{ Array(x, 'String') }}", {"x": listed}) == "['a,b','c\\'d']"
     assert sql("{{ Array(x) }}", {"x": "a,b'],(select 1)"}) == "['a','b\\']','(select 1)']"
     assert sql("{{ Array(x, 'Float64') }}", {"x": "1,nan"}) == "[1.0,toFloat64('nan')]"
@@ -140,7 +174,7 @@ def test_no_text_breaks_out_of_any_type(of: str, text: str) -> None:
     """The SQL around the value is the same, whatever the value is."""
     whole = Text(f"%SELECT 1, {{{{ {of}(x) }}}}, 2", Location("q"))
     try:
-        found = render(whole, Given("call", {"x": text}))
+        found = render(whole, RenderInput("call", {"x": text}))
     except Fault:
         return
     trees = sqlglot.parse(found.text, dialect="clickhouse")
@@ -149,7 +183,7 @@ def test_no_text_breaks_out_of_any_type(of: str, text: str) -> None:
 
 def _constants(template: str, text: str) -> list[str]:
     """The texts that our compiler finds in the one column of a template."""
-    found: Rendered = render(Text(f"%{template}", Location("q")), Given("call", {"x": text}))
+    found: RenderedSql = render(Text(f"%{template}", Location("q")), RenderInput("call", {"x": text}))
     compiled = compile_sql(Project(), found, "clickhouse")
     assert len(compiled.columns) == 1
     return _spark_texts(compiled.sql)

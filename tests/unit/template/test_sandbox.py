@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.template.errors import Fault, Stop
-from penstock.template.frame import Given
+from penstock.template.errors import Fault, TemplateAbort
+from penstock.template.frame import RenderInput
 from penstock.template.rendering import render
 from unit.template.helpers import fault
 
@@ -137,14 +137,14 @@ _templates = st.lists(_words | st.text(max_size=3), max_size=30).map(" ".join)
 @given(_templates, st.text(max_size=9))
 def test_any_text_is_sql_or_a_fault_with_a_place(template: str, value: str) -> None:
     text = Text(f"%{template}", Location("q"))
-    for given_here in (Given("call", {"x": value}), Given("check"), Given("deploy")):
+    for given_here in (RenderInput("call", {"x": value}), RenderInput("check"), RenderInput("deploy")):
         assert 0 <= _offset(text, given_here) <= len(text.text)
 
 
-def _offset(text: Text, what: Given) -> int:
+def _offset(text: Text, what: RenderInput) -> int:
     try:
         render(text, what)
-    except (Fault, Stop) as found:
+    except (Fault, TemplateAbort) as found:
         return found.offset
     return 0
 

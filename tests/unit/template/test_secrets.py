@@ -12,7 +12,7 @@ from penstock.model.datasource import Text
 from penstock.parse.project_loader import load_files
 from penstock.redaction import forget_secrets
 from penstock.sql.compile import compile_pipe, compile_sql
-from penstock.template.frame import Given
+from penstock.template.frame import RenderInput
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def secrets() -> Iterator[object]:
 def compiled(secrets: object, text: str = "%SELECT {{ tb_secret('KEY', 'none') }} AS a") -> str:
     project = load_files({"p.pipe": f"NODE n\nSQL >\n    {text}\n"}).project
     assert isinstance(secrets, dict)
-    return compile_pipe(project, project.pipes[0], Given("call", {}, secrets)).sql
+    return compile_pipe(project, project.pipes[0], RenderInput("call", {}, secrets)).sql
 
 
 def test_a_secret_is_a_literal(secrets: object) -> None:
@@ -46,7 +46,7 @@ def test_errors_do_not_show_it(secrets: object) -> None:
 def test_sql_of_ones_own_reads_none_but_the_pipe_that_it_reads_does(secrets: object) -> None:
     project = load_files({"p.pipe": "NODE n\nSQL >\n    %SELECT {{ tb_secret('KEY') }} AS a\n"}).project
     assert isinstance(secrets, dict)
-    given = Given("call", {}, secrets)
+    given = RenderInput("call", {}, secrets)
     assert "hidden" in compile_sql(project, Text("SELECT a FROM p", Location("q")), "clickhouse", given).sql
     with pytest.raises(InvalidQuery):
         compile_sql(project, Text("%SELECT {{ tb_secret('KEY') }} AS a", Location("q")), "clickhouse", given)

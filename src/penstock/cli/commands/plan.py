@@ -17,9 +17,9 @@ from penstock.cli.output import print_json
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject
-from penstock.parse.project_loader import Loaded
+from penstock.parse.project_loader import LoadedProject
 from penstock.plan.explain import plan_to_json
-from penstock.plan.offline import NEXT, plan_folders
+from penstock.plan.offline import NEXT_OPTIONS, plan_folders
 
 
 @command
@@ -32,7 +32,7 @@ def plan(
     ] = False,
 ) -> None:
     """Show the plan from one project folder to another; needs no server."""
-    options = replace(NEXT, allow_destructive=allow_destructive_operations)
+    options = replace(NEXT_OPTIONS, allow_destructive=allow_destructive_operations)
     made, old, new = plan_folders(before, after, options)
     _check_project(before, old)
     _check_project(after, new)
@@ -47,6 +47,6 @@ def plan(
         raise typer.Exit(FAILED)
 
 
-def _check_project(folder: Path, loaded: Loaded) -> None:
+def _check_project(folder: Path, loaded: LoadedProject) -> None:
     if loaded.errors:
         raise InvalidProject(f"{folder} has problems", loaded.problems)

@@ -30,7 +30,7 @@ from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.processes import has_ended
 from penstock.state.jobs import Job, JobState
 from penstock.state.operations import Operation
-from penstock.template.frame import Listed, Parameter
+from penstock.template.frame import ListParameter, Parameter
 
 LOOK, PAUSE = 0.5, 1.0
 READING: tuple[JobState, ...] = ("reading",)
@@ -246,6 +246,6 @@ def _parameters(job: Job) -> Mapping[str, Parameter]:
     return {name: value if isinstance(value, str) else _listed(value) for name, value in job.parameters.items()}
 
 
-def _listed(value: object) -> Listed:
+def _listed(value: object) -> ListParameter:
     assert isinstance(value, dict), "a list is kept as an object"
-    return Listed(value["json"], tuple(value["items"]))
+    return ListParameter(value["json"], tuple(value["items"]))

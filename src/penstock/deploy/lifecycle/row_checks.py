@@ -27,10 +27,10 @@ from penstock.lake.spark.names import qualified
 from penstock.model.cursor import HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import SEQ, Binding, Manifest, last_seq
-from penstock.plan.diff.changes import counted
-from penstock.plan.plan import Hidden
+from penstock.plan.diff.changes import rows_text
+from penstock.plan.plan import HiddenRows
 from penstock.plan.steps import Check, CheckRows
-from penstock.plan.strategies.datasource_plan import destructive
+from penstock.plan.strategies.datasource_plan import destructive_problem
 
 WORST = 5
 """So many of the values that do not convert are shown, the most frequent first."""
@@ -49,7 +49,7 @@ class CheckResult:
     @property
     def told(self) -> str:
         values = ", ".join(f"{'NULL' if value is None else repr(value)} ({count:,})" for value, count in self.worst)
-        return f"{counted(self.rows)}: {self.check.conversion} of {values}"
+        return f"{rows_text(self.rows)}: {self.check.conversion} of {values}"
 
 
 def check_rows(core: Core, deployment: Deployment, step: CheckRows) -> None:
@@ -75,7 +75,7 @@ def count_rows(core: Core, step: CheckRows) -> list[Problem]:
     return [replace(problem, message=problem.message + about) for problem in problems]
 
 
-def count_hidden(core: Core, hidden: Hidden) -> Problem | None:
+def count_hidden(core: Core, hidden: HiddenRows) -> Problem | None:
     """The rows that a TTL would hide, as a change that was not allowed; None where it hides none."""
     live = hidden.live
     shown = [*accepted_conditions(live.accepts), *([unexpired_condition(live)] if live.keeps is not None else [])]
@@ -85,8 +85,8 @@ def count_hidden(core: Core, hidden: Hidden) -> Problem | None:
     )
     if not rows:
         return None
-    message = f"the TTL of `{hidden.name}` hides {counted(rows)} that live has"
-    return destructive(message, hidden.location)
+    message = f"the TTL of `{hidden.name}` hides {rows_text(rows)} that live has"
+    return destructive_problem(message, hidden.location)
 
 
 def _source(live: Binding, part: TablePart, where: str) -> str:

@@ -27,8 +27,8 @@ from penstock.parse.project_loader import load_files
 from penstock.sql.compile import compile_copy, compile_pipe, compile_sql, names_read
 from penstock.sql.query import Query, Read, Rows
 from penstock.sql.syntax.tokens import put_in
-from penstock.template.declared_parameters import names_in
-from penstock.template.frame import Given, Parameter
+from penstock.template.declared_parameters import names_in_templates
+from penstock.template.frame import Parameter, RenderInput
 
 MOST_COMPILED = 64
 MOST_ASKED = 512
@@ -80,7 +80,7 @@ class QueryReader:
     ) -> QueryResult:
         """Run a SELECT over the data sources, quarantines and pipes of a deployment that may be read. A pipe is
         a grant of its own: what it reads need not be allowed."""
-        given = Given("call", parameters, self._secrets)
+        given = RenderInput("call", parameters, self._secrets)
         with self._reading(ref) as deployment:
             compiled, asked = self._of(deployment), Text(text, Location("query"))
             for name in sorted(names_read(compiled.project, asked, compiled.dialect, given)):
@@ -117,18 +117,18 @@ class QueryReader:
         if pipe is None or pipe.copied is None:
             known = [each.name for each in compiled.project.pipes if each.copied is not None]
             raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, known))
-        return compile_copy(compiled.project, pipe, pipe.copied, Given("call", parameters, self._secrets))
+        return compile_copy(compiled.project, pipe, pipe.copied, RenderInput("call", parameters, self._secrets))
 
     def _endpoint(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Query:
         pipe = _pipe(compiled.project, name)
         known = compiled.parameters.get(name)
         if known is None:
-            known = compiled.parameters[name] = names_in(compiled.project, pipe)
+            known = compiled.parameters[name] = names_in_templates(compiled.project, pipe)
         own = {key: value for key, value in sorted(parameters.items()) if key in known}
         asked = (name, tuple(own.items()))
         found = compiled.endpoints.get(asked)
         if found is None:
-            found = compile_pipe(compiled.project, pipe, Given("call", own, self._secrets))
+            found = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets))
             if len(compiled.endpoints) >= MOST_ASKED:
                 compiled.endpoints.clear()
             compiled.endpoints[asked] = found

@@ -16,21 +16,23 @@ from penstock.graph import Graph
 from penstock.model.datasource import DataSource, Text
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
-from penstock.plan.diff.changes import Change, ResourceRenamed, columns_of
-from penstock.plan.diff.forward_query import keeps_values, read_forward
+from penstock.plan.diff.changes import Change, ResourceRenamed, changed_columns
+from penstock.plan.diff.forward_query import keeps_values, read_forward_query
 from penstock.sql.query import ForwardColumn
-from penstock.template.errors import Fault, Stop
+from penstock.template.errors import Fault, TemplateAbort
 from penstock.template.frame import DEPLOY
 from penstock.template.parser import is_template
 from penstock.template.rendering import render
 
 _WORD = re.compile(r"\w+")
 _EVERY_COLUMN = re.compile(r"\*|\bCOLUMNS\b|\bAPPLY\b|\bFINAL\b", re.IGNORECASE)
-_FLEETING = re.compile(r"\b(now|now64|today|yesterday|rand\w*|generate\w+|current_\w+|curdate)\b", re.IGNORECASE)
+_NONDETERMINISTIC = re.compile(
+    r"\b(now|now64|today|yesterday|rand\w*|generate\w+|current_\w+|curdate)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ChangeImpact:
     """`reached` are resources of the next version to be planned; `named`: by pipe, the resources that
     its SQL may read (those whose names occur in it)."""
 
@@ -42,36 +44,38 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _PipeWords:
     """The words of a pipe's SQL; `every`: it may read columns that it does not name."""
 
     words: frozenset[str]
     every: bool
 
 
-def scope(before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]) -> Scope:
+def find_impact(
+    before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]
+) -> ChangeImpact:
     """What the changes reach."""
-    texts = {pipe.name: _text(pipe) for pipe in after.pipes}
+    texts = {pipe.name: _read_words(pipe) for pipe in after.pipes}
     names = frozenset(after.names)
     known = names | frozenset(before.names)
     named = {name: (text.words & known) - {name} for name, text in texts.items()}
-    graph = _graph(after, named)
-    narrow = _narrow(before, after, changes, strategies)
+    graph = _build_graph(after, named)
+    narrow = _find_narrow_changes(before, after, changes, strategies)
     changed = {change.resource for change in changes}
-    waiting = sorted(changed | set(_gone(before, after, changes)) | (set(strategies) if changed else set()))
+    waiting = sorted(changed | set(_vanished_names(before, after, changes)) | (set(strategies) if changed else set()))
     reached = set(waiting)
     for name in waiting:  # grows while it is walked
-        for reader in _readers(graph, name, narrow, texts):
+        for reader in _affected_readers(graph, name, narrow, texts):
             if reader not in reached:
                 reached.add(reader)
                 waiting.append(reader)
-    return Scope(frozenset(_with_feeders(after, reached & names)), named)
+    return ChangeImpact(frozenset(_with_feeders(after, reached & names)), named)
 
 
-def everything(project: Project) -> Scope:
+def full_impact(project: Project) -> ChangeImpact:
     """A scope that leaves nothing out."""
     names = frozenset(project.names)
-    return Scope(names, {pipe.name: (_text(pipe).words & names) - {pipe.name} for pipe in project.pipes})
+    return ChangeImpact(names, {pipe.name: (_read_words(pipe).words & names) - {pipe.name} for pipe in project.pipes})
 
 
 def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
@@ -83,32 +87,32 @@ def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
         pipe = project.pipe(name)
         read = {feeder.name for feeder, _ in project.feeders(name)}
         if pipe is not None:
-            read |= _text(pipe).words & known
+            read |= _read_words(pipe).words & known
             read |= {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Materialized)} & known
         waiting += sorted(read - found)
         found |= read
     return frozenset(found)
 
 
-def _text(pipe: Pipe) -> _Text:
+def _read_words(pipe: Pipe) -> _PipeWords:
     """Of a copy, also its target: what is written to it depends on all of its columns."""
-    sql = "\n".join(text for node in pipe.nodes for text in _written(node.sql))
+    sql = "\n".join(text for node in pipe.nodes for text in _sql_texts(node.sql))
     words, every = frozenset(_WORD.findall(sql)), _EVERY_COLUMN.search(sql) is not None
     target = {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Copied)}
-    return _Text(words | target, every or bool(target))
+    return _PipeWords(words | target, every or bool(target))
 
 
-def _written(text: Text) -> Iterator[str]:
+def _sql_texts(text: Text) -> Iterator[str]:
     """SQL, and of a template also what it becomes without a call: a name may be made in it."""
     yield text.text
     if is_template(text.text):
         try:
             yield render(text, DEPLOY).text
-        except (Fault, Stop):
+        except (Fault, TemplateAbort):
             return  # it is told where it is compiled
 
 
-def _graph(project: Project, named: Mapping[str, frozenset[str]]) -> Graph:
+def _build_graph(project: Project, named: Mapping[str, frozenset[str]]) -> Graph:
     arrows: dict[str, set[str]] = {name: set(reads) for name, reads in named.items()}
     for pipe in project.pipes:
         node = pipe.materialized
@@ -117,7 +121,7 @@ def _graph(project: Project, named: Mapping[str, frozenset[str]]) -> Graph:
     return Graph.of(arrows)
 
 
-def _gone(before: Project, after: Project, changes: Iterable[Change]) -> Iterable[str]:
+def _vanished_names(before: Project, after: Project, changes: Iterable[Change]) -> Iterable[str]:
     """Former names, and the targets that a removed pipe fed."""
     for change in changes:
         if isinstance(change, ResourceRenamed):
@@ -128,16 +132,16 @@ def _gone(before: Project, after: Project, changes: Iterable[Change]) -> Iterabl
             yield node.kind.datasource
 
 
-def _narrow(
+def _find_narrow_changes(
     before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]
 ) -> Mapping[str, frozenset[str]]:
     """Data sources that keep their table and of which only some columns change: those columns."""
     found: dict[str, set[str]] = {}
     for change in changes:
-        found.setdefault(change.resource, set()).update(columns_of(change))
+        found.setdefault(change.resource, set()).update(changed_columns(change))
     sources = {name: (before.datasource(name), after.datasource(name)) for name in found}
     for name, (old, new) in sources.items():
-        found[name] |= _computed(old, new)
+        found[name] |= _recomputed_columns(old, new)
     return {
         name: frozenset(columns)
         for name, columns in found.items()
@@ -146,17 +150,17 @@ def _narrow(
     }
 
 
-def _computed(before: DataSource | None, after: DataSource | None) -> set[str]:
+def _recomputed_columns(before: DataSource | None, after: DataSource | None) -> set[str]:
     """The columns to which a forward query of this step gives other values, whatever their type."""
-    forward = read_forward(before, after) if before is not None and after is not None else None
+    forward = read_forward_query(before, after) if before is not None and after is not None else None
     if forward is None or before is None or after is None:
         return set()
     if forward.problems:
         return set(after.column_names)
-    return {said.name for said in forward.columns if not _keeps(said, before, after)}
+    return {said.name for said in forward.columns if not _keeps_column(said, before, after)}
 
 
-def _keeps(said: ForwardColumn, before: DataSource, after: DataSource) -> bool:
+def _keeps_column(said: ForwardColumn, before: DataSource, after: DataSource) -> bool:
     origin, column = before.column(said.name), after.column(said.name)
     return origin is not None and column is not None and keeps_values(said, origin, column.type)
 
@@ -164,11 +168,11 @@ def _keeps(said: ForwardColumn, before: DataSource, after: DataSource) -> bool:
 def _keeps_its_table(before: DataSource | None, after: DataSource | None) -> bool:
     if before is None or after is None:
         return False
-    return after.forward_query is None or not _FLEETING.search(after.forward_query.text)
+    return after.forward_query is None or not _NONDETERMINISTIC.search(after.forward_query.text)
 
 
-def _readers(
-    graph: Graph, name: str, narrow: Mapping[str, frozenset[str]], texts: Mapping[str, _Text]
+def _affected_readers(
+    graph: Graph, name: str, narrow: Mapping[str, frozenset[str]], texts: Mapping[str, _PipeWords]
 ) -> Iterable[str]:
     columns = narrow.get(name)
     for reader in graph.readers(name):

@@ -20,7 +20,7 @@ from typing_extensions import assert_never
 
 from penstock.model.types import Type
 
-Kind: TypeAlias = Literal["datasource", "materialized", "endpoint", "copy", "pipe"]
+ResourceKind: TypeAlias = Literal["datasource", "materialized", "endpoint", "copy", "pipe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class ResourceAdded:
     """A resource that live does not have."""
 
     resource: str
-    kind: Kind
+    kind: ResourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ResourceRemoved:
     """A resource of live that the project no longer has."""
 
     resource: str
-    kind: Kind
+    kind: ResourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ResourceRenamed:
     """A data source with RENAMED_FROM."""
 
     resource: str
-    kind: Kind
+    kind: ResourceKind
     old: str
 
 
@@ -167,7 +167,7 @@ class EndpointChanged:
     """The query of a pipe that no table depends on."""
 
     resource: str
-    kind: Kind
+    kind: ResourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,32 +175,46 @@ class MetadataChanged:
     """Descriptions, tokens, tags and the like; `what` names them."""
 
     resource: str
-    kind: Kind
+    kind: ResourceKind
     what: tuple[str, ...]
 
 
 Change: TypeAlias = Union[
-    ResourceAdded, ResourceRemoved, ResourceRenamed,
-    ColumnAdded, ColumnDropped, ColumnRenamed, ColumnTypeChanged, ColumnDefaultChanged, ColumnPathChanged,
-    ColumnsReordered, SortingKeyChanged, PartitionKeyChanged, TtlChanged, EngineChanged, SettingsChanged,
-    ViewChanged, EndpointChanged, MetadataChanged,
-]  # fmt: skip
+    ResourceAdded,
+    ResourceRemoved,
+    ResourceRenamed,
+    ColumnAdded,
+    ColumnDropped,
+    ColumnRenamed,
+    ColumnTypeChanged,
+    ColumnDefaultChanged,
+    ColumnPathChanged,
+    ColumnsReordered,
+    SortingKeyChanged,
+    PartitionKeyChanged,
+    TtlChanged,
+    EngineChanged,
+    SettingsChanged,
+    ViewChanged,
+    EndpointChanged,
+    MetadataChanged,
+]
 
 
 def change_text(change: Change) -> str:
     """What a change is, without the name of its resource."""
     match change:
         case ResourceAdded() | ResourceRemoved() | ResourceRenamed() | MetadataChanged():
-            return _told_resource(change)
+            return _resource_change_text(change)
         case ViewChanged() | EndpointChanged():
             return "query changed"
         case SortingKeyChanged() | PartitionKeyChanged() | TtlChanged() | EngineChanged() | SettingsChanged():
-            return _told_engine(change)
+            return _engine_change_text(change)
         case _:
-            return _told_column(change)
+            return _column_change_text(change)
 
 
-def _told_resource(change: ResourceAdded | ResourceRemoved | ResourceRenamed | MetadataChanged) -> str:
+def _resource_change_text(change: ResourceAdded | ResourceRemoved | ResourceRenamed | MetadataChanged) -> str:
     match change:
         case ResourceAdded():
             return "new"
@@ -214,7 +228,7 @@ def _told_resource(change: ResourceAdded | ResourceRemoved | ResourceRenamed | M
             assert_never(change)
 
 
-def _told_engine(
+def _engine_change_text(
     change: SortingKeyChanged | PartitionKeyChanged | TtlChanged | EngineChanged | SettingsChanged,
 ) -> str:
     match change:
@@ -232,10 +246,15 @@ def _told_engine(
             assert_never(change)
 
 
-def _told_column(
-    change: ColumnAdded | ColumnDropped | ColumnRenamed | ColumnTypeChanged | ColumnDefaultChanged
-    | ColumnPathChanged | ColumnsReordered,
-) -> str:  # fmt: skip
+def _column_change_text(
+    change: ColumnAdded
+    | ColumnDropped
+    | ColumnRenamed
+    | ColumnTypeChanged
+    | ColumnDefaultChanged
+    | ColumnPathChanged
+    | ColumnsReordered,
+) -> str:
     match change:
         case ColumnAdded(_, column, of):
             return f"`{column}` {of} added"
@@ -255,33 +274,36 @@ def _told_column(
             assert_never(change)
 
 
-def kind_of_change(change: Change) -> str:
+def change_kind(change: Change) -> str:
     """The stable name of a change in JSON: the name of its class with underscores."""
     name = type(change).__name__
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
-def columns_of(change: Change) -> tuple[str, ...]:
+def changed_columns(change: Change) -> tuple[str, ...]:
     """The columns that a change is about; a renamed one under both names."""
     match change:
         case ColumnRenamed(_, column, old):
             return (old, column)
         case (
-            ColumnAdded(_, column) | ColumnDropped(_, column) | ColumnTypeChanged(_, column)
-            | ColumnDefaultChanged(_, column) | ColumnPathChanged(_, column)
-        ):  # fmt: skip
+            ColumnAdded(_, column)
+            | ColumnDropped(_, column)
+            | ColumnTypeChanged(_, column)
+            | ColumnDefaultChanged(_, column)
+            | ColumnPathChanged(_, column)
+        ):
             return (column,)
         case _:
             return ()
 
 
-def listed(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """a, b and c."""
     *first, last = list(dict.fromkeys(words)) or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def counted(rows: int | None) -> str:
+def rows_text(rows: int | None) -> str:
     """A number of rows; 'all' where it is not known."""
     if rows is None:
         return "all its rows"

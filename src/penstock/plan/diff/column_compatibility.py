@@ -29,7 +29,7 @@ from penstock.sql.column_types import spark_type
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 
 
-def share(before: Column, after: Column) -> bool:
+def can_share_column(before: Column, after: Column) -> bool:
     """Whether the values that both versions write are the same, given the same JSON path and DEFAULT
     and types of which the second holds the first."""
     if is_nullable(before.type) and not is_nullable(after.type):
@@ -38,16 +38,16 @@ def share(before: Column, after: Column) -> bool:
     if is_nullable(before.type) != is_nullable(after.type) and before.default is not None:
         return False
     have, want = spark_type(before.type), spark_type(after.type)
-    return (have == want or promotes(have, want)) and _holds(unwrap_type(before.type), unwrap_type(after.type))
+    return (have == want or is_promotion(have, want)) and _holds_all_values(unwrap_type(before.type), unwrap_type(after.type))
 
 
-def takes_rows(source: DataSource) -> bool:
+def can_ingest(source: DataSource) -> bool:
     """Whether any ingested row can be accepted: a state cannot be ingested, and it cannot be absent."""
     needed = (column for column in source.columns if column.default is None and source.path_of(column) is not None)
     return not any(isinstance(unwrap_type(column.type), AggregateFunction) for column in needed)
 
 
-def _holds(before: Type, after: Type) -> bool:
+def _holds_all_values(before: Type, after: Type) -> bool:
     """Whether `after` has every value of `before`, read from the same text."""
     match before, after:
         case Int(), Int():
@@ -66,7 +66,7 @@ def _holds(before: Type, after: Type) -> bool:
             return before == after
 
 
-def promotes(have: str, want: str) -> bool:
+def is_promotion(have: str, want: str) -> bool:
     """Whether Iceberg reads a stored column of one Spark type as the other, without touching data."""
     if (have, want) in (("INT", "BIGINT"), ("FLOAT", "DOUBLE")):
         return True
@@ -74,14 +74,14 @@ def promotes(have: str, want: str) -> bool:
     return bool(narrow and wide and narrow[2] == wide[2] and int(narrow[1]) < int(wide[1]))
 
 
-def without_null(of: Type) -> Type:
+def strip_nullable(of: Type) -> Type:
     """The type with its Nullable taken away."""
     match of:
         case Nullable(inner):
             return inner
         case LowCardinality(inner):
-            return LowCardinality(without_null(inner))
+            return LowCardinality(strip_nullable(inner))
         case SimpleAggregateFunction(function, inner):
-            return SimpleAggregateFunction(function, without_null(inner))
+            return SimpleAggregateFunction(function, strip_nullable(inner))
         case _:
             return of

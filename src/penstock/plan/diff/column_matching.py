@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
-from penstock.plan.diff.forward_query import Forward
+from penstock.plan.diff.forward_query import ForwardQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class ColumnMatch:
     """`pairs`: each column of the new version and the one it continues; `dropped`: the rest of the
     old ones."""
 
@@ -24,21 +24,21 @@ class Match:
     dropped: tuple[Column, ...]
 
 
-def match_columns(old: DataSource, new: DataSource, forward: Forward | None) -> Match:
+def match_columns(old: DataSource, new: DataSource, forward: ForwardQuery | None) -> ColumnMatch:
     """The columns of two versions, paired."""
     taken: set[str] = set()
     pairs = []
     for column in new.columns:
-        origin = _origin(column, old, new, forward)
+        origin = _find_origin(column, old, new, forward)
         if origin is not None and origin.name in taken:
             origin = None
         if origin is not None:
             taken.add(origin.name)
         pairs.append((column, origin))
-    return Match(tuple(pairs), tuple(column for column in old.columns if column.name not in taken))
+    return ColumnMatch(tuple(pairs), tuple(column for column in old.columns if column.name not in taken))
 
 
-def _origin(column: Column, old: DataSource, new: DataSource, forward: Forward | None) -> Column | None:
+def _find_origin(column: Column, old: DataSource, new: DataSource, forward: ForwardQuery | None) -> Column | None:
     same = old.column(column.name)
     if same is not None:
         return same
@@ -48,7 +48,7 @@ def _origin(column: Column, old: DataSource, new: DataSource, forward: Forward |
     return None
 
 
-def former_names(old: Project, new: Project) -> Mapping[str, str]:
+def find_former_names(old: Project, new: Project) -> Mapping[str, str]:
     """The name in `old` of each data source of `new` that continues one: its own, or by
     RENAMED_FROM the former one, if that is free."""
     former: dict[str, str] = {}

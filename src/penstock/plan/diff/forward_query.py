@@ -17,7 +17,7 @@ from sqlglot.tokens import TokenType
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.types import Type
-from penstock.plan.diff.query_equality import same_sql
+from penstock.plan.diff.query_equality import is_same_sql
 from penstock.plan.spark_text import tree_of
 from penstock.sql.column_types import spark_type
 from penstock.sql.compile import compile_forward
@@ -25,7 +25,7 @@ from penstock.sql.query import ForwardColumn
 
 
 @dataclass(frozen=True, slots=True)
-class Forward:
+class ForwardQuery:
     """A forward query of this step. `problems` says why it does not compile; then it has no columns."""
 
     columns: tuple[ForwardColumn, ...] = ()
@@ -40,16 +40,16 @@ class Forward:
         return column.renames if column else None
 
 
-def read_forward(old: DataSource, new: DataSource) -> Forward | None:
+def read_forward_query(old: DataSource, new: DataSource) -> ForwardQuery | None:
     """The forward query of the step from `old` to `new`; None where there is none, or where it is
     left over."""
-    if new.forward_query is None or same_sql(old.forward_query, new.forward_query):
+    if new.forward_query is None or is_same_sql(old.forward_query, new.forward_query):
         return None
     try:
-        return Forward(compile_forward(new.forward_query, old.columns, new.columns))
+        return ForwardQuery(compile_forward(new.forward_query, old.columns, new.columns))
     except InvalidQuery as error:
         whole = Problem(error.code, error.message, new.forward_query.location, error.hint)
-        return Forward(problems=error.problems or (whole,))
+        return ForwardQuery(problems=error.problems or (whole,))
 
 
 def is_constant(column: ForwardColumn) -> bool:
@@ -64,14 +64,14 @@ _CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.Dat
 def is_repeatable(column: ForwardColumn) -> bool:
     """Whether the value is the same whenever it is asked for: no clock, no random number."""
     tokens = sqlglot.tokenize(column.sql, dialect="spark")
-    return not any(token.text.lower() in _FLEETING and token.token_type not in _TEXTS for token in tokens)
+    return not any(token.text.lower() in _NONDETERMINISTIC and token.token_type not in _TEXT_TOKENS for token in tokens)
 
 
-_FLEETING = frozenset(
+_NONDETERMINISTIC = frozenset(
     {"current_timestamp", "current_date", "now", "rand", "randn", "uuid", "shuffle", "monotonically_increasing_id"}
 )
 """Spark functions that sql.functions compiles to and that give another value each time."""
-_TEXTS = (TokenType.STRING, TokenType.IDENTIFIER)
+_TEXT_TOKENS = (TokenType.STRING, TokenType.IDENTIFIER)
 
 
 def is_null(column: ForwardColumn) -> bool:

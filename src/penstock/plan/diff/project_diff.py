@@ -23,43 +23,43 @@ from penstock.plan.diff.changes import (
     ColumnTypeChanged,
     EndpointChanged,
     EngineChanged,
-    Kind,
     MetadataChanged,
     PartitionKeyChanged,
     ResourceAdded,
+    ResourceKind,
     ResourceRemoved,
     ResourceRenamed,
     SettingsChanged,
     SortingKeyChanged,
     TtlChanged,
     ViewChanged,
-)  # fmt: skip
-from penstock.plan.diff.column_matching import Match, former_names, match_columns
-from penstock.plan.diff.forward_query import read_forward
-from penstock.plan.diff.query_equality import normal, same_query, same_sql
-from penstock.plan.diff.row_visibility import same_ttl
+)
+from penstock.plan.diff.column_matching import ColumnMatch, find_former_names, match_columns
+from penstock.plan.diff.forward_query import read_forward_query
+from penstock.plan.diff.query_equality import is_same_query, is_same_sql, normalize_sql
+from penstock.plan.diff.row_visibility import is_same_ttl
 
 
-def diff(before: Project, after: Project) -> tuple[Change, ...]:
+def diff_projects(before: Project, after: Project) -> tuple[Change, ...]:
     """Every change, data sources first, each kind by name."""
-    former = former_names(before, after)
+    former = find_former_names(before, after)
     gone = [source for source in before.datasources if source.name not in former.values()]
     found: list[Change] = [ResourceRemoved(source.name, "datasource") for source in gone]
     for source in after.datasources:
         old = before.datasource(former[source.name]) if source.name in former else None
         if old == source:
             continue
-        found += _datasource(old, source) if old else [ResourceAdded(source.name, "datasource")]
-    found += [ResourceRemoved(pipe.name, kind_of(pipe)) for pipe in before.pipes if after.pipe(pipe.name) is None]
+        found += _datasource_changes(old, source) if old else [ResourceAdded(source.name, "datasource")]
+    found += [ResourceRemoved(pipe.name, pipe_kind(pipe)) for pipe in before.pipes if after.pipe(pipe.name) is None]
     for pipe in after.pipes:
         known = before.pipe(pipe.name)
         if known == pipe:
             continue
-        found += _pipe(before, after, pipe) if known else [ResourceAdded(pipe.name, kind_of(pipe))]
+        found += _pipe_changes(before, after, pipe) if known else [ResourceAdded(pipe.name, pipe_kind(pipe))]
     return tuple(found)
 
 
-def kind_of(pipe: Pipe) -> Kind:
+def pipe_kind(pipe: Pipe) -> ResourceKind:
     """What a pipe is for."""
     if pipe.materialized is not None:
         return "materialized"
@@ -68,18 +68,18 @@ def kind_of(pipe: Pipe) -> Kind:
     return "endpoint" if pipe.endpoint is not None else "pipe"
 
 
-def _datasource(old: DataSource, new: DataSource) -> Iterator[Change]:
+def _datasource_changes(old: DataSource, new: DataSource) -> Iterator[Change]:
     if old.name != new.name:
         yield ResourceRenamed(new.name, "datasource", old.name)
-    match = match_columns(old, new, read_forward(old, new))
-    yield from _columns(old, new, match)
-    yield from _engine(old, new)
-    what = _metadata(old, new)
+    match = match_columns(old, new, read_forward_query(old, new))
+    yield from _column_changes(old, new, match)
+    yield from _engine_changes(old, new)
+    what = _changed_metadata(old, new)
     if what:
         yield MetadataChanged(new.name, "datasource", what)
 
 
-def _columns(old: DataSource, new: DataSource, match: Match) -> Iterator[Change]:
+def _column_changes(old: DataSource, new: DataSource, match: ColumnMatch) -> Iterator[Change]:
     for column, origin in match.pairs:
         if origin is None:
             yield ColumnAdded(new.name, column.name, column.type)
@@ -88,7 +88,7 @@ def _columns(old: DataSource, new: DataSource, match: Match) -> Iterator[Change]
             yield ColumnRenamed(new.name, column.name, origin.name)
         if column.type != origin.type:
             yield ColumnTypeChanged(new.name, column.name, origin.type, column.type)
-        if not same_sql(origin.default, column.default):
+        if not is_same_sql(origin.default, column.default):
             texts = [each.default.text if each.default else None for each in (origin, column)]
             yield ColumnDefaultChanged(new.name, column.name, texts[0], texts[1])
         if old.path_of(origin) != new.path_of(column):
@@ -99,21 +99,21 @@ def _columns(old: DataSource, new: DataSource, match: Match) -> Iterator[Change]
         yield ColumnsReordered(new.name)
 
 
-def _engine(before: DataSource, after: DataSource) -> Iterator[Change]:
+def _engine_changes(before: DataSource, after: DataSource) -> Iterator[Change]:
     name, old, new = after.name, before.engine, after.engine
-    if _rule(old) != _rule(new):
-        yield EngineChanged(name, " ".join(_rule(old)), " ".join(_rule(new)))
-    if _all_normal(old.sorting_key) != _all_normal(new.sorting_key):
+    if _merge_rule_texts(old) != _merge_rule_texts(new):
+        yield EngineChanged(name, " ".join(_merge_rule_texts(old)), " ".join(_merge_rule_texts(new)))
+    if _normalize_all(old.sorting_key) != _normalize_all(new.sorting_key):
         yield SortingKeyChanged(name, old.sorting_key, new.sorting_key)
-    if _all_normal(old.partition_key) != _all_normal(new.partition_key):
+    if _normalize_all(old.partition_key) != _normalize_all(new.partition_key):
         yield PartitionKeyChanged(name, old.partition_key, new.partition_key)
-    if not same_ttl(before, after):
+    if not is_same_ttl(before, after):
         yield TtlChanged(name, old.ttl, new.ttl)
-    if _settings(old) != _settings(new):
+    if _comparable_settings(old) != _comparable_settings(new):
         yield SettingsChanged(name)
 
 
-def _rule(engine: Engine) -> tuple[str, ...]:
+def _merge_rule_texts(engine: Engine) -> tuple[str, ...]:
     """The engine and what decides which rows it merges."""
     options = {
         "ENGINE_VER": engine.ver,
@@ -125,15 +125,15 @@ def _rule(engine: Engine) -> tuple[str, ...]:
     return (engine.name, *(f"{name} {value}" for name, value in options.items() if value))
 
 
-def _settings(engine: Engine) -> tuple[object, ...]:
-    return tuple(sorted(engine.settings)), _all_normal(engine.primary_key), normal(engine.sampling_key or "")
+def _comparable_settings(engine: Engine) -> tuple[object, ...]:
+    return tuple(sorted(engine.settings)), _normalize_all(engine.primary_key), normalize_sql(engine.sampling_key or "")
 
 
-def _all_normal(expressions: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(normal, expressions))
+def _normalize_all(expressions: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(normalize_sql, expressions))
 
 
-def _metadata(old: DataSource, new: DataSource) -> tuple[str, ...]:
+def _changed_metadata(old: DataSource, new: DataSource) -> tuple[str, ...]:
     parts = {
         "description": (old.description, new.description),
         "tags": (old.tags, new.tags),
@@ -141,25 +141,25 @@ def _metadata(old: DataSource, new: DataSource) -> tuple[str, ...]:
         "shared with": (old.shared_with, new.shared_with),
         "indexes": (old.indexes, new.indexes),
         "backfill": (old.keeps_history, new.keeps_history),
-        "forward query": (_forward(old), _forward(new)),
+        "forward query": (_normal_forward_query(old), _normal_forward_query(new)),
         "codecs": tuple({column.name: column.codec for column in each.columns if column.codec} for each in (old, new)),
     }
     return tuple(what for what, (before, after) in parts.items() if before != after)
 
 
-def _forward(source: DataSource) -> str | None:
-    return normal(source.forward_query.text) if source.forward_query else None
+def _normal_forward_query(source: DataSource) -> str | None:
+    return normalize_sql(source.forward_query.text) if source.forward_query else None
 
 
-def _pipe(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
+def _pipe_changes(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
     old = before.pipe(new.name)
     assert old is not None, "asked for pipes of both versions"
-    if same_query(before, after, new.name):
+    if is_same_query(before, after, new.name):
         pass
     elif new.materialized is not None:
         yield ViewChanged(new.name, new.materialized.name)
     else:
-        yield EndpointChanged(new.name, kind_of(new))
+        yield EndpointChanged(new.name, pipe_kind(new))
     parts = {
         "description": (old.description, new.description),
         "tags": (old.tags, new.tags),
@@ -169,4 +169,4 @@ def _pipe(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
     }
     what = tuple(name for name, (before, after) in parts.items() if before != after)
     if what:
-        yield MetadataChanged(new.name, kind_of(new), what)
+        yield MetadataChanged(new.name, pipe_kind(new), what)

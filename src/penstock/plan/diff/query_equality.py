@@ -30,7 +30,7 @@ from penstock.template.parser import is_template
 
 
 @functools.lru_cache(maxsize=4096)
-def normal(sql: str, dialect: Dialect = "clickhouse") -> str:
+def normalize_sql(sql: str, dialect: Dialect = "clickhouse") -> str:
     """The normal form of a query, of an expression or of a select list; a template is its own."""
     if is_template(sql):
         return sql.strip()
@@ -39,35 +39,35 @@ def normal(sql: str, dialect: Dialect = "clickhouse") -> str:
             trees = sqlglot.parse(form, dialect=dialect)
         except SqlglotError:
             continue
-        return ";".join(_text(tree, dialect) for tree in trees if tree is not None)
+        return ";".join(_print_quoted(tree, dialect) for tree in trees if tree is not None)
     return " ".join(sql.split())
 
 
-def _text(tree: exp.Expr, dialect: Dialect) -> str:
+def _print_quoted(tree: exp.Expr, dialect: Dialect) -> str:
     for name in tree.find_all(exp.Identifier):
         name.set("quoted", True)
     return str(tree.sql(dialect=dialect, comments=False))
 
 
-def same_sql(before: Text | None, after: Text | None, dialect: Dialect = "clickhouse") -> bool:
+def is_same_sql(before: Text | None, after: Text | None, dialect: Dialect = "clickhouse") -> bool:
     """Whether two pieces of SQL are the same but for their form; None is none."""
     if before is None or after is None:
         return before is after
-    return normal(before.text, dialect) == normal(after.text, dialect)
+    return normalize_sql(before.text, dialect) == normalize_sql(after.text, dialect)
 
 
-def same_query(before: Project, after: Project, name: str) -> bool:
+def is_same_query(before: Project, after: Project, name: str) -> bool:
     """Whether two versions of a pipe do the same but for the form of their SQL, the names of their
     nodes and their descriptions."""
     old, new = before.pipe(name), after.pipe(name)
     if old is None or new is None:
         return False
-    if old.dialect == new.dialect and _content(old) == _content(new):
+    if old.dialect == new.dialect and _comparable_nodes(old) == _comparable_nodes(new):
         return True
-    if _kinds(old) != _kinds(new) or _differs_by_call(old) or _differs_by_call(new):
+    if _special_kinds(old) != _special_kinds(new) or _differs_by_call(old) or _differs_by_call(new):
         return False
     try:
-        return _compiled(before, old) == _compiled(after, new)
+        return _compile(before, old) == _compile(after, new)
     except InvalidQuery:
         return False
 
@@ -77,20 +77,20 @@ def _differs_by_call(pipe: Pipe) -> bool:
     return pipe.materialized is None and is_templated(pipe)
 
 
-def _content(pipe: Pipe) -> tuple[object, ...]:
-    return tuple((node.name, normal(node.sql.text, pipe.dialect), _kind(node)) for node in pipe.nodes)
+def _comparable_nodes(pipe: Pipe) -> tuple[object, ...]:
+    return tuple((node.name, normalize_sql(node.sql.text, pipe.dialect), _comparable_kind(node)) for node in pipe.nodes)
 
 
-def _kinds(pipe: Pipe) -> tuple[object, ...]:
-    return tuple(_kind(node) for node in pipe.nodes if not isinstance(node.kind, Standard))
+def _special_kinds(pipe: Pipe) -> tuple[object, ...]:
+    return tuple(_comparable_kind(node) for node in pipe.nodes if not isinstance(node.kind, Standard))
 
 
-def _kind(node: Node) -> NodeKind:
+def _comparable_kind(node: Node) -> NodeKind:
     """When a copy runs makes no difference to what it does."""
     return replace(node.kind, schedule=None) if isinstance(node.kind, Copied) else node.kind
 
 
-def _compiled(project: Project, pipe: Pipe) -> Query:
+def _compile(project: Project, pipe: Pipe) -> Query:
     if pipe.materialized is not None:
         return compile_view(project, pipe, pipe.materialized).query
     return compile_pipe(project, pipe) if pipe.copied is None else compile_copy(project, pipe, pipe.copied).query

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.types import Bool, Decimal, Float, Int, String, Type, is_nullable, unwrap_type
-from penstock.plan.diff.column_compatibility import takes_rows, without_null
+from penstock.plan.diff.column_compatibility import can_ingest, strip_nullable
 from penstock.plan.diff.column_matching import match_columns
-from penstock.plan.diff.forward_query import read_forward
+from penstock.plan.diff.forward_query import read_forward_query
 from penstock.sql.conversions.implicit import cast_column
 
 FLOAT64 = 64
-NEW = "there is nothing to go back to: its rows stay with this version until it is discarded"
-REMOVED = "it is fed no more while this version is live: posts to it are refused, not lost"
-KEPT = "the version before takes every row that this one takes"
+_NEW = "there is nothing to go back to: its rows stay with this version until it is discarded"
+REMOVED_REASON = "it is fed no more while this version is live: posts to it are refused, not lost"
+_KEPT = "the version before takes every row that this one takes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +32,40 @@ class Rollback:
     reason: str
 
 
-def rollback(old: DataSource | None, new: DataSource) -> Rollback:
+def assess_rollback(old: DataSource | None, new: DataSource) -> Rollback:
     """Of a data source that the next version has."""
     if old is None:
-        return Rollback(True, NEW)
-    if not takes_rows(old):
+        return Rollback(True, _NEW)
+    if not can_ingest(old):
         return Rollback(True, "its views feed both versions")
-    lost = list(_lost(old, new))
+    lost = list(_find_lost_rows(old, new))
     if not lost:
-        return Rollback(True, KEPT)
+        return Rollback(True, _KEPT)
     rows = "; ".join(lost)
     return Rollback(False, f"rows that only this version takes go to the quarantine of the version before: {rows}")
 
 
-def _lost(old: DataSource, new: DataSource) -> Iterator[str]:
+def _find_lost_rows(old: DataSource, new: DataSource) -> Iterator[str]:
     """What makes the version before refuse a row that the next one takes."""
-    pairs = {before.name: now for now, before in match_columns(old, new, read_forward(old, new)).pairs if before}
+    pairs = {before.name: now for now, before in match_columns(old, new, read_forward_query(old, new)).pairs if before}
     for before in old.columns:
         path, now = old.path_of(before), pairs.get(before.name)
         if path is None:
             continue
         if now is None or new.path_of(now) != path:
-            if not _may_lack(before):
+            if not _may_be_absent(before):
                 yield f"`{before.name}` is not read any more, and it needs a value"
-        elif _may_lack(now) and not _may_lack(before):
+        elif _may_be_absent(now) and not _may_be_absent(before):
             yield f"rows without `{now.name}`"
-        elif not _fits(without_null(now.type), without_null(before.type)):
-            yield f"values of `{now.name}` that are {without_null(now.type)} and not {without_null(before.type)}"
+        elif not _takes_every_value(strip_nullable(now.type), strip_nullable(before.type)):
+            yield f"values of `{now.name}` that are {strip_nullable(now.type)} and not {strip_nullable(before.type)}"
 
 
-def _may_lack(column: Column) -> bool:
+def _may_be_absent(column: Column) -> bool:
     return is_nullable(column.type) or column.default is not None
 
 
-def _fits(now: Type, before: Type) -> bool:
+def _takes_every_value(now: Type, before: Type) -> bool:
     """Whether every JSON value that one type takes, the other takes too (rules: flow/values)."""
     match unwrap_type(now), unwrap_type(before):
         case _, String():

@@ -19,43 +19,43 @@ from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import DataSource, Text
 from penstock.model.merge_rule import Merge
 from penstock.model.types import Date, DateTime, DateTime64, unwrap_type
-from penstock.parse.ttl import TtlRule, ttl_rules
-from penstock.plan.diff.query_equality import normal
+from penstock.parse.ttl import TtlRule, parse_ttl_rules
+from penstock.plan.diff.query_equality import normalize_sql
 from penstock.sql.compile import compile_expression
 from penstock.sql.engines.merge_rules import merge_rule
 
-NULL = "Null"
+NULL_ENGINE = "Null"
 """The engine that keeps no rows: they only go through to the views."""
-NOTHING_KEPT = "false"
+KEEPS_NOTHING = "false"
 
 
 @dataclass(frozen=True, slots=True)
-class Expiry:
+class TtlFilter:
     """`keeps` is over logical names; `problems` say why there is none."""
 
     keeps: str | None = None
     problems: tuple[Problem, ...] = ()
 
 
-def expiry(source: DataSource) -> Expiry:
+def build_ttl_filter(source: DataSource) -> TtlFilter:
     """What is to be seen of a data source: of engine Null nothing, else what its TTL keeps."""
     written = source.engine.ttl
-    if source.engine.name == NULL:
-        return Expiry(NOTHING_KEPT)
+    if source.engine.name == NULL_ENGINE:
+        return TtlFilter(KEEPS_NOTHING)
     if written is None:
-        return Expiry()
+        return TtlFilter()
     place = source.engine.location("ENGINE_TTL") or source.location
     problems: list[Problem] = []
     try:
-        keeps = [_keeps(source, rule, problems) for rule in ttl_rules(Text(written, place), source.columns, problems)]
+        keeps = [_keep_condition(source, rule, problems) for rule in parse_ttl_rules(Text(written, place), source.columns, problems)]
     except InvalidQuery as error:
-        return Expiry(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))
+        return TtlFilter(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))
     if problems:
-        return Expiry(problems=tuple(problems))
-    return Expiry(" AND ".join(keeps))
+        return TtlFilter(problems=tuple(problems))
+    return TtlFilter(" AND ".join(keeps))
 
 
-def _keeps(source: DataSource, rule: TtlRule, problems: list[Problem]) -> str:
+def _keep_condition(source: DataSource, rule: TtlRule, problems: list[Problem]) -> str:
     """True for rows that one rule keeps. A condition that is NULL deletes nothing."""
     end = compile_expression(rule.until, source.columns)
     if not isinstance(unwrap_type(end.type), (Date, DateTime, DateTime64)):
@@ -71,21 +71,21 @@ def _keeps(source: DataSource, rule: TtlRule, problems: list[Problem]) -> str:
     return f"({young} OR {meant.sql} = 0)"
 
 
-def same_rows(old: DataSource, new: DataSource) -> bool:
+def shows_same_rows(old: DataSource, new: DataSource) -> bool:
     """Whether the same rows are to be seen of two versions."""
-    return (old.engine.name == NULL) == (new.engine.name == NULL) and same_ttl(old, new)
+    return (old.engine.name == NULL_ENGINE) == (new.engine.name == NULL_ENGINE) and is_same_ttl(old, new)
 
 
-def same_ttl(old: DataSource, new: DataSource) -> bool:
+def is_same_ttl(old: DataSource, new: DataSource) -> bool:
     """Whether two TTLs keep the same rows, however they are spelt."""
-    if normal(old.engine.ttl or "") == normal(new.engine.ttl or ""):
+    if normalize_sql(old.engine.ttl or "") == normalize_sql(new.engine.ttl or ""):
         return True
-    before, after = expiry(old), expiry(new)
+    before, after = build_ttl_filter(old), build_ttl_filter(new)
     return before.keeps is not None and before.keeps == after.keeps
 
 
 @dataclass(frozen=True, slots=True)
-class Merging:
+class FinalRule:
     """`problems` say why there is no rule where there should be one. Where FINAL alone cannot be had there
     are none: a query that asks for it is refused."""
 
@@ -93,10 +93,10 @@ class Merging:
     problems: tuple[Problem, ...] = ()
 
 
-def merging(source: DataSource) -> Merging:
+def build_final_rule(source: DataSource) -> FinalRule:
     """The rule of a data source's engine; none for one that merges nothing."""
     place = source.engine.location("ENGINE_SORTING_KEY") or source.location
     try:
-        return Merging(merge_rule(source).rule)
+        return FinalRule(merge_rule(source).rule)
     except InvalidQuery as error:
-        return Merging(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))
+        return FinalRule(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))

@@ -14,19 +14,19 @@ from dataclasses import replace
 from penstock.model.datasource import Column
 from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.types import Type, is_nullable
-from penstock.plan.diff.column_matching import Match
+from penstock.plan.diff.column_matching import ColumnMatch
 from penstock.plan.diff.forward_query import keeps_values
 from penstock.plan.equivalence.redundant_bounds import unbounded, widened
 from penstock.plan.equivalence.view_equivalence import FAMILIES, Feeding, pair, telling
 from penstock.plan.spark_text import output_names
-from penstock.plan.tables.column_placement import Transition, before_cut
-from penstock.plan.tables.running_datasource import Running, settled
+from penstock.plan.tables.column_placement import DataSourceTransition, value_before_cut
+from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.analysis.lineage import lineage, used_columns
 from penstock.sql.analysis.prune import prune
 from penstock.sql.column_types import spark_type
 
 
-def as_live(run: Running, new: Binding, match: Match, kept: Iterable[str]) -> Binding:
+def as_live(run: RunningDataSource, new: Binding, match: ColumnMatch, kept: Iterable[str]) -> Binding:
     """The binding of live under the names of the new one; only columns in `kept` show live's values."""
     origins = {column.name: origin.name for column, origin in match.pairs if origin is not None}
     known = set(kept)
@@ -38,7 +38,7 @@ def as_live(run: Running, new: Binding, match: Match, kept: Iterable[str]) -> Bi
     return Binding(new.name, run.table.id, tuple(columns), run.binding.accepts)
 
 
-def stored(run: Running, columns: Sequence[BoundColumn], match: Match) -> frozenset[str]:
+def stored(run: RunningDataSource, columns: Sequence[BoundColumn], match: ColumnMatch) -> frozenset[str]:
     """Of columns bound in the table of live (or in a clone of it)."""
     bound = {column.name: column for column in columns}
     return frozenset(
@@ -51,10 +51,10 @@ def stored(run: Running, columns: Sequence[BoundColumn], match: Match) -> frozen
 def _shows(bound: BoundColumn, live: BoundColumn | None) -> bool:
     if live is None or _family(bound.type) != _family(live.type):
         return False
-    now = settled(live)
+    now = without_pending_cut(live)
     if bound.physical == now.physical:
         return bound.before == now.before
-    return bound.before is not None and bound.before.expression == before_cut(now)
+    return bound.before is not None and bound.before.expression == value_before_cut(now)
 
 
 def _family(of: Type) -> str:
@@ -62,14 +62,14 @@ def _family(of: Type) -> str:
     return FAMILIES.get(spark_type(of), spark_type(of))
 
 
-def copied(way: Transition, match: Match) -> frozenset[str]:
+def copied(way: DataSourceTransition, match: ColumnMatch) -> frozenset[str]:
     """Of columns copied by the forward query."""
     return frozenset(
         column.name for column, origin in match.pairs if origin is not None and _copies(way, column, origin)
     )
 
 
-def _copies(way: Transition, column: Column, origin: Column) -> bool:
+def _copies(way: DataSourceTransition, column: Column, origin: Column) -> bool:
     if spark_type(column.type) != spark_type(origin.type) or is_nullable(origin.type) != is_nullable(column.type):
         return False
     said = way.forward.column(column.name) if way.forward else None

@@ -29,7 +29,7 @@ from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import BoundColumn, Source, View
 from penstock.plan.spark_text import output_names, tree_of
-from penstock.plan.tables.running_datasource import unsettled
+from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.column_types import spark_type
 
 
@@ -122,7 +122,9 @@ def _content(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object,
 
 
 def _read(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
-    columns = frozenset((type_of(each), each.physical, unsettled(each.before)) for each in source.binding.columns)
+    columns = frozenset(
+        (type_of(each), each.physical, without_materialized_range(each.before)) for each in source.binding.columns
+    )
     return role(source), source.binding.table, columns, source.binding.merge
 
 

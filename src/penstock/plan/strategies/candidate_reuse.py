@@ -9,28 +9,28 @@ from __future__ import annotations
 
 from penstock.model.manifest import Binding
 from penstock.model.project import Project
-from penstock.plan.diff.change_impact import Scope
+from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.column_matching import match_columns
-from penstock.plan.diff.forward_query import read_forward
-from penstock.plan.diff.row_visibility import NULL
+from penstock.plan.diff.forward_query import read_forward_query
+from penstock.plan.diff.row_visibility import NULL_ENGINE
 from penstock.plan.equivalence.history import as_live, stored
 from penstock.plan.plan import Candidate, ResourcePlan
 from penstock.plan.strategies.context import Context, Outcome
 
 
-def adopted(context: Context, reach: Scope, name: str) -> Outcome | None:
+def reuse_from_candidate(context: Context, reach: ChangeImpact, name: str) -> Outcome | None:
     """The data source as the first candidate has it that has the same one; None if none has."""
     if name in context.options.strategies:
         return None
     above = _above(context.project, reach, name)
     for candidate in context.live.candidates:
         bound = candidate.manifest.binding(name)
-        if bound is not None and all(_alike(context.project, candidate.project, each) for each in above):
-            return _outcome(context, candidate, bound)
+        if bound is not None and all(_is_alike(context.project, candidate.project, each) for each in above):
+            return _build_reused_outcome(context, candidate, bound)
     return None
 
 
-def _above(project: Project, reach: Scope, name: str) -> list[str]:
+def _above(project: Project, reach: ChangeImpact, name: str) -> list[str]:
     """The resource and all that it may derive from."""
     found = [name]
     for each in found:  # grows while it is walked
@@ -39,11 +39,11 @@ def _above(project: Project, reach: Scope, name: str) -> list[str]:
     return found
 
 
-def _alike(project: Project, other: Project, name: str) -> bool:
+def _is_alike(project: Project, other: Project, name: str) -> bool:
     return (project.datasource(name), project.pipe(name)) == (other.datasource(name), other.pipe(name))
 
 
-def _outcome(context: Context, candidate: Candidate, bound: Binding) -> Outcome | None:
+def _build_reused_outcome(context: Context, candidate: Candidate, bound: Binding) -> Outcome | None:
     manifest = candidate.manifest
     table, quarantined = manifest.table(bound.table), manifest.binding(f"{bound.name}_quarantine")
     quarantine = manifest.table(quarantined.table) if quarantined is not None else None
@@ -58,21 +58,21 @@ def _outcome(context: Context, candidate: Candidate, bound: Binding) -> Outcome 
         manifest.flows_into(table.id),
         (),
         context.live.sizes.get(table.id),
-        history=_history(context, bound),
-        forgets=_forgets(context, bound.name),
+        history=_history_in_live_table(context, bound),
+        forgets=_keeps_no_rows(context, bound.name),
         meets=(meet,) if meet is not None else (),
     )
 
 
-def _forgets(context: Context, name: str) -> bool:
+def _keeps_no_rows(context: Context, name: str) -> bool:
     source = context.project.datasource(name)
-    return source is not None and source.engine.name == NULL
+    return source is not None and source.engine.name == NULL_ENGINE
 
 
-def _history(context: Context, bound: Binding) -> Binding | None:
+def _history_in_live_table(context: Context, bound: Binding) -> Binding | None:
     """In live's table only: no flow can go on in a table that met at the other one's activation."""
     run, source = context.running(bound.name), context.project.datasource(bound.name)
     if run is None or source is None or run.table.id != bound.table:
         return None
-    match = match_columns(run.source, source, read_forward(run.source, source))
+    match = match_columns(run.source, source, read_forward_query(run.source, source))
     return as_live(run, bound, match, stored(run, bound.columns, match))

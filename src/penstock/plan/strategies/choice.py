@@ -17,24 +17,24 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from penstock.model.manifest import Binding, BoundColumn, Source, View
-from penstock.plan.diff.changes import Change, MetadataChanged, change_text, listed
-from penstock.plan.diff.query_equality import same_query
+from penstock.plan.diff.changes import Change, MetadataChanged, change_text, join_words
+from penstock.plan.diff.query_equality import is_same_query
 from penstock.plan.equivalence.view_equivalence import Feeding
 from penstock.plan.plan import NOTHING, Rejected, Size, Strategy
 from penstock.plan.strategies.context import Context
-from penstock.plan.tables.column_placement import Fit, Transition
+from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class StrategyInputs:
     """What is decided about. `again` pairs the views that give all of the table's history as live's
     do, and those that add to it (None: they do not); `price` is what computing them all from the
     beginning reads, `added` what computing those that add to it does (None: not known);
     `causes` say why its rows cannot stay; `moved` are its sources that become others; `ordered`:
     whether `_seq` tells the rows there are from later ones; `wanted` is what the user asks for."""
 
-    way: Transition
-    fit: Fit
+    way: DataSourceTransition
+    fit: ColumnPlacement
     feeding: Feeding
     again: Feeding | None
     changes: tuple[Change, ...]
@@ -60,11 +60,11 @@ class Case:
 
     @property
     def cause(self) -> str:
-        return listed(self.causes) if self.causes else listed(each.reason for each in self.fit.blocked)
+        return join_words(self.causes) if self.causes else join_words(each.reason for each in self.fit.blocked)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class StrategyChoice:
     """`table`: whether rows stay in live's table, in a clone of it, or come into a new one. `refused`:
     only a forward query could do it, and there is none."""
 
@@ -76,10 +76,10 @@ class Choice:
     refused: bool = False
 
 
-def choose(case: Case) -> Choice:
+def choose_strategy(case: StrategyInputs) -> StrategyChoice:
     """The strategy for a data source that live has: the cheapest right one, unless the user asks for
     another right one."""
-    right, wrong = _fed(case) if case.fed else _landed(case)
+    right, wrong = _options_for_view_target(case) if case.fed else _options_for_ingested(case)
     wanted = [choice for choice in right if choice.strategy == case.wanted]
     best = min(wanted or right, key=_price)
     if best.strategy == "none" or (wanted and right[0].strategy == "none"):
@@ -88,94 +88,94 @@ def choose(case: Case) -> Choice:
     return replace(best, rejected=(*wrong, *others))
 
 
-def _price(choice: Choice) -> tuple[float, float]:
+def _price(choice: StrategyChoice) -> tuple[float, float]:
     """Unknown is dear; among equals the one named first is taken."""
     if choice.moves is None:
         return (float("inf"), float("inf"))
     return (choice.moves.rows, choice.moves.bytes)
 
 
-def _dearer(choice: Choice) -> Rejected:
+def _dearer(choice: StrategyChoice) -> Rejected:
     more = ", and moves more" if choice.moves != NOTHING else ""
     return Rejected(choice.strategy, choice.moves, f"right too{more}")
 
 
-_Ways = tuple[list[Choice], list[Rejected]]
+_Options = tuple[list[StrategyChoice], list[Rejected]]
 
 
-def _landed(case: Case) -> _Ways:
+def _options_for_ingested(case: StrategyInputs) -> _Options:
     """A data source that only takes ingested rows."""
     if not case.fit.blocked and not case.fit.bridged:
-        return [_stay(case)], [Rejected("forward", case.size, "not needed: the table's metadata is enough")]
+        return [_choice_to_stay(case)], [Rejected("forward", case.size, "not needed: the table's metadata is enough")]
     computed = [(each.column, each.reason) for each in case.fit.bridged]
     computed += [(each.column, each.reason) for each in case.fit.blocked]
-    reason = listed(why for _, why in computed)
+    reason = join_words(why for _, why in computed)
     if not case.forward_compiles:
-        return [Choice("forward", f"{reason}: needs a FORWARD_QUERY", "new", case.size, refused=True)], []
-    names = listed(f"`{column.name}`" for column, _ in computed)
+        return [StrategyChoice("forward", f"{reason}: needs a FORWARD_QUERY", "new", case.size, refused=True)], []
+    names = join_words(f"`{column.name}`" for column, _ in computed)
     in_place = Rejected("in_place", NOTHING, f"the values of {names} have to be computed from the rows there are")
-    forward = Choice("forward", f"{reason} by FORWARD_QUERY", "new", case.size)
+    forward = StrategyChoice("forward", f"{reason} by FORWARD_QUERY", "new", case.size)
     if case.fit.blocked:
-        said = listed(each.reason for each in case.fit.blocked)
+        said = join_words(each.reason for each in case.fit.blocked)
         return [forward], [in_place, Rejected("bridge", NOTHING, f"cannot be had when rows are read: {said}")]
-    bridge = Choice("bridge", f"{reason} by FORWARD_QUERY, whenever rows from before are read", "live")
+    bridge = StrategyChoice("bridge", f"{reason} by FORWARD_QUERY, whenever rows from before are read", "live")
     return [bridge, forward], [in_place]
 
 
-def _fed(case: Case) -> _Ways:
+def _options_for_view_target(case: StrategyInputs) -> _Options:
     """The target of materialized views."""
     fits = not case.fit.blocked and not case.fit.bridged
-    recompute = Choice("recompute", case.cause or "asked for", "new", case.price)
+    recompute = StrategyChoice("recompute", case.cause or "asked for", "new", case.price)
     if case.feeding.unchanged and fits:
-        return [_stay(case), recompute], []
+        return [_choice_to_stay(case), recompute], []
     in_place = Rejected("in_place", NOTHING, case.cause)
     if case.again is not None and fits and not case.again.new:
-        return [Choice("reuse", _spared(case), "clone"), recompute], [in_place]
+        return [StrategyChoice("reuse", _reuse_reason_of(case), "clone"), recompute], [in_place]
     if case.again is not None and fits:
-        added = Choice("recompute", f"{case.cause}; the rows of the other views stay", "clone", case.added)
+        added = StrategyChoice("recompute", f"{case.cause}; the rows of the other views stay", "clone", case.added)
         return [added, recompute], [in_place]
-    obstacle = _no_forward(case)
+    obstacle = _forward_obstacle(case)
     if obstacle is not None:
         return [recompute], [in_place, Rejected("forward", case.size, obstacle)]
     if case.wanted == "recompute":
-        return [recompute], [in_place, _dearer(_forward(case)[0])]
+        return [recompute], [in_place, _dearer(_forward_choices(case)[0])]
     kept = Rejected("recompute", case.price, "FORWARD_QUERY keeps the rows there are")
-    return _forward(case), [in_place, kept]
+    return _forward_choices(case), [in_place, kept]
 
 
-def _forward(case: Case) -> list[Choice]:
+def _forward_choices(case: StrategyInputs) -> list[StrategyChoice]:
     """A target whose forward query keeps the rows there are."""
-    copy = Choice("forward", f"{case.cause}; history by FORWARD_QUERY", "new", case.size)
+    copy = StrategyChoice("forward", f"{case.cause}; history by FORWARD_QUERY", "new", case.size)
     if case.fit.blocked or (any(map(_reads_before, case.fit.columns)) and not case.ordered):
         return [copy]
     how = "computed whenever it is read" if case.fit.bridged else "no row is copied"
     strategy: Strategy = "bridge" if case.fit.bridged else "forward"
-    return [Choice(strategy, f"{case.cause}; history by FORWARD_QUERY, {how}", "clone"), copy]
+    return [StrategyChoice(strategy, f"{case.cause}; history by FORWARD_QUERY, {how}", "clone"), copy]
 
 
 def _reads_before(column: BoundColumn) -> bool:
     return column.before is not None and column.before.cut is None
 
 
-def _stay(case: Case) -> Choice:
+def _choice_to_stay(case: StrategyInputs) -> StrategyChoice:
     """The table of live will do."""
     changes = [change for change in case.changes if not isinstance(change, MetadataChanged)]
     if changes:
-        return Choice("in_place", ", ".join(change_text(change) for change in changes), "live")
-    what = listed(change_text(change) for change in case.changes)
+        return StrategyChoice("in_place", ", ".join(change_text(change) for change in changes), "live")
+    what = join_words(change_text(change) for change in case.changes)
     if case.moved:
-        return Choice("reuse", _spared(case), "live")
-    return Choice("none", f"{what}: no data moves" if what else "unchanged", "live")
+        return StrategyChoice("reuse", _reuse_reason_of(case), "live")
+    return StrategyChoice("none", f"{what}: no data moves" if what else "unchanged", "live")
 
 
-def _spared(case: Case) -> str:
+def _reuse_reason_of(case: StrategyInputs) -> str:
     if not case.moved:
         return "its views give the rows there are again: they are kept"
-    sources = listed(f"`{name}`" for name in case.moved)
+    sources = join_words(f"`{name}`" for name in case.moved)
     return f"its views read nothing of what changes in {sources}"
 
 
-def _no_forward(case: Case) -> str | None:
+def _forward_obstacle(case: StrategyInputs) -> str | None:
     """Why a target's history cannot come by its forward query; None if it can."""
     name = case.way.new.name
     if case.way.forward is None:
@@ -185,18 +185,20 @@ def _no_forward(case: Case) -> str | None:
     return "its FORWARD_QUERY does not compile" if case.way.forward.problems else None
 
 
-def causes(context: Context, name: str, feeding: Feeding) -> tuple[str, ...]:
+def find_causes(context: Context, name: str, feeding: Feeding) -> tuple[str, ...]:
     """What makes the views into a data source others than live's."""
-    found = [cause for view, live in feeding.replaced for cause in _causes(context, name, view, live)]
+    found = [cause for view, live in feeding.replaced for cause in _causes_in_view(context, name, view, live)]
     return (*found, *(f"`{view.pipe}` feeds it no longer" for view in feeding.removed))
 
 
-def _causes(context: Context, name: str, view: View, live: View | None) -> list[str]:
+def _causes_in_view(context: Context, name: str, view: View, live: View | None) -> list[str]:
     if live is None:
         return [f"`{view.pipe}` feeds it now"]
     was = {source.binding.name: source.binding for source in (live.trigger, *live.others)}
     sources = (view.trigger, *view.others)
-    found = [f"its source `{source.binding.name}` gets a new table" for source in sources if _is_replaced(source, was)]
+    found = [
+        f"its source `{source.binding.name}` gets a new table" for source in sources if _has_new_table(source, was)
+    ]
     if _query_changed(context, view):
         found.append(f"the query of `{view.pipe}` changed")
     if found:
@@ -208,13 +210,13 @@ def _causes(context: Context, name: str, view: View, live: View | None) -> list[
     return own or [f"what the query of `{view.pipe}` reads changed"]
 
 
-def _is_replaced(source: Source, was: Mapping[str, Binding]) -> bool:
+def _has_new_table(source: Source, was: Mapping[str, Binding]) -> bool:
     before = was.get(source.binding.name)
     return before is not None and before.table != source.binding.table
 
 
 def _query_changed(context: Context, view: View) -> bool:
-    return not same_query(context.live.project, context.project, view.pipe)
+    return not is_same_query(context.live.project, context.project, view.pipe)
 
 
 def _changed_columns(source: Source, was: Mapping[str, Binding]) -> list[str]:

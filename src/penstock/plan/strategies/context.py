@@ -13,12 +13,12 @@ from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Binding, Flow, Meet, Table, View
 from penstock.model.project import Project
-from penstock.plan.compiled_project import Compiled, reads_of
+from penstock.plan.compiled_project import CompiledProject, reads_of_view
 from penstock.plan.diff.changes import Change
-from penstock.plan.plan import MOVING, NOTHING, Hidden, Live, PlanOptions, ResourcePlan, Size
+from penstock.plan.plan import MOVING, NOTHING, HiddenRows, Live, PlanOptions, ResourcePlan, Size
 from penstock.plan.spark_text import names
 from penstock.plan.steps import CheckRows, Clone, Step
-from penstock.plan.tables.running_datasource import Running, running
+from penstock.plan.tables.running_datasource import RunningDataSource, find_running
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Outcome:
     clone: Clone | None = None
     checks: CheckRows | None = None
     meets: tuple[Meet, ...] = ()
-    hides: Hidden | None = None
+    hides: HiddenRows | None = None
     forgets: bool = False
 
 
@@ -55,7 +55,7 @@ class Context:
     live: Live
     project: Project
     options: PlanOptions
-    compiled: Compiled
+    compiled: CompiledProject
     former: Mapping[str, str]
     changes: Mapping[str, tuple[Change, ...]]
     done: dict[str, Outcome]
@@ -67,10 +67,10 @@ class Context:
         if outcome.clone is not None:
             self.clones[outcome.clone.table.id] = outcome.clone.of
 
-    def running(self, name: str) -> Running | None:
+    def running(self, name: str) -> RunningDataSource | None:
         """The data source of the next version as it runs now."""
         former = self.former.get(name)
-        return running(self.live, former) if former is not None else None
+        return find_running(self.live, former) if former is not None else None
 
     def changes_of(self, name: str) -> tuple[Change, ...]:
         return self.changes.get(name, ())
@@ -94,7 +94,7 @@ class Context:
 
     def moved(self, name: str) -> tuple[str, ...]:
         """The sources of a data source's views whose rows or columns become others."""
-        reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of(view)}
+        reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
         return tuple(read for read in sorted(reads) if self.done[read].resource.strategy in MOVING)
 
     def forgetful(self, name: str) -> tuple[str, ...]:

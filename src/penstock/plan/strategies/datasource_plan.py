@@ -15,22 +15,29 @@ from typing_extensions import assert_never
 from penstock.errors import Location, Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import BoundColumn
-from penstock.plan.diff.changes import counted
-from penstock.plan.diff.column_compatibility import takes_rows
-from penstock.plan.diff.forward_query import read_forward
-from penstock.plan.diff.row_visibility import expiry, merging, same_rows
+from penstock.plan.diff.changes import rows_text
+from penstock.plan.diff.column_compatibility import can_ingest
+from penstock.plan.diff.forward_query import read_forward_query
+from penstock.plan.diff.row_visibility import build_final_rule, build_ttl_filter, shows_same_rows
 from penstock.plan.equivalence.history import again, computed, stored
 from penstock.plan.equivalence.view_equivalence import Feeding, compare
-from penstock.plan.plan import NOTHING, Hidden
+from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.spark_text import substitute
-from penstock.plan.strategies.choice import Case, Choice, causes, choose
+from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
 from penstock.plan.strategies.context import Context, Outcome
-from penstock.plan.strategies.forward_query_checks import checked, row_checks
-from penstock.plan.strategies.forward_query_hint import forward_hint
-from penstock.plan.strategies.outcomes import clone, create, move, refill, stay, views_into
-from penstock.plan.tables.column_placement import Fit, Transition, before_cut, fit
-from penstock.plan.tables.flows import Place
-from penstock.plan.tables.running_datasource import Running, is_ordered
+from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
+from penstock.plan.strategies.forward_query_hint import suggest_forward_query
+from penstock.plan.strategies.outcomes import (
+    build_views_into,
+    clone_live_table,
+    copy_by_forward_query,
+    create_datasource,
+    keep_live_table,
+    refill_by_views,
+)
+from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, place_columns, value_before_cut
+from penstock.plan.tables.flows import TargetTable
+from penstock.plan.tables.running_datasource import RunningDataSource, is_ordered_by_seq
 from penstock.sql.column_types import spark_type
 
 
@@ -39,32 +46,36 @@ def plan_datasource(context: Context, name: str) -> Outcome:
     source = context.project.datasource(name)
     assert source is not None, "asked for data sources of the project only"
     run = context.running(name)
-    outcome = create(context, source) if run is None else _existing(context, run, source)
-    return _read_by_engine(context, source, outcome)
+    outcome = create_datasource(context, source) if run is None else _plan_existing(context, run, source)
+    return _apply_engine_rules(context, source, outcome)
 
 
-def _existing(context: Context, run: Running, source: DataSource) -> Outcome:
-    way = Transition(run, source, context.compiled, read_forward(run.source, source))
-    case = _case(context, way)
-    choice = choose(case)
-    problems = (*_unmet_wish(case, choice), *_refusals(case, choice), *_losses(context, case, choice))
-    outcome = _build(context, case, choice)
-    checks = row_checks(case.way, choice)
+def _plan_existing(context: Context, run: RunningDataSource, source: DataSource) -> Outcome:
+    way = DataSourceTransition(run, source, context.compiled, read_forward_query(run.source, source))
+    case = _collect_inputs(context, way)
+    choice = choose_strategy(case)
+    problems = (
+        *_unmet_request(case, choice),
+        *_forward_query_problems(case, choice),
+        *_data_losses(context, case, choice),
+    )
+    outcome = _build_outcome(context, case, choice)
+    checks = build_row_checks(case.way, choice)
     return replace(
         outcome,
         problems=(*outcome.problems, *problems),
-        steps=(*outcome.steps, *checked(checks)),
+        steps=(*outcome.steps, *blocking_checks(checks)),
         checks=checks,
     )
 
 
-def _case(context: Context, way: Transition) -> Case:
-    name, fitted = way.new.name, fit(way)
-    feeding = _feeding(context, way, fitted)
+def _collect_inputs(context: Context, way: DataSourceTransition) -> StrategyInputs:
+    name, fitted = way.new.name, place_columns(way)
+    feeding = _compare_views(context, way, fitted)
     views = (*(view for view, _ in feeding.kept), *feeding.new)
-    found = _again(context, way, fitted, feeding)
+    found = _pair_by_history(context, way, fitted, feeding)
     unclear = context.is_unclear(name)
-    return Case(
+    return StrategyInputs(
         way=way,
         fit=fitted,
         feeding=feeding,
@@ -72,74 +83,78 @@ def _case(context: Context, way: Transition) -> Case:
         changes=context.changes_of(name),
         price=context.price(views) if not unclear else None,
         added=context.price(found.new) if found is not None and not unclear else None,
-        causes=causes(context, name, feeding),
+        causes=find_causes(context, name, feeding),
         moved=() if unclear else context.moved(name),
-        ordered=is_ordered(context.live, way.run) and not takes_rows(way.new),
+        ordered=is_ordered_by_seq(context.live, way.run) and not can_ingest(way.new),
         wanted=context.options.strategies.get(name),
     )
 
 
-def _feeding(context: Context, way: Transition, fitted: Fit) -> Feeding:
+def _compare_views(context: Context, way: DataSourceTransition, fitted: ColumnPlacement) -> Feeding:
     """The views into the table of live, were it kept. Views that do not compile count as unchanged:
     their own problems are told, nothing can be said of the data."""
     if context.is_unclear(way.new.name):
         return Feeding(kept=tuple((view, view) for view in way.run.views))
-    return compare(way.run.views, views_into(context, _in_live(way, fitted), "beginning"))
+    return compare(way.run.views, build_views_into(context, _live_target(way, fitted), "beginning"))
 
 
-def _again(context: Context, way: Transition, fitted: Fit, feeding: Feeding) -> Feeding | None:
+def _pair_by_history(
+    context: Context, way: DataSourceTransition, fitted: ColumnPlacement, feeding: Feeding
+) -> Feeding | None:
     """The views paired by the history they give, where that is all of live's and maybe more."""
     if feeding.unchanged or not way.run.views:
         return None
-    place = _in_live(way, fitted)
-    views = views_into(context, place, "beginning", context.history)
+    place = _live_target(way, fitted)
+    views = build_views_into(context, place, "beginning", context.history)
     paired = again(way.run.views, views, tuple(column.physical for column in place.columns))
-    return _actual(paired, feeding) if paired.kept and not paired.ended else None
+    return _with_actual_bindings(paired, feeding) if paired.kept and not paired.ended else None
 
 
-def _actual(paired: Feeding, feeding: Feeding) -> Feeding:
+def _with_actual_bindings(paired: Feeding, feeding: Feeding) -> Feeding:
     """The pairs with the views over the bindings that they will read."""
     views = {(view.pipe, view.node): view for view in (*(new for new, _ in feeding.kept), *feeding.new)}
     kept = tuple((views[view.pipe, view.node], live) for view, live in paired.kept)
     return Feeding(kept, tuple(views[view.pipe, view.node] for view in paired.new))
 
 
-def _kept(context: Context, case: Case) -> frozenset[str]:
+def _columns_with_live_rows(context: Context, case: StrategyInputs) -> frozenset[str]:
     """The columns in which the views give the rows of live again."""
-    way, place = case.way, _in_live(case.way, case.fit)
+    way, place = case.way, _live_target(case.way, case.fit)
     shown = stored(way.run, case.fit.columns, case.fit.match)
     if context.is_unclear(way.new.name):
         return shown
     physical = {column.physical: column.name for column in place.columns if column.name in shown}
-    views = views_into(context, place, "beginning", context.history)
+    views = build_views_into(context, place, "beginning", context.history)
     return frozenset(physical[field] for field in computed(way.run.views, views, tuple(physical)))
 
 
-def _in_live(way: Transition, fitted: Fit) -> Place:
+def _live_target(way: DataSourceTransition, fitted: ColumnPlacement) -> TargetTable:
     """The columns in the table of live; one that it cannot give in a column that it does not have."""
     bound = {column.name: column for column in fitted.columns}
     columns = (bound.get(c.name) or BoundColumn(c.name, c.type, f"new {c.name}") for c in way.new.columns)
-    return Place(way.new, way.run.table.id, tuple(columns))
+    return TargetTable(way.new, way.run.table.id, tuple(columns))
 
 
-def _build(context: Context, case: Case, choice: Choice) -> Outcome:
+def _build_outcome(context: Context, case: StrategyInputs, choice: StrategyChoice) -> Outcome:
     way, fitted, feeding = case.way, case.fit, case.feeding
     match choice.table:
         case "live":
-            return stay(context, way, fitted, feeding, choice)
+            return keep_live_table(context, way, fitted, feeding, choice)
         case "clone":
-            return clone(context, way, fitted, case.again or feeding, choice)
+            return clone_live_table(context, way, fitted, case.again or feeding, choice)
         case "new" if choice.strategy == "forward" and not choice.refused:
-            return move(context, way, fitted, feeding, choice)
+            return copy_by_forward_query(context, way, fitted, feeding, choice)
         case "new":
             # A forward that was refused for want of a query is built all the same: what reads it is
             # planned on.
-            return refill(context, way, fitted, _kept(context, case) if case.fed else frozenset(), choice)
+            return refill_by_views(
+                context, way, fitted, _columns_with_live_rows(context, case) if case.fed else frozenset(), choice
+            )
         case _:
             assert_never(choice.table)
 
 
-def _unmet_wish(case: Case, choice: Choice) -> Iterator[Problem]:
+def _unmet_request(case: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
     """A strategy that is asked for and would not be right. Of a change of an earlier step the wish is
     left over: it is not told of a data source that stays as it is."""
     if case.wanted is None or case.wanted == choice.strategy or choice.strategy in ("none", "reuse"):
@@ -149,7 +164,7 @@ def _unmet_wish(case: Case, choice: Choice) -> Iterator[Problem]:
     yield Problem("strategy-not-possible", message, case.way.new.location, hint, "warning")
 
 
-def _refusals(case: Case, choice: Choice) -> Iterator[Problem]:
+def _forward_query_problems(case: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
     """Where a forward query is needed and there is none that compiles; a warning where it does not
     compile and is not needed."""
     way = case.way
@@ -158,7 +173,7 @@ def _refusals(case: Case, choice: Choice) -> Iterator[Problem]:
     yield from (problem if needed else replace(problem, level="warning") for problem in broken)
     if not choice.refused or broken:
         return
-    hint = forward_hint(way)
+    hint = suggest_forward_query(way)
     for each in case.fit.blocked:
         before = each.before.type if each.before else None
         yield Problem(
@@ -170,24 +185,24 @@ def _refusals(case: Case, choice: Choice) -> Iterator[Problem]:
         )
 
 
-def _losses(context: Context, case: Case, choice: Choice) -> Iterator[Problem]:
+def _data_losses(context: Context, case: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
     """What cannot be had back once the deployment before is retired."""
     if context.options.allow_destructive:
         return
-    name, rows = case.way.new.name, counted(case.size.rows if case.size else None)
+    name, rows = case.way.new.name, rows_text(case.size.rows if case.size else None)
     if choice.strategy == "recompute" and case.size != NOTHING:
         yield from _lost_history(context, case)
     for column in case.fit.match.dropped:
         message = f"column `{column.name}` of `{name}` is dropped: {rows} lose its value"
-        problem = destructive(message, case.way.new.location)
-        yield replace(problem, hint=f"{_renamed(case, column)}{problem.hint}")
+        problem = destructive_problem(message, case.way.new.location)
+        yield replace(problem, hint=f"{_rename_hint(case, column)}{problem.hint}")
     # What a view that ends has made stays, unless all is made anew.
     for view in case.feeding.removed if choice.strategy == "recompute" else ():
         message = f"`{view.pipe}` feeds `{name}` no longer: what it made of {rows} goes"
-        yield destructive(message, case.way.new.location)
+        yield destructive_problem(message, case.way.new.location)
 
 
-def _renamed(case: Case, dropped: Column) -> str:
+def _rename_hint(case: StrategyInputs, dropped: Column) -> str:
     """A hint, where a new column is filled from the field of one that goes."""
     way = case.way
     path = way.run.source.path_of(dropped)
@@ -196,9 +211,9 @@ def _renamed(case: Case, dropped: Column) -> str:
     return f"if `{added[0]}` is its new name, add RENAMED_FROM {dropped.name}; " if added and path else ""
 
 
-def _lost_history(context: Context, case: Case) -> Iterator[Problem]:
+def _lost_history(context: Context, case: StrategyInputs) -> Iterator[Problem]:
     """Rows that cannot be made again, for a source of theirs does not keep its own."""
-    name, rows = case.way.new.name, counted(case.size.rows if case.size else None)
+    name, rows = case.way.new.name, rows_text(case.size.rows if case.size else None)
     for source in context.forgetful(name):
         message = f"`{name}` would be made anew from `{source}`, which does not keep its rows: {rows} would be lost"
         hint = "`FORWARD_QUERY > SELECT *` keeps them; `--allow-destructive-operations` begins with what arrives"
@@ -209,24 +224,24 @@ def _lost_history(context: Context, case: Case) -> Iterator[Problem]:
         yield Problem("history-lost", message, case.way.new.location, hint)
 
 
-def destructive(message: str, location: Location) -> Problem:
+def destructive_problem(message: str, location: Location) -> Problem:
     """A change that loses data and was not allowed to."""
     hint = "`--allow-destructive-operations` does it; it can be rolled back until the version before is retired"
     return Problem("destructive-change", message, location, hint)
 
 
-def _read_by_engine(context: Context, source: DataSource, outcome: Outcome) -> Outcome:
+def _apply_engine_rules(context: Context, source: DataSource, outcome: Outcome) -> Outcome:
     """The outcome with the rows that the TTL keeps and FINAL merges, and with what a TTL newly hides of
     live's."""
-    kept, merges = expiry(source), merging(source)
+    kept, merges = build_ttl_filter(source), build_final_rule(source)
     run = context.running(source.name)
     bound = replace(outcome.binding, keeps=kept.keeps, merge=merges.rule)
     problems = (*outcome.problems, *kept.problems, *merges.problems)
-    if kept.keeps is None or run is None or same_rows(run.source, source):
+    if kept.keeps is None or run is None or shows_same_rows(run.source, source):
         return replace(outcome, binding=bound, problems=problems)
     if bound.table != run.table.id and outcome.clone is None:
         return replace(outcome, binding=bound, problems=problems)
-    now = {column.name: f"CAST({before_cut(column)} AS {spark_type(column.type)})" for column in bound.columns}
+    now = {column.name: f"CAST({value_before_cut(column)} AS {spark_type(column.type)})" for column in bound.columns}
     place = source.engine.location("ENGINE_TTL") or source.location
-    hidden = Hidden(source.name, run.binding, f"NOT ({substitute(kept.keeps, now)})", place)
+    hidden = HiddenRows(source.name, run.binding, f"NOT ({substitute(kept.keeps, now)})", place)
     return replace(outcome, binding=bound, problems=problems, hides=hidden)

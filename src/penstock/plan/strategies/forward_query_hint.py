@@ -12,56 +12,56 @@ from penstock.errors import InvalidQuery
 from penstock.model.datasource import Column, Text
 from penstock.model.types import AggregateFunction, Array, Map, Tuple, is_nullable, unwrap_type
 from penstock.plan.diff.column_matching import match_columns
-from penstock.plan.tables.column_placement import Transition
+from penstock.plan.tables.column_placement import DataSourceTransition
 from penstock.sql.compile import compile_forward
 
 
-def forward_hint(way: Transition) -> str:
+def suggest_forward_query(way: DataSourceTransition) -> str:
     """`FORWARD_QUERY > SELECT …` with a conversion of each column that needs one."""
-    for query in _candidates(way):
+    for query in _candidate_queries(way):
         if _compiles(way, query):
             return f"FORWARD_QUERY > {query}"
     return "FORWARD_QUERY > SELECT * REPLACE (<expression> AS <column>)"
 
 
-def _candidates(way: Transition) -> Iterator[str]:
+def _candidate_queries(way: DataSourceTransition) -> Iterator[str]:
     """From the one that keeps most rows to the plainest."""
     match = match_columns(way.run.source, way.new, way.forward)
     changed = [(column, origin) for column, origin in match.pairs if origin is not None and column.type != origin.type]
     added = [column for column, origin in match.pairs if origin is None]
     renamed = [(column, origin) for column, origin in match.pairs if origin is not None and column.name != origin.name]
     gone = [column.name for column in match.dropped] + [origin.name for _, origin in renamed]
-    for convert in (_by_default, _by_cast):
+    for convert in (_convert_or_default, _convert_by_cast):
         kept = [(column, origin) for column, origin in changed if column.name == origin.name]
         replaced = [f"{convert(column, origin)} AS {column.name}" for column, origin in kept]
         star = "*" + (f" EXCEPT ({', '.join(gone)})" if gone else "")
         star += f" REPLACE ({', '.join(replaced)})" if replaced else ""
         others = [f"{convert(column, origin)} AS {column.name}" for column, origin in renamed]
-        others += [f"{_value(column)} AS {column.name}" for column in added]
+        others += [f"{_value_of_added_column(column)} AS {column.name}" for column in added]
         yield "SELECT " + ", ".join([star, *others])
 
 
-def _by_default(column: Column, origin: Column) -> str:
+def _convert_or_default(column: Column, origin: Column) -> str:
     """The value, or the type's default where it does not fit."""
     if column.type == origin.type:
         return origin.name
     if unwrap_type(column.type) == unwrap_type(origin.type):
-        return f"ifNull({origin.name}, {_value(column)})"
+        return f"ifNull({origin.name}, {_value_of_added_column(column)})"
     if isinstance(unwrap_type(column.type), (AggregateFunction, Array, Map, Tuple)):
-        return _by_cast(column, origin)
+        return _convert_by_cast(column, origin)
     function = "accurateCastOrNull" if is_nullable(column.type) else "accurateCastOrDefault"
     return f"{function}({origin.name}, '{unwrap_type(column.type)}')"
 
 
-def _by_cast(column: Column, origin: Column) -> str:
+def _convert_by_cast(column: Column, origin: Column) -> str:
     return f"CAST({origin.name}, '{column.type}')" if column.type != origin.type else origin.name
 
 
-def _value(column: Column) -> str:
+def _value_of_added_column(column: Column) -> str:
     return column.default.text if column.default else f"defaultValueOfTypeName('{column.type}')"
 
 
-def _compiles(way: Transition, query: str) -> bool:
+def _compiles(way: DataSourceTransition, query: str) -> bool:
     try:
         compile_forward(Text(query, way.new.location), way.run.source.columns, way.new.columns)
     except InvalidQuery:

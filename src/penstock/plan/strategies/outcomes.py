@@ -20,35 +20,35 @@ from dataclasses import replace
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
-from penstock.plan.diff.row_visibility import NULL
+from penstock.plan.diff.row_visibility import NULL_ENGINE
 from penstock.plan.equivalence.history import as_live, copied, projected, stored
 from penstock.plan.equivalence.view_equivalence import Feeding
 from penstock.plan.plan import NOTHING, ResourcePlan
 from penstock.plan.spark_text import names
 from penstock.plan.steps import AddFields, Clone, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField
-from penstock.plan.strategies.choice import Choice
+from penstock.plan.strategies.choice import StrategyChoice
 from penstock.plan.strategies.context import Context, Outcome
-from penstock.plan.tables.column_placement import Fit, Transition
-from penstock.plan.tables.flows import Place, landing, quarantine_binding, quarantine_table, view_flow
-from penstock.plan.tables.running_datasource import Running, extended
-from penstock.plan.tables.table_layout import Layout, layout
+from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
+from penstock.plan.tables.flows import TargetTable, build_landing, build_view, quarantine_binding, quarantine_table
+from penstock.plan.tables.running_datasource import RunningDataSource, extend_accepted_versions
+from penstock.plan.tables.table_layout import TableLayout, build_layout
 
 
-def create(context: Context, source: DataSource) -> Outcome:
+def create_datasource(context: Context, source: DataSource) -> Outcome:
     """A data source that live does not have."""
-    place = new_place(context, source)
-    stream = _free_stream(context, source)
-    lands = landing(place, stream, context.compiled, "beginning")
+    place = new_target_table(context, source)
+    stream = _choose_stream(context, source)
+    lands = build_landing(place, stream, context.compiled, "beginning")
     forgets = bool(context.forgetful(source.name))
     skips = forgets or (bool(context.compiled.feeders(source.name)) and not source.keeps_history)
-    views = views_into(context, place, "placed" if skips else "beginning")
+    views = build_views_into(context, place, "placed" if skips else "beginning")
     price = NOTHING if skips else context.price(views)
-    laid = layout(source, place.columns)
-    table, quarantine = new_table(place, laid), quarantine_table(stream)
+    laid = build_layout(source, place.columns)
+    table, quarantine = build_table(place, laid), quarantine_table(stream)
     accepts = (Accepts(lands.version),)
     reason = _reason_to_create(views, source, forgets)
     return Outcome(
-        resource(source, Choice("create", reason, "new", price)),
+        resource_plan(source, StrategyChoice("create", reason, "new", price)),
         (table, quarantine),
         Binding(source.name, table.id, place.columns, accepts),
         quarantine_binding(source.name, stream, accepts),
@@ -56,39 +56,45 @@ def create(context: Context, source: DataSource) -> Outcome:
         (CreateTable(table), CreateTable(quarantine), *((PlaceCursors(table.id),) if skips else ())),
         price,
         laid.problems,
-        forgets=forgets or source.engine.name == NULL,
+        forgets=forgets or source.engine.name == NULL_ENGINE,
     )
 
 
-def stay(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice: Choice) -> Outcome:
+def keep_live_table(
+    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: Feeding, choice: StrategyChoice
+) -> Outcome:
     """The table of live, with what its metadata has to gain."""
     run, source = way.run, way.new
-    lands = landing(Place(source, run.table.id, fit.columns), run.landing.stream, context.compiled, run.landing.starts)
+    lands = build_landing(
+        TargetTable(source, run.table.id, fit.columns), run.landing.stream, context.compiled, run.landing.starts
+    )
     same = lands.version == run.landing.version
     columns = _live_columns(run, fit.columns) if same else fit.columns
-    laid = layout(source, columns)
-    table = grown(run.table, fit, columns, laid)
-    binding = Binding(source.name, table.id, columns, extended(run.binding.accepts, lands.version))
+    laid = build_layout(source, columns)
+    table = extend_live_table(run.table, fit, columns, laid)
+    binding = Binding(source.name, table.id, columns, extend_accepted_versions(run.binding.accepts, lands.version))
     return Outcome(
-        resource(source, choice),
+        resource_plan(source, choice),
         (table, run.quarantine),
         binding,
-        quarantine_binding(source.name, run.landing.stream, extended(run.quarantined.accepts, lands.version)),
+        quarantine_binding(
+            source.name, run.landing.stream, extend_accepted_versions(run.quarantined.accepts, lands.version)
+        ),
         (run.landing if same else lands, *feeding.shared, *run.copies),
-        _changes_to(run.table, table, fit),
+        _metadata_steps(run.table, table, fit),
         run.size,
-        new_problems(way, laid),
+        new_layout_problems(way, laid),
         as_live(run, binding, fit.match, stored(run, columns, fit.match)),
-        forgets=source.engine.name == NULL,
+        forgets=source.engine.name == NULL_ENGINE,
     )
 
 
-def resource(source: DataSource, choice: Choice) -> ResourcePlan:
+def resource_plan(source: DataSource, choice: StrategyChoice) -> ResourcePlan:
     """What the plan says of a data source."""
     return ResourcePlan(source.name, "datasource", choice.strategy, choice.reason, choice.moves, choice.rejected)
 
 
-def new_place(context: Context, source: DataSource) -> Place:
+def new_target_table(context: Context, source: DataSource) -> TargetTable:
     """A new table: its physical columns have the logical names, unless those differ only in case,
     which Iceberg does not tell apart."""
     taken: set[str] = set()
@@ -100,26 +106,26 @@ def new_place(context: Context, source: DataSource) -> Place:
             physical = f"{column.name}__{number}"
         taken.add(physical.casefold())
         columns.append(BoundColumn(column.name, column.type, physical))
-    return Place(source, context.new_table(source), tuple(columns))
+    return TargetTable(source, context.new_table(source), tuple(columns))
 
 
-def views_into(
-    context: Context, place: Place, starts: Starts, binding_of: Callable[[str], Binding] | None = None
+def build_views_into(
+    context: Context, place: TargetTable, starts: Starts, binding_of: Callable[[str], Binding] | None = None
 ) -> tuple[View, ...]:
     """The flows of the materialized views that write a data source, over the next version's bindings
     unless others are given."""
     feeders = context.compiled.feeders(place.source.name)
-    views = (view_flow(each, place, binding_of or context.binding, starts) for each in feeders)
+    views = (build_view(each, place, binding_of or context.binding, starts) for each in feeders)
     return tuple(projected(each, each.fields) for each in views)
 
 
-def new_table(place: Place, laid: Layout) -> Table:
+def build_table(place: TargetTable, laid: TableLayout) -> Table:
     """The table of a place."""
     fields = tuple(Field(column.physical, column.type) for column in place.columns)
     return Table(place.table, fields, laid.partition, laid.sort, lands=True)
 
 
-def grown(live: Table, fit: Fit, columns: Iterable[BoundColumn], laid: Layout) -> Table:
+def extend_live_table(live: Table, fit: ColumnPlacement, columns: Iterable[BoundColumn], laid: TableLayout) -> Table:
     """The table as the new version wants it: columns that nothing reads any more are left out, and
     dropped when no deployment wants them."""
     types = {field.name: field for field in live.fields} | {field.name: field for field in (*fit.added, *fit.widened)}
@@ -132,13 +138,13 @@ def grown(live: Table, fit: Fit, columns: Iterable[BoundColumn], laid: Layout) -
     return Table(live.id, fields, laid.partition, laid.sort, live.lands)
 
 
-def _live_columns(run: Running, columns: Iterable[BoundColumn]) -> tuple[BoundColumn, ...]:
+def _live_columns(run: RunningDataSource, columns: Iterable[BoundColumn]) -> tuple[BoundColumn, ...]:
     """The columns as live binds them, cuts and all, in the order of the new schema."""
     bound = {column.physical: column for column in run.binding.columns}
     return tuple(bound[column.physical] for column in columns)
 
 
-def _changes_to(before: Table, after: Table, fit: Fit) -> tuple[Step, ...]:
+def _metadata_steps(before: Table, after: Table, fit: ColumnPlacement) -> tuple[Step, ...]:
     steps: list[Step] = [AddFields(after.id, fit.added)] if fit.added else []
     steps += [WidenField(after.id, field.name, field.type) for field in fit.widened]
     steps += [SetSort(after.id, after.sort, before.sort)] if after.sort != before.sort else []
@@ -146,14 +152,14 @@ def _changes_to(before: Table, after: Table, fit: Fit) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def new_problems(way: Transition, laid: Layout) -> tuple[Problem, ...]:
+def new_layout_problems(way: DataSourceTransition, laid: TableLayout) -> tuple[Problem, ...]:
     """Keys that cannot be used for the layout are told when they are new."""
     before, after = way.run.source.engine, way.new.engine
     same = (before.sorting_key, before.partition_key) == (after.sorting_key, after.partition_key)
     return () if same else laid.problems
 
 
-def _free_stream(context: Context, source: DataSource) -> str:
+def _choose_stream(context: Context, source: DataSource) -> str:
     """Raw rows arrive under the name of the data source, unless a renamed one has it still or a
     deleted one had it."""
     used = context.options.streams | {flow.stream for flow in context.live.manifest.landings}
@@ -170,85 +176,91 @@ def _reason_to_create(views: tuple[View, ...], source: DataSource, forgets: obje
     return f"{fed}; {why}: starts with what arrives from now on"
 
 
-def clone(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice: Choice) -> Outcome:
+def clone_live_table(
+    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: Feeding, choice: StrategyChoice
+) -> Outcome:
     """A table that begins as live's: the rows there are stay, the new version's flows write on."""
     run, source = way.run, way.new
     name = context.new_table(source)
-    place = Place(source, name, fit.columns)
-    lands = landing(place, run.landing.stream, context.compiled, "beginning")
-    laid = layout(source, fit.columns)
-    table = replace(grown(run.table, fit, fit.columns, laid), id=name)
-    binding = Binding(source.name, name, fit.columns, extended(run.binding.accepts, lands.version))
+    place = TargetTable(source, name, fit.columns)
+    lands = build_landing(place, run.landing.stream, context.compiled, "beginning")
+    laid = build_layout(source, fit.columns)
+    table = replace(extend_live_table(run.table, fit, fit.columns, laid), id=name)
+    binding = Binding(source.name, name, fit.columns, extend_accepted_versions(run.binding.accepts, lands.version))
     return Outcome(
-        resource(source, choice),
+        resource_plan(source, choice),
         (table, run.quarantine),
         binding,
-        quarantine_binding(source.name, lands.stream, extended(run.quarantined.accepts, lands.version)),
-        (lands, *_views(context, place, feeding, "beginning")),
+        quarantine_binding(source.name, lands.stream, extend_accepted_versions(run.quarantined.accepts, lands.version)),
+        (lands, *_resume_views(context, place, feeding, "beginning")),
         (),
         run.size,
-        new_problems(way, laid),
+        new_layout_problems(way, laid),
         as_live(run, binding, fit.match, () if choice.strategy == "recompute" else stored(run, fit.columns, fit.match)),
         Clone(table, run.table.id, fit.widened),
-        forgets=source.engine.name == NULL,
+        forgets=source.engine.name == NULL_ENGINE,
     )
 
 
-def move(context: Context, way: Transition, fit: Fit, feeding: Feeding, choice: Choice) -> Outcome:
+def copy_by_forward_query(
+    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: Feeding, choice: StrategyChoice
+) -> Outcome:
     """A new table, filled by a copy through the forward query."""
     run, source = way.run, way.new
-    place = new_place(context, source)
-    lands = landing(place, run.landing.stream, context.compiled, "placed")
-    views = _views(context, place, feeding, "placed")
-    laid = layout(source, place.columns)
-    table = new_table(place, laid)
+    place = new_target_table(context, source)
+    lands = build_landing(place, run.landing.stream, context.compiled, "placed")
+    views = _resume_views(context, place, feeding, "placed")
+    laid = build_layout(source, place.columns)
+    table = build_table(place, laid)
     binding = Binding(source.name, table.id, place.columns, (Accepts(lands.version),))
     return Outcome(
-        resource(source, choice),
+        resource_plan(source, choice),
         (table, run.quarantine),
         binding,
-        quarantine_binding(source.name, lands.stream, extended(run.quarantined.accepts, lands.version)),
-        (lands, *views, _copy(way, place, tuple(view for view in views if view.starts == "placed"))),
+        quarantine_binding(source.name, lands.stream, extend_accepted_versions(run.quarantined.accepts, lands.version)),
+        (lands, *views, _build_copy(way, place, tuple(view for view in views if view.starts == "placed"))),
         (CreateTable(table),),
         run.size,
-        new_problems(way, laid),
+        new_layout_problems(way, laid),
         as_live(run, binding, fit.match, copied(way, fit.match)),
-        forgets=source.engine.name == NULL,
+        forgets=source.engine.name == NULL_ENGINE,
     )
 
 
-def refill(context: Context, way: Transition, fit: Fit, kept: frozenset[str], choice: Choice) -> Outcome:
+def refill_by_views(
+    context: Context, way: DataSourceTransition, fit: ColumnPlacement, kept: frozenset[str], choice: StrategyChoice
+) -> Outcome:
     """A new table, filled by its views from the beginning. `kept` are the columns in which that gives
     the rows of live again."""
     run, source = way.run, way.new
-    place = new_place(context, source)
-    lands = landing(place, run.landing.stream, context.compiled, "beginning")
-    laid = layout(source, place.columns)
-    table = new_table(place, laid)
+    place = new_target_table(context, source)
+    lands = build_landing(place, run.landing.stream, context.compiled, "beginning")
+    laid = build_layout(source, place.columns)
+    table = build_table(place, laid)
     accepts = (Accepts(lands.version),)
     forgets = bool(context.forgetful(source.name))
     binding = Binding(source.name, table.id, place.columns, accepts)
     return Outcome(
-        resource(source, choice),
+        resource_plan(source, choice),
         (table, run.quarantine),
         binding,
         quarantine_binding(source.name, lands.stream, accepts),
-        (lands, *views_into(context, place, "placed" if forgets else "beginning")),
+        (lands, *build_views_into(context, place, "placed" if forgets else "beginning")),
         (CreateTable(table), *((PlaceCursors(table.id),) if forgets else ())),
         run.size,
-        new_problems(way, laid),
+        new_layout_problems(way, laid),
         as_live(run, binding, fit.match, () if forgets else kept),
-        forgets=forgets or source.engine.name == NULL,
+        forgets=forgets or source.engine.name == NULL_ENGINE,
     )
 
 
-def _views(context: Context, place: Place, feeding: Feeding, starts: Starts) -> tuple[View, ...]:
+def _resume_views(context: Context, place: TargetTable, feeding: Feeding, starts: Starts) -> tuple[View, ...]:
     """The views into a table that comes with history. Each goes on where the one of live that it takes
     the place of had got to: by the same id where the cursor comes along (and then `starts` so), else
     from the meeting of its source. One that takes nobody's place begins at the beginning."""
     after = {(view.pipe, view.node): live for view, live in feeding.pairs}
     views = []
-    for view in views_into(context, place, "beginning"):
+    for view in build_views_into(context, place, "beginning"):
         live = after.get((view.pipe, view.node))
         if live is None:
             views.append(replace(view, id=f"{view.id}@{view.table}"))
@@ -259,7 +271,7 @@ def _views(context: Context, place: Place, feeding: Feeding, starts: Starts) -> 
     return tuple(views)
 
 
-def _copy(way: Transition, place: Place, handed: tuple[View, ...]) -> Copy:
+def _build_copy(way: DataSourceTransition, place: TargetTable, handed: tuple[View, ...]) -> Copy:
     assert way.forward is not None, "chosen only where a forward query compiles"
     physical = place.physical
     select = tuple((physical[column.name], column.sql) for column in way.forward.columns)

@@ -11,37 +11,37 @@ from collections.abc import Iterator
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.plan.compiled_project import compile_project
-from penstock.plan.diff.changes import counted, listed
+from penstock.plan.diff.changes import join_words, rows_text
 from penstock.plan.diff.column_matching import match_columns
-from penstock.plan.diff.forward_query import read_forward
-from penstock.plan.diff.project_diff import kind_of
-from penstock.plan.diff.rollback import REMOVED, Rollback
+from penstock.plan.diff.forward_query import read_forward_query
+from penstock.plan.diff.project_diff import pipe_kind
+from penstock.plan.diff.rollback import REMOVED_REASON, Rollback
 from penstock.plan.plan import ResourcePlan
 from penstock.plan.strategies.context import Context
-from penstock.plan.strategies.datasource_plan import destructive
-from penstock.plan.tables.running_datasource import running
+from penstock.plan.strategies.datasource_plan import destructive_problem
+from penstock.plan.tables.running_datasource import find_running
 
 REASON = "removed: dropped when the version before is retired"
 
 
-def removed(context: Context) -> Iterator[ResourcePlan]:
+def removed_resources(context: Context) -> Iterator[ResourcePlan]:
     """The resources of live that the next version does not have."""
     for source in _removed_datasources(context):
-        yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=Rollback(True, REMOVED))
+        yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=Rollback(True, REMOVED_REASON))
     for pipe in context.live.project.pipes:
         if context.project.pipe(pipe.name) is None:
-            yield ResourcePlan(pipe.name, kind_of(pipe), "drop", "removed")
+            yield ResourcePlan(pipe.name, pipe_kind(pipe), "drop", "removed")
 
 
 def removal_problems(context: Context) -> Iterator[Problem]:
     """Data that would go, and columns that go while something reads them."""
-    yield from _still_read(context)
+    yield from _dropped_columns_in_use(context)
     if context.options.allow_destructive:
         return
     for source in _removed_datasources(context):
-        run = running(context.live, source.name)
-        rows = counted(run.size.rows if run and run.size else None)
-        yield destructive(f"`{source.name}` is removed: {rows} would be dropped", source.location)
+        run = find_running(context.live, source.name)
+        rows = rows_text(run.size.rows if run and run.size else None)
+        yield destructive_problem(f"`{source.name}` is removed: {rows} would be dropped", source.location)
 
 
 def _removed_datasources(context: Context) -> tuple[DataSource, ...]:
@@ -49,14 +49,14 @@ def _removed_datasources(context: Context) -> tuple[DataSource, ...]:
     return tuple(source for source in context.live.project.datasources if source.name not in kept)
 
 
-def _still_read(context: Context) -> Iterator[Problem]:
+def _dropped_columns_in_use(context: Context) -> Iterator[Problem]:
     """Dropped columns that a pipe read, and that does not compile any more. The pipe's own problem
     has the place in its SQL; this one has the place of the column and every reader."""
     dropped = [
         (source, column.name)
         for source in context.project.datasources
         if (old := context.live.project.datasource(context.former.get(source.name, ""))) is not None
-        for column in match_columns(old, source, read_forward(old, source)).dropped
+        for column in match_columns(old, source, read_forward_query(old, source)).dropped
     ]
     if not dropped or not context.compiled.failed:
         return
@@ -69,6 +69,6 @@ def _still_read(context: Context) -> Iterator[Problem]:
             if any(read.datasource == former and column in read.columns for read in before.get(pipe, ()))
         ]
         if readers:
-            read = f"{listed(readers)} {'read' if readers[1:] else 'reads'} it"
+            read = f"{join_words(readers)} {'read' if readers[1:] else 'reads'} it"
             message = f"column `{column}` of `{source.name}` is dropped, but {read}"
             yield Problem("column-is-read", message, source.location, "keep the column, or change what reads it")

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.model.manifest import Source, View
-from penstock.plan.diff.change_impact import Scope
-from penstock.plan.diff.changes import listed
-from penstock.plan.diff.row_visibility import NULL
+from penstock.plan.diff.change_impact import ChangeImpact
+from penstock.plan.diff.changes import join_words
+from penstock.plan.diff.row_visibility import NULL_ENGINE
 from penstock.plan.plan import MOVING, ResourcePlan
 from penstock.plan.strategies.context import Context, Outcome
 
 
-def unreached(context: Context, name: str) -> Outcome:
+def keep_running_datasource(context: Context, name: str) -> Outcome:
     """A data source as it runs."""
     run = context.running(name)
     assert run is not None, "a data source that live does not have is a change, and in reach"
@@ -29,54 +29,56 @@ def unreached(context: Context, name: str) -> Outcome:
         run.flows,
         (),
         run.size,
-        forgets=run.source.engine.name == NULL,
+        forgets=run.source.engine.name == NULL_ENGINE,
     )
 
 
-def outdated(context: Context, reach: Scope) -> bool:
+def has_outdated_reader(context: Context, reach: ChangeImpact) -> bool:
     """Whether something spared reads a table that the next version does not have any more."""
     spared = (view for name, outcome in context.done.items() if not reach.has(name) for view in _views(outcome))
     return any(source.binding.table != _table_of(context, source) for view in spared for source in _sources(view))
 
 
-def spare(context: Context, reach: Scope) -> dict[str, Outcome]:
+def refresh_unchanged(context: Context, reach: ChangeImpact) -> dict[str, Outcome]:
     """All outcomes; those that are spared see the rows of their sources that the next version sees."""
     seen: dict[str, Outcome] = {}
     waiting = sorted(context.done, reverse=True)
     while waiting:
         name = waiting[-1]
-        above = [] if reach.has(name) else [source for source in _read(context.done[name]) if source not in seen]
+        above = (
+            [] if reach.has(name) else [source for source in _sources_read(context.done[name]) if source not in seen]
+        )
         if above:
             waiting += above
             continue
         waiting.pop()
-        seen[name] = context.done[name] if reach.has(name) else _seen(context, context.done[name], seen)
+        seen[name] = context.done[name] if reach.has(name) else _refresh_outcome(context, context.done[name], seen)
     return seen
 
 
-def _seen(context: Context, outcome: Outcome, seen: Mapping[str, Outcome]) -> Outcome:
-    sources = _read(outcome)
+def _refresh_outcome(context: Context, outcome: Outcome, seen: Mapping[str, Outcome]) -> Outcome:
+    sources = _sources_read(outcome)
     moved = [source for source in sources if seen[source].resource.strategy in MOVING]
     if any(source in context.changes for source in sources):
-        flows = tuple(_refreshed(context, each) if isinstance(each, View) else each for each in outcome.flows)
+        flows = tuple(_refresh_view(context, each) if isinstance(each, View) else each for each in outcome.flows)
         outcome = replace(outcome, flows=flows)
-    return _told(outcome, moved) if moved else outcome
+    return _mark_as_reused(outcome, moved) if moved else outcome
 
 
-def _read(outcome: Outcome) -> list[str]:
+def _sources_read(outcome: Outcome) -> list[str]:
     return sorted({source.binding.name for view in _views(outcome) for source in _sources(view)})
 
 
-def _told(outcome: Outcome, moved: list[str]) -> Outcome:
-    return replace(outcome, resource=replace(outcome.resource, strategy="reuse", reason=reason_to_spare(moved)))
+def _mark_as_reused(outcome: Outcome, moved: list[str]) -> Outcome:
+    return replace(outcome, resource=replace(outcome.resource, strategy="reuse", reason=reuse_reason(moved)))
 
 
-def reason_to_spare(moved: Iterable[str]) -> str:
+def reuse_reason(moved: Iterable[str]) -> str:
     """Why a data source below changed ones stays."""
-    return f"its views read nothing of what changes in {listed(f'`{each}`' for each in moved)}"
+    return f"its views read nothing of what changes in {join_words(f'`{each}`' for each in moved)}"
 
 
-def _refreshed(context: Context, view: View) -> View:
+def _refresh_view(context: Context, view: View) -> View:
     def seen(source: Source) -> Source:
         now = context.binding(source.binding.name)
         columns = tuple(now.column(column.name) or column for column in source.binding.columns)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from penstock.model.manifest import Flow, Meet, View
 
 
-def meet(flows: Iterable[Flow], new: Collection[str]) -> tuple[tuple[Flow, ...], tuple[Meet, ...]]:
+def place_barriers(flows: Iterable[Flow], new: Collection[str]) -> tuple[tuple[Flow, ...], tuple[Meet, ...]]:
     """`new` are tables that begin empty."""
     every = tuple(flows)
     views = [flow for flow in every if isinstance(flow, View)]
@@ -27,10 +27,10 @@ def meet(flows: Iterable[Flow], new: Collection[str]) -> tuple[tuple[Flow, ...],
     for table in tables:  # grows while it is walked
         tables += sorted((above.get(table, set()) & set(new)) - set(tables))
     found = frozenset(tables)
-    return tuple(_met(flow, found) for flow in every), tuple(Meet(table) for table in sorted(found))
+    return tuple(_start_at_barrier(flow, found) for flow in every), tuple(Meet(table) for table in sorted(found))
 
 
-def _met(flow: Flow, tables: Collection[str]) -> Flow:
+def _start_at_barrier(flow: Flow, tables: Collection[str]) -> Flow:
     if isinstance(flow, View) and flow.starts == "beginning" and flow.table in tables:
         return replace(flow, starts="met") if flow.trigger.binding.table in tables else flow
     return flow

@@ -14,20 +14,20 @@ from dataclasses import dataclass, replace
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import SEQ, Before, BoundColumn, Field
 from penstock.model.types import is_nullable
-from penstock.plan.compiled_project import Compiled
-from penstock.plan.diff.column_compatibility import promotes, share, takes_rows, without_null
-from penstock.plan.diff.column_matching import Match, match_columns
-from penstock.plan.diff.forward_query import Forward, is_constant, is_null, is_repeatable, keeps_values
-from penstock.plan.diff.query_equality import same_sql
+from penstock.plan.compiled_project import CompiledProject
+from penstock.plan.diff.column_compatibility import is_promotion, can_share_column, can_ingest, strip_nullable
+from penstock.plan.diff.column_matching import ColumnMatch, match_columns
+from penstock.plan.diff.forward_query import ForwardQuery, is_constant, is_null, is_repeatable, keeps_values
+from penstock.plan.diff.query_equality import is_same_sql
 from penstock.plan.spark_text import names, quoted, substitute
-from penstock.plan.tables.running_datasource import Running, settled
+from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compile import cast_column
 from penstock.sql.query import ForwardColumn
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
+class BlockedColumn:
     """A column that the table of live cannot give. `lossy`: its type no longer holds all values and
     nothing says what becomes of them; else: a forward query computes it."""
 
@@ -38,7 +38,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Bridged:
+class BridgedColumn:
     """A column whose values for the rows there are come from an expression of the forward query."""
 
     column: Column
@@ -46,30 +46,30 @@ class Bridged:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class ColumnPlacement:
     """The bound columns, in the order of the schema, physical columns to add and to widen; `bridged`
     are those among them that a forward query computes."""
 
     columns: tuple[BoundColumn, ...]
     added: tuple[Field, ...]
     widened: tuple[Field, ...]
-    blocked: tuple[Blocked, ...]
-    bridged: tuple[Bridged, ...]
-    match: Match
+    blocked: tuple[BlockedColumn, ...]
+    bridged: tuple[BridgedColumn, ...]
+    match: ColumnMatch
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class DataSourceTransition:
     """A data source on its way from live to the next version."""
 
-    run: Running
+    run: RunningDataSource
     new: DataSource
-    compiled: Compiled
-    forward: Forward | None
+    compiled: CompiledProject
+    forward: ForwardQuery | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _PlacedColumn:
     """A column in the table of live; `own`: in a physical column that is new there; `computed`: why,
     where a forward query computes it."""
 
@@ -79,36 +79,36 @@ class _Placed:
     computed: str | None = None
 
 
-def fit(way: Transition) -> Fit:
+def place_columns(way: DataSourceTransition) -> ColumnPlacement:
     """Place every column of the new version."""
     match = match_columns(way.run.source, way.new, way.forward)
     taken = {name.casefold() for name in way.run.taken}
-    placed: dict[str, _Placed] = {}
-    blocked: list[Blocked] = []
+    placed: dict[str, _PlacedColumn] = {}
+    blocked: list[BlockedColumn] = []
     # Columns that continue one come first: the defaults of the others may read them.
     for column, origin in sorted(match.pairs, key=lambda pair: pair[1] is None):
-        result = _continued(way, column, origin, placed) if origin else _added(way, column, placed)
-        if isinstance(result, Blocked):
+        result = _place_continued_column(way, column, origin, placed) if origin else _place_added_column(way, column, placed)
+        if isinstance(result, BlockedColumn):
             blocked.append(result)
         else:
-            placed[column.name] = _named(result, taken)
-    return _fit(way, match, placed, tuple(blocked))
+            placed[column.name] = _choose_physical_name(result, taken)
+    return _collect_placement(way, match, placed, tuple(blocked))
 
 
-def _fit(way: Transition, match: Match, placed: Mapping[str, _Placed], blocked: tuple[Blocked, ...]) -> Fit:
+def _collect_placement(way: DataSourceTransition, match: ColumnMatch, placed: Mapping[str, _PlacedColumn], blocked: tuple[BlockedColumn, ...]) -> ColumnPlacement:
     in_order = [placed[column.name] for column in way.new.columns if column.name in placed]
     have = {field.name: field for field in way.run.table.fields}
     added = tuple(Field(each.bound.physical, each.bound.type) for each in in_order if each.own)
     widened = tuple(
         Field(each.bound.physical, each.bound.type)
         for each in in_order
-        if not each.own and promotes(spark_type(have[each.bound.physical].type), spark_type(each.bound.type))
+        if not each.own and is_promotion(spark_type(have[each.bound.physical].type), spark_type(each.bound.type))
     )
-    bridged = tuple(Bridged(each.column, each.computed) for each in in_order if each.computed is not None)
-    return Fit(tuple(each.bound for each in in_order), added, widened, blocked, bridged, match)
+    bridged = tuple(BridgedColumn(each.column, each.computed) for each in in_order if each.computed is not None)
+    return ColumnPlacement(tuple(each.bound for each in in_order), added, widened, blocked, bridged, match)
 
 
-def _named(placed: _Placed, taken: set[str]) -> _Placed:
+def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColumn:
     """A new physical column gets the logical name if nothing ever had it, else the next free one."""
     if not placed.own:
         return placed
@@ -120,96 +120,96 @@ def _named(placed: _Placed, taken: set[str]) -> _Placed:
     return replace(placed, bound=replace(placed.bound, physical=name))
 
 
-def _continued(way: Transition, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
+def _place_continued_column(way: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]) -> _PlacedColumn | BlockedColumn:
     """A column that live has."""
     live = way.run.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
-    bound = replace(settled(live), name=column.name, type=column.type)
-    same_rule = _same_rule(way, column, origin)
+    bound = replace(without_pending_cut(live), name=column.name, type=column.type)
+    same_rule = _is_filled_alike(way, column, origin)
     said = way.forward.column(column.name) if way.forward else None
     computed = said is not None and not keeps_values(said, origin, column.type)
     if same_rule and column.type == origin.type and not computed:
-        return _Placed(column, bound)
+        return _PlacedColumn(column, bound)
     if said is not None and computed:
-        return _bridge(way, said, Blocked(column, origin, _retyped(column, origin), lossy=False))
-    value = _converted(way, column, origin, placed)
+        return _place_bridged_column(way, said, BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=False))
+    value = _convert_live_value(way, column, origin, placed)
     if value is None:
-        return Blocked(column, origin, _retyped(column, origin), lossy=True)
-    if same_rule and share(origin, column):
-        return _Placed(column, bound)
-    return _Placed(column, replace(bound, before=Before(value)), own=True)
+        return BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=True)
+    if same_rule and can_share_column(origin, column):
+        return _PlacedColumn(column, bound)
+    return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
-def _same_rule(way: Transition, column: Column, origin: Column) -> bool:
+def _is_filled_alike(way: DataSourceTransition, column: Column, origin: Column) -> bool:
     """Whether both versions fill the column in the same way from an ingested row, if there are any."""
     old, new = way.run.source, way.new
-    if not takes_rows(old) and not takes_rows(new):
+    if not can_ingest(old) and not can_ingest(new):
         return True
-    return same_sql(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
+    return is_same_sql(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
 
 
-def _converted(way: Transition, column: Column, origin: Column, placed: Mapping[str, _Placed]) -> str | None:
+def _convert_live_value(way: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]) -> str | None:
     """The live value as one of the new type; None where values may be lost."""
     live = way.run.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
-    old = before_cut(settled(live))
+    old = value_before_cut(without_pending_cut(live))
     value = cast_column(old, origin.type, column.type)
     if value is not None or not is_nullable(origin.type) or column.default is None:
         return value
-    inner = cast_column(old, without_null(origin.type), column.type)
-    default = _default_before(way, column, placed, frozenset({column.name}))
+    inner = cast_column(old, strip_nullable(origin.type), column.type)
+    default = _default_for_earlier_rows(way, column, placed, frozenset({column.name}))
     return f"coalesce({inner}, {default})" if inner is not None else None
 
 
-def _added(way: Transition, column: Column, placed: Mapping[str, _Placed]) -> _Placed | Blocked:
+def _place_added_column(way: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn]) -> _PlacedColumn | BlockedColumn:
     """A column that live does not have."""
     bound = BoundColumn(column.name, column.type, column.name)
     said = way.forward.column(column.name) if way.forward else None
     if said is not None:
-        return _said(way, column, said)
+        return _place_by_forward_query(way, column, said)
     if column.default is None and is_nullable(column.type):
-        return _Placed(column, bound, own=True)
-    value = _default_before(way, column, placed, frozenset({column.name}))
-    return _Placed(column, replace(bound, before=Before(value)), own=True)
+        return _PlacedColumn(column, bound, own=True)
+    value = _default_for_earlier_rows(way, column, placed, frozenset({column.name}))
+    return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
-def _said(way: Transition, column: Column, said: ForwardColumn) -> _Placed | Blocked:
+def _place_by_forward_query(way: DataSourceTransition, column: Column, said: ForwardColumn) -> _PlacedColumn | BlockedColumn:
     """A new column of which a forward query says what it is for the rows there are."""
     bound = BoundColumn(column.name, column.type, column.name)
     if is_null(said) and is_nullable(column.type):
-        return _Placed(column, bound, own=True)
+        return _PlacedColumn(column, bound, own=True)
     if is_constant(said):
-        return _Placed(column, replace(bound, before=Before(said.sql)), own=True)
+        return _PlacedColumn(column, replace(bound, before=Before(said.sql)), own=True)
     copied = way.run.source.column(said.renames) if said.renames else None
     live = way.run.binding.column(said.renames) if said.renames else None
-    value = cast_column(before_cut(settled(live)), copied.type, column.type) if copied and live else None
+    value = cast_column(value_before_cut(without_pending_cut(live)), copied.type, column.type) if copied and live else None
     if value is None:
-        return _bridge(way, said, Blocked(column, None, f"`{column.name}` computed{_from(said.uses)}", lossy=False))
-    return _Placed(column, replace(bound, before=Before(value)), own=True)
+        return _place_bridged_column(way, said, BlockedColumn(column, None, f"`{column.name}` computed{_describe_inputs(said.uses)}", lossy=False))
+    return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
-def _bridge(way: Transition, said: ForwardColumn, otherwise: Blocked) -> _Placed | Blocked:
+def _place_bridged_column(way: DataSourceTransition, said: ForwardColumn, otherwise: BlockedColumn) -> _PlacedColumn | BlockedColumn:
     """A column that is computed whenever rows from before are read, if it is the same each time."""
     if not is_repeatable(said):
         return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
-    values = {column.name: before_cut(settled(column)) for column in way.run.binding.columns}
+    values = {column.name: value_before_cut(without_pending_cut(column)) for column in way.run.binding.columns}
     before = Before(substitute(said.sql, values))
     bound = BoundColumn(otherwise.column.name, otherwise.column.type, otherwise.column.name, before)
-    return _Placed(otherwise.column, bound, own=True, computed=otherwise.reason)
+    return _PlacedColumn(otherwise.column, bound, own=True, computed=otherwise.reason)
 
 
-def _retyped(column: Column, origin: Column) -> str:
+def _describe_retyping(column: Column, origin: Column) -> str:
     if column.type == origin.type:
         return f"`{column.name}` computed anew"
     return f"`{column.name}` {origin.type} → {column.type}"
 
 
-def _from(uses: Iterable[str]) -> str:
+def _describe_inputs(uses: Iterable[str]) -> str:
     listed = ", ".join(f"`{name}`" for name in uses)
     return f" from {listed}" if listed else ""
 
 
-def _default_before(way: Transition, column: Column, placed: Mapping[str, _Placed], above: frozenset[str]) -> str:
+def _default_for_earlier_rows(way: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn], above: frozenset[str]) -> str:
     """What the DEFAULT of a column is for rows from before, else its zero value."""
     default = way.compiled.defaults.get((way.new.name, column.name))
     if default is None:
@@ -218,13 +218,13 @@ def _default_before(way: Transition, column: Column, placed: Mapping[str, _Place
     for name in sorted(names(default) - above):
         read = way.new.column(name)
         if name in placed:
-            values[name] = before_cut(placed[name].bound)
+            values[name] = value_before_cut(placed[name].bound)
         elif read is not None:
-            values[name] = f"({_default_before(way, read, placed, above | {name})})"
+            values[name] = f"({_default_for_earlier_rows(way, read, placed, above | {name})})"
     return substitute(default, values)
 
 
-def before_cut(column: BoundColumn) -> str:
+def value_before_cut(column: BoundColumn) -> str:
     """What a bound column is for the rows there are now: Spark SQL over physical columns."""
     physical, before = quoted(column.physical), column.before
     if before is None or before.is_settled:

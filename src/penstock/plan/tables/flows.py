@@ -24,10 +24,10 @@ from penstock.model.manifest import (
     Starts,
     Table,
     View,
-)  # fmt: skip
+)
 from penstock.model.types import Array, DateTime64, String
-from penstock.plan.compiled_project import Compiled, reads_of
-from penstock.plan.diff.row_visibility import NOTHING_KEPT
+from penstock.plan.compiled_project import CompiledProject, reads_of_view
+from penstock.plan.diff.row_visibility import KEEPS_NOTHING
 from penstock.plan.spark_text import quoted, replace_calls, substitute
 from penstock.sql import query
 from penstock.sql.query import Read
@@ -45,7 +45,7 @@ into another table or after a crash, gives the same rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TargetTable:
     """Where a data source is kept: a physical table and its columns under their logical names."""
 
     source: DataSource
@@ -57,7 +57,7 @@ class Place:
         return {column.name: column.physical for column in self.columns}
 
 
-def landing(place: Place, stream: str, compiled: Compiled, starts: Starts) -> Landing:
+def build_landing(place: TargetTable, stream: str, compiled: CompiledProject, starts: Starts) -> Landing:
     """The flow of raw batches into a table. Its version says which rows it takes, and how."""
     physical = place.physical
     stored = {name: quoted(to) for name, to in physical.items()}
@@ -67,28 +67,28 @@ def landing(place: Place, stream: str, compiled: Compiled, starts: Starts) -> La
         written = replace_calls(substitute(default, stored), RECEIVED) if default is not None else None
         path = place.source.path_of(column)
         columns.append(LandingColumn(column.name, physical[column.name], column.type, path, written))
-    return Landing(stream, place.table, _version(place.table, columns), tuple(columns), starts)
+    return Landing(stream, place.table, _landing_version(place.table, columns), tuple(columns), starts)
 
 
-def _version(table: str, columns: list[LandingColumn]) -> str:
+def _landing_version(table: str, columns: list[LandingColumn]) -> str:
     """The table is part of it: two tables of one stream quarantine into one table, and a binding
     shows what its own table rejected."""
     content = {each.name: (each.physical, str(each.type), each.path, each.default) for each in columns}
     return hashlib.sha256(json.dumps([table, content], sort_keys=True).encode()).hexdigest()[:12]
 
 
-def view_flow(compiled: query.View, place: Place, binding_of: Callable[[str], Binding], starts: Starts) -> View:
+def build_view(compiled: query.View, place: TargetTable, binding_of: Callable[[str], Binding], starts: Starts) -> View:
     """The flow of a materialized view into a table."""
-    trigger, *others = (_source(read, binding_of(read.datasource)) for read in reads_of(compiled))
+    trigger, *others = (_build_source(read, binding_of(read.datasource)) for read in reads_of_view(compiled))
     fields = tuple(column.physical for column in place.columns)
     id = f"{compiled.pipe}.{compiled.node}"
     sql = compiled.query.sql
     return View(id, compiled.pipe, compiled.node, place.table, sql, trigger, fields, tuple(others), starts)
 
 
-def _source(read: Read, binding: Binding) -> Source:
+def _build_source(read: Read, binding: Binding) -> Source:
     columns = tuple(column for column in binding.columns if read.final or column.name in read.columns)
-    keeps = binding.keeps if binding.keeps == NOTHING_KEPT else None  # a TTL reads columns that the view may not
+    keeps = binding.keeps if binding.keeps == KEEPS_NOTHING else None  # a TTL reads columns that the view may not
     merge = binding.merge if read.final else None  # it reads columns that the view may not
     return Source(read.placeholder, Binding(binding.name, binding.table, columns, binding.accepts, keeps, merge))
 

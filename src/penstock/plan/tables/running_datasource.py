@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Before, Binding, BoundColumn, Copy, Flow, Landing, Table, View
-from penstock.plan.diff.column_compatibility import takes_rows
+from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.plan import Live, Size
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningDataSource:
     """One data source of live. `taken` are physical columns whose names cannot be used again; `size`
     is None where it is not known."""
 
@@ -35,7 +35,7 @@ class Running:
         return (self.landing, *self.views, *self.copies)
 
 
-def running(live: Live, name: str) -> Running | None:
+def find_running(live: Live, name: str) -> RunningDataSource | None:
     """The data source of that name as it runs; None if live has none."""
     manifest, source = live.manifest, live.project.datasource(name)
     binding, quarantined = manifest.binding(name), manifest.binding(f"{name}_quarantine")
@@ -46,26 +46,26 @@ def running(live: Live, name: str) -> Running | None:
     if table is None or quarantine is None:
         return None
     flows = manifest.flows_into(table.id)
-    return Running(
+    return RunningDataSource(
         source=source,
         table=table,
         binding=binding,
         landing=landing,
         quarantine=quarantine,
         quarantined=quarantined,
-        views=tuple(_begun(flow) for flow in flows if isinstance(flow, View)),
+        views=tuple(_forget_start(flow) for flow in flows if isinstance(flow, View)),
         copies=tuple(flow for flow in flows if isinstance(flow, Copy)),
         size=live.sizes.get(table.id),
         taken=frozenset(field.name for field in table.fields) | frozenset(live.columns.get(table.id, ())),
     )
 
 
-def _begun(view: View) -> View:
+def _forget_start(view: View) -> View:
     """A view of live, whose cursor is in its table: where it once began is over."""
     return replace(view, starts="beginning") if view.starts in ("met", "resumed") else view
 
 
-def is_ordered(live: Live, run: Running) -> bool:
+def is_ordered_by_seq(live: Live, run: RunningDataSource) -> bool:
     """Whether `_seq` tells earlier from later rows in the table: all of them derive from one stream,
     so they are numbered by the same batches."""
     tables: list[str] = [run.table.id]
@@ -74,24 +74,24 @@ def is_ordered(live: Live, run: Running) -> bool:
         flows = live.manifest.flows_into(table)
         above = {flow.trigger.binding.table for flow in flows if isinstance(flow, View)}
         names = {flow.trigger.binding.name for flow in flows if isinstance(flow, View)}
-        streams |= {name for name in names if (read := live.project.datasource(name)) is None or takes_rows(read)}
+        streams |= {name for name in names if (read := live.project.datasource(name)) is None or can_ingest(read)}
         tables += sorted(above - set(tables))
-    return len(streams) == 1 and not takes_rows(run.source)
+    return len(streams) == 1 and not can_ingest(run.source)
 
 
-def settled(column: BoundColumn) -> BoundColumn:
+def without_pending_cut(column: BoundColumn) -> BoundColumn:
     """A live column without a cut that was never made: it reads its physical column for every row."""
     if column.before is None or column.before.cut is not None:
         return column
     return BoundColumn(column.name, column.type, column.physical)
 
 
-def unsettled(before: Before | None) -> Before | None:
+def without_materialized_range(before: Before | None) -> Before | None:
     """What a column is for rows from before, wherever that is kept by now."""
     return replace(before, settled=-1) if before is not None else None
 
 
-def extended(chain: tuple[Accepts, ...], version: str) -> tuple[Accepts, ...]:
+def extend_accepted_versions(chain: tuple[Accepts, ...], version: str) -> tuple[Accepts, ...]:
     """A chain with one more version at its end. Links that were never cut say nothing: they go."""
     if not chain or chain[-1].version == version:
         return chain or (Accepts(version),)

@@ -17,9 +17,9 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn, Transform
 from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateTime64, Map, Tuple, Type, unwrap_type
 
-Unit = Literal["years", "months", "days", "hours"]
+TimeUnit = Literal["years", "months", "days", "hours"]
 
-UNITS: Mapping[str, Unit] = {
+UNIT_FUNCTIONS: Mapping[str, TimeUnit] = {
     "todate": "days", "todate32": "days", "tostartofday": "days", "toyyyymmdd": "days",
     "toyyyymm": "months", "tostartofmonth": "months",
     "toyear": "years", "tostartofyear": "years",
@@ -27,12 +27,12 @@ UNITS: Mapping[str, Unit] = {
 }  # fmt: skip
 """ClickHouse functions of a date or time (in lower case) that order rows as a unit of time does."""
 
-KEY = re.compile(r"\s*(?:(?P<function>\w+)\s*\(\s*)?(?P<quote>[`\"]?)(?P<column>\w+)(?P=quote)\s*(?(function)\)\s*)")
+_KEY_EXPRESSION = re.compile(r"\s*(?:(?P<function>\w+)\s*\(\s*)?(?P<quote>[`\"]?)(?P<column>\w+)(?P=quote)\s*(?(function)\)\s*)")
 """A column, or a function of one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """How a table's files are cut and sorted, and what of the keys was left out."""
 
     partition: tuple[Transform, ...]
@@ -47,40 +47,40 @@ class _Key:
     location: Location | None
 
 
-def layout(source: DataSource, columns: Sequence[BoundColumn]) -> Layout:
+def build_layout(source: DataSource, columns: Sequence[BoundColumn]) -> TableLayout:
     """The layout of a table that holds a data source in the given physical columns."""
     bound = {column.name: column for column in columns}
     place = source.engine.location
     sorting, partitioning = "ENGINE_SORTING_KEY", "ENGINE_PARTITION_KEY"
-    sort, unsorted = _transforms(_Key(sorting, source.engine.sorting_key, place(sorting)), bound)
-    cut, uncut = _transforms(_Key(partitioning, source.engine.partition_key, place(partitioning)), bound)
-    return Layout(_one_unit_each(cut), sort, (*uncut, *unsorted))
+    sort, unsorted = _convert_key(_Key(sorting, source.engine.sorting_key, place(sorting)), bound)
+    cut, uncut = _convert_key(_Key(partitioning, source.engine.partition_key, place(partitioning)), bound)
+    return TableLayout(_keep_first_unit(cut), sort, (*uncut, *unsorted))
 
 
-def _transforms(key: _Key, bound: Mapping[str, BoundColumn]) -> tuple[tuple[Transform, ...], tuple[Problem, ...]]:
+def _convert_key(key: _Key, bound: Mapping[str, BoundColumn]) -> tuple[tuple[Transform, ...], tuple[Problem, ...]]:
     found: dict[Transform, None] = {}
     problems = []
     for expression in key.expressions:
-        transform = _transform(expression, bound)
+        transform = _convert_expression(expression, bound)
         if transform is None:
-            problems.append(_left_out(key, expression))
+            problems.append(_unused_key_problem(key, expression))
         else:
             found[transform] = None
     return tuple(found), tuple(problems)
 
 
-def _transform(expression: str, bound: Mapping[str, BoundColumn]) -> Transform | None:
-    found = KEY.fullmatch(expression)
+def _convert_expression(expression: str, bound: Mapping[str, BoundColumn]) -> Transform | None:
+    found = _KEY_EXPRESSION.fullmatch(expression)
     column = bound.get(found["column"]) if found else None
     if found is None or column is None:
         return None
     if found["function"] is None:
-        return Transform("identity", column.physical) if _orders(column.type) else None
-    unit = UNITS.get(found["function"].lower())
-    return Transform(unit, column.physical) if unit and _has(column.type, unit) else None
+        return Transform("identity", column.physical) if _is_sortable(column.type) else None
+    unit = UNIT_FUNCTIONS.get(found["function"].lower())
+    return Transform(unit, column.physical) if unit and _has_unit(column.type, unit) else None
 
 
-def _has(of: Type, unit: Unit) -> bool:
+def _has_unit(of: Type, unit: TimeUnit) -> bool:
     match unwrap_type(of):
         case DateTime() | DateTime64():
             return True
@@ -90,11 +90,11 @@ def _has(of: Type, unit: Unit) -> bool:
             return False
 
 
-def _orders(of: Type) -> bool:
+def _is_sortable(of: Type) -> bool:
     return not isinstance(unwrap_type(of), (Array, Map, Tuple, AggregateFunction))
 
 
-def _one_unit_each(transforms: Sequence[Transform]) -> tuple[Transform, ...]:
+def _keep_first_unit(transforms: Sequence[Transform]) -> tuple[Transform, ...]:
     """Iceberg takes one unit of time a column in a partition key: the first one written."""
     kept: dict[tuple[str, bool], Transform] = {}
     for transform in transforms:
@@ -102,7 +102,7 @@ def _one_unit_each(transforms: Sequence[Transform]) -> tuple[Transform, ...]:
     return tuple(kept.values())
 
 
-def _left_out(key: _Key, expression: str) -> Problem:
+def _unused_key_problem(key: _Key, expression: str) -> Problem:
     return Problem(
         "key-not-used",
         f"`{expression}` in {key.directive} is not used to lay out files",

@@ -27,7 +27,7 @@ from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS
 from penstock.serve.http.pipeline_host import Host, in_lane
 from penstock.serve.http.request_parameters import deployment
-from penstock.template.declared_parameters import Declared, parameters_of
+from penstock.template.declared_parameters import DeclaredParameter, parameters_of
 from penstock.template.parameter_types import FLOATS, INTS
 
 HEAD: Json = {"openapi": "3.1.0", "info": {"title": "Penstock", "version": __version__}}
@@ -73,7 +73,7 @@ def document(calls: Sequence[DescribedCall]) -> Json:
     return {**HEAD, "paths": paths, "components": _components()}
 
 
-def document_of_endpoints(endpoints: Iterable[tuple[Pipe, Sequence[Declared]]]) -> Json:
+def document_of_endpoints(endpoints: Iterable[tuple[Pipe, Sequence[DeclaredParameter]]]) -> Json:
     """Of endpoints, with the parameters of their templates."""
     paths: dict[str, Json] = {}
     for pipe, declared in endpoints:
@@ -125,7 +125,7 @@ def _answer(document: Json) -> Response:
     return Response(orjson.dumps(document), media_type="application/json")
 
 
-def describe_parameter(parameter: Declared) -> Json:
+def describe_parameter(parameter: DeclaredParameter) -> Json:
     """With its type, default, values and what its author says."""
     found: Json = {
         "name": parameter.name,
@@ -142,7 +142,7 @@ def describe_parameter(parameter: Declared) -> Json:
     return found
 
 
-def _schema(parameter: Declared) -> Json:
+def _schema(parameter: DeclaredParameter) -> Json:
     of = parameter.type
     is_array = of.startswith("Array(")
     schema = _of(of.removeprefix("Array(").rstrip(")"))

@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from penstock.errors import InvalidRequest, Problem
 from penstock.serve.http.request_body import read_body
-from penstock.template.frame import Listed, Parameter
+from penstock.template.frame import ListParameter, Parameter
 
 YES, NO = ("true", "1", "yes", "on", ""), ("false", "0", "no", "off")
 DEPLOYMENT = ("deployment", "__tb__deployment")
@@ -100,7 +100,7 @@ def _json(body: bytes) -> dict[str, Parameter]:
 def _value(value: object) -> Parameter:
     """A value of a JSON object: a list keeps its elements apart, whatever commas they have."""
     if isinstance(value, list):
-        return Listed(orjson.dumps(value).decode(), tuple(map(_text_of, value)))
+        return ListParameter(orjson.dumps(value).decode(), tuple(map(_text_of, value)))
     return _text_of(value)
 
 

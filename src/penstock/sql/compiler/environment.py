@@ -19,7 +19,7 @@ from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.scope import UsedSources
 from penstock.sql.expr.typed import Typed
 from penstock.sql.syntax.problems import Refused, Report
-from penstock.template.frame import CHECK, Given
+from penstock.template.frame import CHECK, RenderInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Environment:
     constants: Mapping[str, exp.Expr] = field(default_factory=dict)
     inside: tuple[str, ...] = ()
     triggers: bool = False
-    given: Given = CHECK
+    given: RenderInput = CHECK
 
     def of_node(self, pipe: Pipe, node: Node) -> Environment:
         """The environment of a node's own SQL."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from penstock.errors import did_you_mean
 from penstock.template.errors import Fault
-from penstock.template.frame import Frame
+from penstock.template.frame import RenderFrame
 from penstock.template.values import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """`subject` is the first argument where it is a bare name: the parameter that is meant."""
 
     name: str
@@ -24,7 +24,7 @@ class Call:
     named: dict[str, Value]
     subject: str | None
     offset: int
-    frame: Frame
+    frame: RenderFrame
 
     def value(self, place: int, name: str, default: Value = None) -> Value:
         """An argument by its place or name."""
@@ -42,11 +42,11 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class TemplateFunction:
     """`names` are those of its arguments, in order; the first `needed` must be given. `most` arguments may
     stand without a name. `open`: any other name is an argument as well."""
 
-    run: Callable[[Call], Value]
+    run: Callable[[FunctionCall], Value]
     names: tuple[str, ...]
     needed: int = 1
     most: int | None = None

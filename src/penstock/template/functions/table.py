@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.template.errors import Json, Stop
-from penstock.template.functions.call import Call, Function
-from penstock.template.functions.date_differences import DATES
-from penstock.template.functions.python_builtins import PLAIN
-from penstock.template.functions.sql_parts import SQL_PARTS
-from penstock.template.functions.typed_parameters import PARAMETERS
+from penstock.template.errors import Json, TemplateAbort
+from penstock.template.functions.call import FunctionCall, TemplateFunction
+from penstock.template.functions.date_differences import DATE_FUNCTIONS
+from penstock.template.functions.python_builtins import BUILTIN_FUNCTIONS
+from penstock.template.functions.sql_parts import SQL_PART_FUNCTIONS
+from penstock.template.functions.typed_parameters import TYPED_FUNCTIONS
 from penstock.template.operators import elements
-from penstock.template.values import Placeholder, Sql, Value, described, text_literal
+from penstock.template.values import Placeholder, Sql, Value, describe_value, text_literal
 
 _NOTHING = Sql("")
 _TTLS = ("5s", "1m", "5m", "30m", "1h")
-_DEEPEST = 10
+_MAX_DEPTH = 10
 
 
-def _defined(call: Call) -> Value:
+def _defined(call: FunctionCall) -> Value:
     value = call.value(0, "x")
     return value is not None and not isinstance(value, Placeholder)
 
 
-def _split_to_array(call: Call) -> Value:
+def _split_to_array(call: FunctionCall) -> Value:
     value, separator = call.value(0, "x"), call.value(2, "separator", ",")
     if value is None or isinstance(value, Placeholder):
         value = call.value(1, "default", "")
@@ -38,49 +38,49 @@ def _split_to_array(call: Call) -> Value:
     if isinstance(value, (list, tuple)):
         return [each.strip() if isinstance(each, str) else each for each in value]
     if not isinstance(value, str) or not isinstance(separator, str) or not separator:
-        message = f"{call.shown}: {described(value)} cannot be split"
+        message = f"{call.shown}: {describe_value(value)} cannot be split"
         raise call.fault("invalid-parameter", message, "it takes a text, a default and a separator")
     call.frame.charge(len(value), call.offset)
     return [part.strip() for part in value.split(separator)]
 
 
-def _enumerate_with_last(call: Call) -> Value:
+def _enumerate_with_last(call: FunctionCall) -> Value:
     found = elements(call.value(0, "arr"), call.frame, call.offset)
     return [(place == len(found), each) for place, each in enumerate(found, 1)]
 
 
-def _error(call: Call) -> Value:
+def _error(call: FunctionCall) -> Value:
     message = call.value(0, "s")
-    shown = message if isinstance(message, str) else _shown(_json(message, call, 0))
-    return _stopped(call, shown, {})
+    shown = message if isinstance(message, str) else _message_text(_to_json(message, call, 0))
+    return _abort(call, shown, {})
 
 
-def _custom_error(call: Call) -> Value:
-    found = _json(call.value(0, "s"), call, 0)
+def _custom_error(call: FunctionCall) -> Value:
+    found = _to_json(call.value(0, "s"), call, 0)
     body: dict[str, Json] = found if isinstance(found, dict) else {"error": found}
     said = body.get("error")
-    return _stopped(call, said if isinstance(said, str) else _shown(found), body)
+    return _abort(call, said if isinstance(said, str) else _message_text(found), body)
 
 
-def _stopped(call: Call, message: str, body: dict[str, Json]) -> Value:
+def _abort(call: FunctionCall, message: str, body: dict[str, Json]) -> Value:
     if call.frame.given.mode == "check":
         return _NOTHING
     code = call.value(1, "code", 400)
     status = int(code) if isinstance(code, int) and 400 <= code < 600 and call.name == "custom_error" else 400
-    raise Stop(message, status, body, call.offset)
+    raise TemplateAbort(message, status, body, call.offset)
 
 
-def _shown(value: Json) -> str:
+def _message_text(value: Json) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _json(value: Value, call: Call, depth: int) -> Json:
-    if depth > _DEEPEST:
+def _to_json(value: Value, call: FunctionCall, depth: int) -> Json:
+    if depth > _MAX_DEPTH:
         raise call.fault("template-value", "lists in lists, too deep")
     if isinstance(value, dict):
-        return {str(key): _json(each, call, depth + 1) for key, each in value.items()}
+        return {str(key): _to_json(each, call, depth + 1) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json(each, call, depth + 1) for each in value]
+        return [_to_json(each, call, depth + 1) for each in value]
     if isinstance(value, (str, bool)) or value is None:
         return value
     if isinstance(value, (int, float)):
@@ -88,7 +88,7 @@ def _json(value: Value, call: Call, depth: int) -> Json:
     return value.text if isinstance(value, Sql) else None
 
 
-def _secret(call: Call) -> Value:
+def _secret(call: FunctionCall) -> Value:
     name, default, given = call.value(0, "x"), call.value(1, "default"), call.frame.given
     if not isinstance(name, str):
         raise call.fault("template-call", f"`{call.name}` takes the name of a secret, as a text")
@@ -105,43 +105,43 @@ def _secret(call: Call) -> Value:
     raise call.fault("template-secret", f"there is no secret `{name[:60]}`", hint)
 
 
-def _setting(check: Callable[[Value], str | None]) -> Function:
+def _setting_function(check: Callable[[Value], str | None]) -> TemplateFunction:
     """A setting for ClickHouse: it is checked and does nothing here."""
 
-    def run(call: Call) -> Value:
+    def run(call: FunctionCall) -> Value:
         value = call.value(0, "x")
         wrong = None if isinstance(value, Placeholder) else check(value)
         if wrong is not None:
             raise call.fault("template-call", f"`{call.name}` takes {wrong}")
         return _NOTHING
 
-    return Function(run, ("x",))
+    return TemplateFunction(run, ("x",))
 
 
-def _number(value: Value) -> str | None:
+def _check_number(value: Value) -> str | None:
     return None if isinstance(value, (int, str)) and str(value).strip().isdigit() else "a whole number"
 
 
-def _ttl(value: Value) -> str | None:
+def _check_ttl(value: Value) -> str | None:
     return None if value in _TTLS else f"one of {', '.join(_TTLS)}"
 
 
-FUNCTIONS: dict[str, Function] = {
-    **PLAIN,
-    **PARAMETERS,
-    **SQL_PARTS,
-    **DATES,
-    "defined": Function(_defined, ("x",), needed=0),
-    "split_to_array": Function(_split_to_array, ("x", "default", "separator")),
-    "enumerate_with_last": Function(_enumerate_with_last, ("arr",)),
-    "error": Function(_error, ("s", "code")),
-    "custom_error": Function(_custom_error, ("s", "code")),
-    "tb_secret": Function(_secret, ("x", "default")),
-    "tb_var": Function(_secret, ("x", "default")),
-    "max_threads": _setting(_number),
-    "cache_ttl": _setting(_ttl),
-    "backend_hint": _setting(lambda value: None),
-    "activate": _setting(lambda value: None),
-    "disable": _setting(lambda value: None),
+FUNCTIONS: dict[str, TemplateFunction] = {
+    **BUILTIN_FUNCTIONS,
+    **TYPED_FUNCTIONS,
+    **SQL_PART_FUNCTIONS,
+    **DATE_FUNCTIONS,
+    "defined": TemplateFunction(_defined, ("x",), needed=0),
+    "split_to_array": TemplateFunction(_split_to_array, ("x", "default", "separator")),
+    "enumerate_with_last": TemplateFunction(_enumerate_with_last, ("arr",)),
+    "error": TemplateFunction(_error, ("s", "code")),
+    "custom_error": TemplateFunction(_custom_error, ("s", "code")),
+    "tb_secret": TemplateFunction(_secret, ("x", "default")),
+    "tb_var": TemplateFunction(_secret, ("x", "default")),
+    "max_threads": _setting_function(_check_number),
+    "cache_ttl": _setting_function(_check_ttl),
+    "backend_hint": _setting_function(lambda value: None),
+    "activate": _setting_function(lambda value: None),
+    "disable": _setting_function(lambda value: None),
 }
 """All of them, by name."""

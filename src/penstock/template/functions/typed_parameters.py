@@ -11,20 +11,20 @@ from collections.abc import Sequence
 
 from penstock.errors import did_you_mean
 from penstock.template.errors import Fault
-from penstock.template.functions.call import Call, Function
-from penstock.template.operators import equal
-from penstock.template.parameter_types import READERS, WrongValue, placeholder, typed
-from penstock.template.values import Placeholder, Sql, Value, described, literal
+from penstock.template.functions.call import FunctionCall, TemplateFunction
+from penstock.template.operators import is_equal
+from penstock.template.parameter_types import READERS, WrongValue, placeholder_text, with_type
+from penstock.template.values import Placeholder, Sql, Value, describe_value, literal
 
-ABOUT = ("defined", "required", "description", "enum", "example", "format")
+DETAIL_ARGUMENTS = ("defined", "required", "description", "enum", "example", "format")
 """What is said of a parameter, after its name and default."""
 
 
-def _absent(value: Value) -> bool:
+def _is_absent(value: Value) -> bool:
     return value is None or isinstance(value, Placeholder)
 
 
-def _missing(call: Call) -> Fault:
+def _missing_fault(call: FunctionCall) -> Fault:
     message = f"the {call.shown} is missing" if call.subject else f"{call.shown} has no value"
     hint = None
     if call.frame.given.mode == "deploy":
@@ -32,7 +32,7 @@ def _missing(call: Call) -> Fault:
     return call.fault("missing-parameter", message, hint)
 
 
-def text_of(value: Value, call: Call) -> str:
+def text_of(value: Value, call: FunctionCall) -> str:
     """A value as the text that a type reads. Raises Fault."""
     if isinstance(value, str):
         return value
@@ -42,10 +42,10 @@ def text_of(value: Value, call: Call) -> str:
         return str(int(value))
     if isinstance(value, float):
         return repr(float(value))
-    raise call.fault("invalid-parameter", f"{call.shown}: {call.name} cannot be {described(value)}")
+    raise call.fault("invalid-parameter", f"{call.shown}: {call.name} cannot be {describe_value(value)}")
 
 
-def _read(of: str, value: Value, call: Call, code: str) -> Value:
+def _read_value(of: str, value: Value, call: FunctionCall, code: str) -> Value:
     text = text_of(value, call)
     try:
         return READERS[of](text)
@@ -54,38 +54,38 @@ def _read(of: str, value: Value, call: Call, code: str) -> Value:
         raise call.fault(code, f"{what}: {text[:60]!r} is no {of}", f"expected {wrong}") from None
 
 
-def _check_enum(of: str, value: Value, call: Call) -> None:
-    allowed = call.value(2 + ABOUT.index("enum") + (call.name == "Array"), "enum")
+def _check_enum(of: str, value: Value, call: FunctionCall) -> None:
+    allowed = call.value(2 + DETAIL_ARGUMENTS.index("enum") + (call.name == "Array"), "enum")
     if not isinstance(allowed, (list, tuple)) or not allowed or call.frame.given.mode == "check":
         return
-    known = [_read(of, each, call, "invalid-default") for each in allowed if not _absent(each)]
-    if not any(equal(each, value) for each in known):
+    known = [_read_value(of, each, call, "invalid-default") for each in allowed if not _is_absent(each)]
+    if not any(is_equal(each, value) for each in known):
         shown = ", ".join(str(each)[:40] for each in known[:20])
         message = f"{call.shown}: {str(value)[:60]!r} is not one of its values"
         raise call.fault("invalid-parameter", message, f"one of: {shown}")
 
 
-def _scalar(of: str) -> Function:
-    def run(call: Call) -> Value:
+def _scalar_function(of: str) -> TemplateFunction:
+    def run(call: FunctionCall) -> Value:
         value, default = call.value(0, "x"), call.value(1, "default")
-        if not _absent(value):
-            found = _read(of, value, call, "invalid-parameter")
+        if not _is_absent(value):
+            found = _read_value(of, value, call, "invalid-parameter")
             _check_enum(of, found, call)
-            return typed(of, found)
-        if not _absent(default):
-            return typed(of, _read(of, default, call, "invalid-default"))
+            return with_type(of, found)
+        if not _is_absent(default):
+            return with_type(of, _read_value(of, default, call, "invalid-default"))
         if call.value(2, "defined") is False:
             return None
         if of in ("Boolean", "bool"):
             return 0
         if call.frame.given.mode != "check":
-            raise _missing(call)
-        return typed(of, READERS[of](_stand_in(of, call)))
+            raise _missing_fault(call)
+        return with_type(of, READERS[of](_placeholder_for(of, call)))
 
-    return Function(run, ("x", "default", *ABOUT))
+    return TemplateFunction(run, ("x", "default", *DETAIL_ARGUMENTS))
 
 
-def _stand_in(of: str, call: Call) -> str:
+def _placeholder_for(of: str, call: FunctionCall) -> str:
     """What stands for a value in a check: the parameter's example where that is one."""
     call.frame.invented = True
     example = call.named.get("example")
@@ -95,29 +95,29 @@ def _stand_in(of: str, call: Call) -> str:
             return str(example)
         except WrongValue:
             pass
-    return placeholder(of)
+    return placeholder_text(of)
 
 
-def _array(call: Call) -> Value:
+def _array(call: FunctionCall) -> Value:
     value, default = call.value(0, "x"), call.value(2, "default")
     of = call.value(1, "_type", "String")
     if not isinstance(of, str) or of not in READERS:
         message = f"`Array` of `{str(of)[:40]}`"
         raise call.fault("template-call", message, did_you_mean(str(of), READERS))
     code = "invalid-parameter"
-    if _absent(value):
+    if _is_absent(value):
         value, code = default, "invalid-default"
-    if not _absent(value):
-        return made_array(of, split(value, call), call, code)
+    if not _is_absent(value):
+        return build_array(of, split_elements(value, call), call, code)
     if call.value(3, "defined") is False:
         return None
     if call.frame.given.mode != "check":
-        raise _missing(call)
+        raise _missing_fault(call)
     call.frame.invented = True
-    return made_array(of, [placeholder(of)] * (1 if of == "String" else 2), call, code)
+    return build_array(of, [placeholder_text(of)] * (1 if of == "String" else 2), call, code)
 
 
-def split(value: Value, call: Call) -> Sequence[Value]:
+def split_elements(value: Value, call: FunctionCall) -> Sequence[Value]:
     """The elements of a value that is taken as an array."""
     if isinstance(value, str):
         call.frame.charge(len(value), call.offset)
@@ -129,12 +129,12 @@ def split(value: Value, call: Call) -> Sequence[Value]:
     return [text_of(value, call)]
 
 
-def made_array(of: str, parts: Sequence[Value], call: Call, code: str) -> Value:
+def build_array(of: str, parts: Sequence[Value], call: FunctionCall, code: str) -> Value:
     """The elements as an array of ClickHouse. Raises Fault."""
     call.frame.charge(len(parts), call.offset)
     found = []
     for part in parts:
-        each = _read(of, placeholder(of) if isinstance(part, Placeholder) else part, call, code)
+        each = _read_value(of, placeholder_text(of) if isinstance(part, Placeholder) else part, call, code)
         if code == "invalid-parameter":
             _check_enum(of, each, call)
         found.append(each)
@@ -147,9 +147,9 @@ def _element(value: Value) -> str:
     return literal(value)
 
 
-def _json(call: Call) -> Value:
+def _json(call: FunctionCall) -> Value:
     value, default = call.value(0, "x"), call.value(1, "default")
-    of_caller = not _absent(value)
+    of_caller = not _is_absent(value)
     if not of_caller:
         if isinstance(value, Placeholder) and not isinstance(default, str):
             return value
@@ -171,9 +171,9 @@ def _no_constant(name: str) -> Value:
     raise ValueError(f"{name} is no number")
 
 
-PARAMETERS: dict[str, Function] = {
-    **{name: _scalar(name) for name in READERS},
-    "Array": Function(_array, ("x", "_type", "default", *ABOUT)),
-    "JSON": Function(_json, ("x", "default", *ABOUT)),
+TYPED_FUNCTIONS: dict[str, TemplateFunction] = {
+    **{name: _scalar_function(name) for name in READERS},
+    "Array": TemplateFunction(_array, ("x", "_type", "default", *DETAIL_ARGUMENTS)),
+    "JSON": TemplateFunction(_json, ("x", "default", *DETAIL_ARGUMENTS)),
 }
 """All of them, by name."""

@@ -7,10 +7,10 @@ import pytest
 from penstock.errors import InvalidQuery
 from penstock.parse.project_loader import load_files
 from penstock.sql.compile import compile_copy
-from penstock.template.frame import Given
+from penstock.template.frame import RenderInput
 
 
-def rows(schema: str, sql: str, given: Given | None = None) -> str:
+def rows(schema: str, sql: str, given: RenderInput | None = None) -> str:
     files = {
         "t.datasource": f"SCHEMA >\n    {schema}\n",
         "c.pipe": f"NODE n\nSQL >\n    {sql}\nTYPE copy\nTARGET_DATASOURCE t\n",
@@ -76,5 +76,5 @@ def test_every_problem_of_the_columns_is_told() -> None:
 
 
 def test_parameters_of_the_call() -> None:
-    sql = rows("a Int8", "%\n    SELECT {{ Int8(n) }} AS a", Given("call", {"n": "7"}))
+    sql = rows("a Int8", "%\n    SELECT {{ Int8(n) }} AS a", RenderInput("call", {"n": "7"}))
     assert "7" in sql
