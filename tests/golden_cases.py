@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.parse.project_loader import Loaded, load_files
+from penstock.parse.project_loader import LoadedProject, load_files
 from penstock.plan.offline import plan_projects
 from penstock.plan.plan import Plan, PlanOptions, Size
 
@@ -56,7 +56,7 @@ def plan_case(folder: Path) -> Plan:
     return plan_projects(before.project, after.project, case.sizes, options)
 
 
-def _load(files: Mapping[str, str]) -> Loaded:
+def _load(files: Mapping[str, str]) -> LoadedProject:
     loaded = load_files(files)
     assert loaded.problems == (), [str(problem) for problem in loaded.problems]
     return loaded
