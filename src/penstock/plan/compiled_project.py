@@ -154,7 +154,14 @@ def _refuse_cycle(compiled: CompiledProject) -> CompiledProject:
     return CompiledProject(compiled.project, failed=frozenset(compiled.views), problems=(*compiled.problems, problem))
 
 
-_CERTAIN_ERRORS = ("unknown-column", "unknown-table", "unknown-function", "invalid-sql", "invalid-default", "cyclic-pipes")
+_CERTAIN_ERRORS = (
+    "unknown-column",
+    "unknown-table",
+    "unknown-function",
+    "invalid-sql",
+    "invalid-default",
+    "cyclic-pipes",
+)
 _CALLER_ERRORS = (*PARAMETER_ERRORS, "template-value", "template-type", "empty-query")
 """What a call is told, and no fault of the project where other calls do well."""
 

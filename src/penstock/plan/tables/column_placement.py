@@ -15,7 +15,7 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import SEQ, Before, BoundColumn, Field
 from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
-from penstock.plan.diff.column_compatibility import is_promotion, can_share_column, can_ingest, strip_nullable
+from penstock.plan.diff.column_compatibility import can_ingest, can_share_column, is_promotion, strip_nullable
 from penstock.plan.diff.column_matching import ColumnMatch, match_columns
 from penstock.plan.diff.forward_query import ForwardQuery, is_constant, is_null, is_repeatable, keeps_values
 from penstock.plan.diff.query_equality import is_same_sql
@@ -87,7 +87,9 @@ def place_columns(way: DataSourceTransition) -> ColumnPlacement:
     blocked: list[BlockedColumn] = []
     # Columns that continue one come first: the defaults of the others may read them.
     for column, origin in sorted(match.pairs, key=lambda pair: pair[1] is None):
-        result = _place_continued_column(way, column, origin, placed) if origin else _place_added_column(way, column, placed)
+        result = (
+            _place_continued_column(way, column, origin, placed) if origin else _place_added_column(way, column, placed)
+        )
         if isinstance(result, BlockedColumn):
             blocked.append(result)
         else:
@@ -95,7 +97,12 @@ def place_columns(way: DataSourceTransition) -> ColumnPlacement:
     return _collect_placement(way, match, placed, tuple(blocked))
 
 
-def _collect_placement(way: DataSourceTransition, match: ColumnMatch, placed: Mapping[str, _PlacedColumn], blocked: tuple[BlockedColumn, ...]) -> ColumnPlacement:
+def _collect_placement(
+    way: DataSourceTransition,
+    match: ColumnMatch,
+    placed: Mapping[str, _PlacedColumn],
+    blocked: tuple[BlockedColumn, ...],
+) -> ColumnPlacement:
     in_order = [placed[column.name] for column in way.new.columns if column.name in placed]
     have = {field.name: field for field in way.run.table.fields}
     added = tuple(Field(each.bound.physical, each.bound.type) for each in in_order if each.own)
@@ -120,7 +127,9 @@ def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColu
     return replace(placed, bound=replace(placed.bound, physical=name))
 
 
-def _place_continued_column(way: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]) -> _PlacedColumn | BlockedColumn:
+def _place_continued_column(
+    way: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
+) -> _PlacedColumn | BlockedColumn:
     """A column that live has."""
     live = way.run.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
@@ -131,7 +140,9 @@ def _place_continued_column(way: DataSourceTransition, column: Column, origin: C
     if same_rule and column.type == origin.type and not computed:
         return _PlacedColumn(column, bound)
     if said is not None and computed:
-        return _place_bridged_column(way, said, BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=False))
+        return _place_bridged_column(
+            way, said, BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=False)
+        )
     value = _convert_live_value(way, column, origin, placed)
     if value is None:
         return BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=True)
@@ -148,7 +159,9 @@ def _is_filled_alike(way: DataSourceTransition, column: Column, origin: Column) 
     return is_same_sql(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
 
 
-def _convert_live_value(way: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]) -> str | None:
+def _convert_live_value(
+    way: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
+) -> str | None:
     """The live value as one of the new type; None where values may be lost."""
     live = way.run.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
@@ -161,7 +174,9 @@ def _convert_live_value(way: DataSourceTransition, column: Column, origin: Colum
     return f"coalesce({inner}, {default})" if inner is not None else None
 
 
-def _place_added_column(way: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn]) -> _PlacedColumn | BlockedColumn:
+def _place_added_column(
+    way: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn]
+) -> _PlacedColumn | BlockedColumn:
     """A column that live does not have."""
     bound = BoundColumn(column.name, column.type, column.name)
     said = way.forward.column(column.name) if way.forward else None
@@ -173,7 +188,9 @@ def _place_added_column(way: DataSourceTransition, column: Column, placed: Mappi
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
-def _place_by_forward_query(way: DataSourceTransition, column: Column, said: ForwardColumn) -> _PlacedColumn | BlockedColumn:
+def _place_by_forward_query(
+    way: DataSourceTransition, column: Column, said: ForwardColumn
+) -> _PlacedColumn | BlockedColumn:
     """A new column of which a forward query says what it is for the rows there are."""
     bound = BoundColumn(column.name, column.type, column.name)
     if is_null(said) and is_nullable(column.type):
@@ -182,13 +199,21 @@ def _place_by_forward_query(way: DataSourceTransition, column: Column, said: For
         return _PlacedColumn(column, replace(bound, before=Before(said.sql)), own=True)
     copied = way.run.source.column(said.renames) if said.renames else None
     live = way.run.binding.column(said.renames) if said.renames else None
-    value = cast_column(value_before_cut(without_pending_cut(live)), copied.type, column.type) if copied and live else None
+    value = (
+        cast_column(value_before_cut(without_pending_cut(live)), copied.type, column.type) if copied and live else None
+    )
     if value is None:
-        return _place_bridged_column(way, said, BlockedColumn(column, None, f"`{column.name}` computed{_describe_inputs(said.uses)}", lossy=False))
+        return _place_bridged_column(
+            way,
+            said,
+            BlockedColumn(column, None, f"`{column.name}` computed{_describe_inputs(said.uses)}", lossy=False),
+        )
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
-def _place_bridged_column(way: DataSourceTransition, said: ForwardColumn, otherwise: BlockedColumn) -> _PlacedColumn | BlockedColumn:
+def _place_bridged_column(
+    way: DataSourceTransition, said: ForwardColumn, otherwise: BlockedColumn
+) -> _PlacedColumn | BlockedColumn:
     """A column that is computed whenever rows from before are read, if it is the same each time."""
     if not is_repeatable(said):
         return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
@@ -209,7 +234,9 @@ def _describe_inputs(uses: Iterable[str]) -> str:
     return f" from {listed}" if listed else ""
 
 
-def _default_for_earlier_rows(way: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn], above: frozenset[str]) -> str:
+def _default_for_earlier_rows(
+    way: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn], above: frozenset[str]
+) -> str:
     """What the DEFAULT of a column is for rows from before, else its zero value."""
     default = way.compiled.defaults.get((way.new.name, column.name))
     if default is None:
