@@ -25,7 +25,7 @@ from penstock.errors import Problem, did_you_mean
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
 from penstock.model.types import AggregateFunction, is_nullable
-from penstock.parse.lexer import Lexeme, split_at_commas, lex, text_slice, location_at
+from penstock.parse.lexer import Lexeme, lex, location_at, split_at_commas, text_slice
 
 _WITHOUT_NULL = frozenset({"coalesce", "ifnull", "assumenotnull", "isnull", "isnotnull"})
 

@@ -23,7 +23,7 @@ from penstock.model.types import (
     Type,
     is_nullable,
     unwrap_type,
-)  # fmt: skip
+)
 from penstock.sql.column_types import spark_type
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
@@ -38,7 +38,9 @@ def can_share_column(before: Column, after: Column) -> bool:
     if is_nullable(before.type) != is_nullable(after.type) and before.default is not None:
         return False
     have, want = spark_type(before.type), spark_type(after.type)
-    return (have == want or is_promotion(have, want)) and _holds_all_values(unwrap_type(before.type), unwrap_type(after.type))
+    return (have == want or is_promotion(have, want)) and _holds_all_values(
+        unwrap_type(before.type), unwrap_type(after.type)
+    )
 
 
 def can_ingest(source: DataSource) -> bool:

@@ -47,7 +47,10 @@ def build_ttl_filter(source: DataSource) -> TtlFilter:
     place = source.engine.location("ENGINE_TTL") or source.location
     problems: list[Problem] = []
     try:
-        keeps = [_keep_condition(source, rule, problems) for rule in parse_ttl_rules(Text(written, place), source.columns, problems)]
+        keeps = [
+            _keep_condition(source, rule, problems)
+            for rule in parse_ttl_rules(Text(written, place), source.columns, problems)
+        ]
     except InvalidQuery as error:
         return TtlFilter(problems=error.problems or (Problem(error.code, error.message, place, error.hint),))
     if problems:

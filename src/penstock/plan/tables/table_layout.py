@@ -20,14 +20,21 @@ from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateT
 TimeUnit = Literal["years", "months", "days", "hours"]
 
 UNIT_FUNCTIONS: Mapping[str, TimeUnit] = {
-    "todate": "days", "todate32": "days", "tostartofday": "days", "toyyyymmdd": "days",
-    "toyyyymm": "months", "tostartofmonth": "months",
-    "toyear": "years", "tostartofyear": "years",
+    "todate": "days",
+    "todate32": "days",
+    "tostartofday": "days",
+    "toyyyymmdd": "days",
+    "toyyyymm": "months",
+    "tostartofmonth": "months",
+    "toyear": "years",
+    "tostartofyear": "years",
     "tostartofhour": "hours",
-}  # fmt: skip
+}
 """ClickHouse functions of a date or time (in lower case) that order rows as a unit of time does."""
 
-_KEY_EXPRESSION = re.compile(r"\s*(?:(?P<function>\w+)\s*\(\s*)?(?P<quote>[`\"]?)(?P<column>\w+)(?P=quote)\s*(?(function)\)\s*)")
+_KEY_EXPRESSION = re.compile(
+    r"\s*(?:(?P<function>\w+)\s*\(\s*)?(?P<quote>[`\"]?)(?P<column>\w+)(?P=quote)\s*(?(function)\)\s*)"
+)
 """A column, or a function of one."""
 
 
