@@ -18,8 +18,8 @@ from penstock.model.engine import Engine
 from penstock.model.project import Project
 from penstock.parse.column_types import parse_type
 from penstock.sql.aggregates.aggregate import Aggregate
-from penstock.sql.aggregates.combinators import WHOLE_NAMES
 from penstock.sql.aggregates.maps import MAPPED_ARRAYS
+from penstock.sql.aggregates.name_parser import WHOLE_NAMES
 from penstock.sql.aggregates.table import AGGREGATES, ALIASES
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS

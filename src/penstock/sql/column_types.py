@@ -17,7 +17,7 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, Types
-from penstock.sql.aggregates.combinators import ParsedAggregate, parse_aggregate_name, with_state_combinators
+from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.aggregates.table import aggregate_names
 from penstock.sql.expr.spark_types import text_literal, value_type, value_zero
 

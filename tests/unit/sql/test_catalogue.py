@@ -6,7 +6,7 @@ from collections import Counter
 
 from tests.unit.sql.flights import problems
 
-from penstock.sql.aggregates.combinators import parse_aggregate_name
+from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.catalogue import supported_functions
 
 

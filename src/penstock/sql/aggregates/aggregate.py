@@ -26,6 +26,10 @@ AggregateParameter: TypeAlias = Union[float, str]
 """A number or a text in the first parentheses of `quantile(0.9)(x)`; a whole number is an int."""
 
 
+Needs = Callable[[Types, tuple[AggregateParameter, ...]], str | None]
+"""What the arguments and parameters have to be, as words for an error message; None where they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class AggregateInput:
     """The arguments of one call: Spark SQL already cast to what the row's `inputs` says. `over` is
@@ -86,7 +90,7 @@ class Aggregate:
     exact: bool = True
     has_state: bool = True
     gather: Callable[[AggregateState], str] | None = None
-    needs: Callable[[Types, tuple[AggregateParameter, ...]], str | None] = needs_nothing
+    needs: Needs = needs_nothing
     error: str = ""
     ordered: bool = False
     null_over_none: bool = False
@@ -122,7 +126,6 @@ def contains_map(of: Type) -> bool:
             return False
 
 
-Needs = Callable[[Types, tuple[AggregateParameter, ...]], str | None]
 LARGEST_SIZE = 2**20
 """Larger sizes in parameters make no sense: an array has to hold as many."""
 

@@ -18,8 +18,8 @@ from penstock.model.types import Type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
-    AggregateParameter,
     AggregateState,
+    Needs,
     Types,
     needs_nothing,
     value_inputs,
@@ -131,7 +131,7 @@ def all_rows(state: AggregateState) -> str:
 class AggregateTraits:
     """What else is to be said of a function; see `Aggregate`."""
 
-    needs: Callable[[Types, tuple[AggregateParameter, ...]], str | None] = needs_nothing
+    needs: Needs = needs_nothing
     parameters: tuple[int, int] = (0, 0)
     error: str = ""
     ordered: bool = False

@@ -1,126 +1,507 @@
-"""The name of an aggregate call to its row and its combinators: `avgIfState` → avg, If, State.
+"""The combinators that make another aggregate of one: -Array, -ForEach, -Map and -Distinct
 
-In: a name. Out: `Called`. Called by `calls`, spark_types and docs. Invariant: each name is read in one way: it is a
-name of the table, or else the longest combinator at its end is taken off and the rest is read.
+In: a row of the table. Out: a row. Called by `combinators`. Invariant: all but -Array have all rows as their
+state and read them by the inner row's `gather` and `finish`.
+
+The combinators that keep the state of their row: -OrNull, -OrDefault and, inside of others, -If.
+
+In: a row of the table. Out: a row. Called by `combinators` and `array_reduce`. Invariant: -OrNull and -OrDefault
+count the rows beside the state, so a state of no rows is known for one after any merge.
+
+The combinators whose last argument says which rows count: -ArgMin, -ArgMax and -Resample.
+
+In: a row of the table. Out: a row. Called by `combinators`. Invariant: the state is all rows with their keys; the
+inner row reads those that its key leaves.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Literal
 
-from penstock.sql.aggregates.aggregate import Aggregate
-from penstock.sql.aggregates.arg_min_resample import COMBINATORS
-from penstock.sql.aggregates.array_map_distinct import combine_distinct
-from penstock.sql.aggregates.or_null_or_default import combine_or_null
-from penstock.sql.aggregates.table import AGGREGATES, aggregate_named, aggregate_names, state_name
+from penstock.model import types as t
+from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.sql.aggregates.aggregate import (
+    Aggregate,
+    AggregateInput,
+    AggregateParameter,
+    AggregateState,
+    Needs,
+    Types,
+    contains_map,
+    value_inputs,
+)
+from penstock.sql.aggregates.array_state import (
+    AggregateTraits,
+    bind_lambda,
+    group_by_key,
+    list_aggregate,
+    merge_lists,
+    packed_arguments,
+    packed_type,
+    rows_of,
+)
+from penstock.sql.expr.spark_types import value_type, value_zero
 
-AggregateForm = Literal["plain", "State", "Merge", "MergeState", "SimpleState"]
-_FORMS: tuple[AggregateForm, ...] = ("SimpleState", "MergeState", "State", "Merge")
-_ENDINGS = (*_FORMS, *COMBINATORS)
-_COMMUTING = ("OrNull", "OrDefault", "Distinct")
-"""`sumIfOrNull` is `sumOrNullIf`: a condition goes to the arguments from inside of these."""
-DISTINCT_ROWS = {"count": AGGREGATES["uniqExact"], "groupArray": AGGREGATES["groupUniqArray"]}
-DUPLICATE_INSENSITIVE = ("min", "max", "any", "uniq", "uniqExact", "groupUniqArray")
-"""These do not mind whether a value comes twice."""
-WHOLE_NAMES = {"array_concat_agg": "groupArrayArray"}
-"""Other names, in any case, of a function with its combinators."""
-MOST_COMBINATORS = 8
-"""More combinators than this are no name."""
+Combinator = Callable[[Aggregate], "Aggregate | None"]
+
+
+MOST_RESAMPLE_STEPS = 10_000
+"""-Resample over more steps is refused: each step filters all rows."""
+
+
+def array_row(row: Aggregate) -> Aggregate:
+    """The row that works over rows in an array."""
+    return row.collected or row
+
+
+def read_rows(row: Aggregate, rows: AggregateState) -> str:
+    """The result of an aggregate over rows in an array, which is never NULL."""
+    assert row.gather is not None
+    return row.finish(AggregateState(row.gather(rows), rows.types, rows.parameters))
+
+
+def _element_types(types: Types) -> Types:
+    return tuple(of.of for each in types if isinstance(of := unwrap_type(each), t.Array))
+
+
+def _array_needs(row: Aggregate) -> Needs:
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+        inner = _element_types(types)
+        if not types or len(inner) != len(types):
+            return "arrays"
+        return element_needs(row, inner, parameters)
+
+    return needs
+
+
+def element_needs(row: Aggregate, inner: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    if any(unwrap_type(of) == t.Tuple(()) for of in inner):
+        return "arrays of values with a type"
+    if row.takes == "number" and not all(
+        isinstance(unwrap_type(of), (t.Int, t.Float, t.Decimal, t.Bool)) for of in inner
+    ):
+        return "numbers inside"
+    return row.needs(inner, parameters)
+
+
+def _array_inputs(row: Aggregate, types: Types) -> tuple[str, ...]:
+    return tuple(f"ARRAY<{spark}>" for spark in row.inputs(_element_types(types)))
+
+
+def combine_array(outer: Aggregate) -> Aggregate | None:
+    """-Array: over the elements of arrays; what a row's array gives is merged like a state."""
+    row = array_row(outer)
+    if row.gather is None:
+        return None
+    gather = row.gather
+
+    def state(call: AggregateInput) -> str:
+        inner = _element_types(call.types)
+        return row.merge(
+            AggregateState(gather(AggregateState(rows_of(call.args), inner, call.parameters)), inner, over=call.over)
+        )
+
+    def of_elements(form: Callable[[AggregateState], str]) -> Callable[[AggregateState], str]:
+        return lambda state: form(replace(state, types=_element_types(state.types)))
+
+    return replace(
+        row,
+        name=f"{outer.name}Array",
+        arity=(max(row.arity[0], 1), max(row.arity[1], 1)),
+        result=lambda types: row.result(_element_types(types)),
+        result_spark=lambda types: row.result_spark(_element_types(types)),
+        storage=lambda types: row.storage(_element_types(types)),
+        state=state,
+        merge=of_elements(row.merge),
+        finish=of_elements(row.finish),
+        merged=None if row.merged is None else of_elements(row.merged),
+        empty=lambda types: row.empty(_element_types(types)),
+        inputs=lambda types: _array_inputs(row, types),
+        plain=None,
+        takes="any",
+        gather=None,
+        needs=_array_needs(row),
+        null_over_none=False,
+    )
+
+
+def combine_for_each(outer: Aggregate) -> Aggregate | None:
+    """-ForEach: of the first elements of all arrays, of the second ones, and so on."""
+    row = array_row(outer)
+    if row.gather is None or row.arity[0] > 1:
+        return None
+
+    def read(state: AggregateState) -> str:
+        inner = _element_types(state.types)
+        values = "filter(transform(` f`, ` x` -> get(` x`, ` p`)), ` x` -> ` x` IS NOT NULL)"
+        one = read_rows(row, AggregateState(values, inner, state.parameters))
+        longest = "coalesce(array_max(transform(` f`, ` x` -> size(` x`))), 0)"
+        places = f"slice(sequence(0, {longest}), 1, {longest})"
+        return bind_lambda(state.sql, lambda _: f"transform({places}, ` p` -> {one})", "` f`")
+
+    made = list_aggregate(
+        f"{outer.name}ForEach",
+        (1, 1),
+        lambda types: t.Array(row.result(_element_types(types))),
+        read,
+        AggregateTraits(_array_needs(row), row.parameters, row.error, row.ordered, row.exact),
+    )
+    return replace(
+        made,
+        storage=lambda types: f"ARRAY<{_array_inputs(row, types)[0]}>",
+        state=lambda call: f"collect_list({call.args[0]}){call.over}",
+        finish=lambda state: read(replace(state, sql=f"coalesce({state.sql}, array())")),
+        empty=lambda types: f"CAST(array() AS ARRAY<{_array_inputs(row, types)[0]}>)",
+        inputs=lambda types: _array_inputs(row, types),
+    )
+
+
+def _map_type(types: Types) -> t.Map:
+    of = unwrap_type(types[0])
+    assert isinstance(of, t.Map)
+    return of
+
+
+def combine_map(outer: Aggregate) -> Aggregate | None:
+    """-Map: of the values of each key."""
+    row = array_row(outer)
+    if row.gather is None or row.arity[0] > 1:
+        return None
+
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+        of = unwrap_type(types[0]) if len(types) == 1 else None
+        return element_needs(row, (of.value,), parameters) if isinstance(of, t.Map) else "a Map"
+
+    def result(types: Types) -> Type:
+        return t.Map(_map_type(types).key, row.result((_map_type(types).value,)))
+
+    def read(state: AggregateState) -> str:
+        inner = (_map_type(state.types).value,)
+        entry = "struct(` y`.key AS k, ` y`.value AS v)"
+        pairs = f"flatten(transform(` h`, ` x` -> transform(map_entries(` x`), ` y` -> {entry})))"
+        spark = row.inputs(inner)[0]
+
+        def of_key(values: str) -> str:
+            rows = f"transform(filter({values}, ` x` -> ` x` IS NOT NULL), ` x` -> CAST(` x` AS {spark}))"
+            return read_rows(row, AggregateState(rows, inner, state.parameters))
+
+        whole = bind_lambda(state.sql, lambda _: group_by_key(pairs, of_key), "` h`")
+        return f"CAST(map_from_entries({whole}) AS {value_type(result(state.types))})"
+
+    return list_aggregate(
+        f"{outer.name}Map",
+        (1, 1),
+        result,
+        read,
+        AggregateTraits(needs, row.parameters, row.error, row.ordered, row.exact),
+    )
+
+
+def combine_distinct(outer: Aggregate) -> Aggregate | None:
+    """-Distinct: over the different rows of arguments."""
+    row = array_row(outer)
+    if row.gather is None:
+        return None
+
+    def storage(types: Types) -> str:
+        return f"ARRAY<{packed_type(row.inputs(types))}>"
+
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+        return "values without a Map" if any(map(contains_map, types)) else row.needs(types, parameters)
+
+    def finish(state: AggregateState) -> str:
+        return read_rows(row, replace(state, sql=f"coalesce({state.sql}, CAST(array() AS {storage(state.types)}))"))
+
+    return replace(
+        row,
+        name=f"{outer.name}Distinct",
+        arity=(max(row.arity[0], 1), max(row.arity[1], 1)),
+        storage=storage,
+        state=lambda call: f"CAST(collect_set({packed_arguments(call)}){call.over} AS {storage(call.types)})",
+        merge=lambda state: f"array_distinct(flatten(collect_list({state.sql}){state.over}))",
+        finish=finish,
+        empty=lambda types: f"CAST(array() AS {storage(types)})",
+        plain=None,
+        merged=None,
+        gather=lambda rows: f"array_distinct({rows.sql})",
+        needs=needs,
+        null_over_none=False,
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedAggregate:
-    """`on_condition`: -If, the last argument is a condition; `outside` where it stands after the form, so the
-    state has no condition. `distinct`: -Distinct. `or_null`: -OrNull of a row whose state of no rows is NULL.
-    `name` is the function as ClickHouse calls it in the type of its states."""
+class _Counting:
+    """A row that has its own answer to no rows: beside the state it counts them."""
 
     row: Aggregate
-    form: AggregateForm = "plain"
-    on_condition: bool = False
-    distinct: bool = False
-    or_null: bool = False
-    outside: bool = False
-    name: str = ""
+    result: Callable[[Types], Type]
 
-
-@lru_cache(maxsize=4096)
-def parse_aggregate_name(name: str) -> ParsedAggregate | None:
-    """The aggregate a name calls; None where it is no aggregate, or a combination there is not."""
-    split = _split_name(WHOLE_NAMES.get(name.lower(), name))
-    if split is None:
-        return None
-    base, endings = split
-    forms = [place for place, each in enumerate(endings) if each in _FORMS]
-    if len(forms) > 1:
-        return None
-    at = forms[0] if forms else len(endings)
-    form, after = (endings[at] if forms else "plain"), endings[at + 1 :]
-    if after not in ((), ("If",)):
-        return None
-    found = _apply_combinators(base, endings[:at])
-    if found is None or (after and found.on_condition and form not in ("Merge", "MergeState")):
-        return None
-    merges = form in ("Merge", "MergeState")
-    known: AggregateForm = next((each for each in _FORMS if each == form), "plain")
-    # `sumIfMerge` merges states of sumIf: the condition is in them already.
-    on_condition = bool(after) or (found.on_condition and not merges)
-    return replace(found, form=known, on_condition=on_condition, outside=bool(after))
-
-
-def with_state_combinators(found: ParsedAggregate) -> Aggregate | None:
-    """The row with -Distinct and -OrNull as part of it, as its states have them."""
-    row: Aggregate | None = found.row
-    if found.distinct:
-        row = (
-            found.row
-            if found.row.name in DUPLICATE_INSENSITIVE
-            else DISTINCT_ROWS.get(found.row.name) or combine_distinct(found.row)
+    def named(self, ending: str) -> Aggregate:
+        row = self.row
+        return replace(
+            row,
+            name=row.name + ending,
+            result=self.result,
+            result_spark=lambda types: value_type(self.result(types)),
+            storage=lambda types: f"STRUCT<`state`: {row.storage(types)}, `rows`: BIGINT>",
+            state=self._state,
+            merge=self._merge,
+            finish=self._finish,
+            empty=lambda types: f"named_struct('state', {row.empty(types)}, 'rows', 0L)",
+            plain=self._plain,
+            merged=None,
+            gather=None if row.gather is None else self._gather,
+            null_over_none=False,
         )
-    return combine_or_null(row) if found.or_null and row is not None else row
+
+    def _state(self, call: AggregateInput) -> str:
+        return f"named_struct('state', {self.row.state(call)}, 'rows', {_count_rows(call)})"
+
+    def _merge(self, state: AggregateState) -> str:
+        inner = self.row.merge(replace(state, sql=f"{state.sql}.state"))
+        return f"named_struct('state', {inner}, 'rows', coalesce(sum({state.sql}.rows){state.over}, 0L))"
+
+    def _finish(self, state: AggregateState) -> str:
+        value = self.row.finish(replace(state, sql="` o`.state"))
+        body = self._answer(value, "coalesce(` o`.rows, 0L)", state.types)
+        return bind_lambda(state.sql, lambda _: body, "` o`")
+
+    def _plain(self, call: AggregateInput) -> str:
+        if self.row.plain is None:
+            value = self.row.finish(AggregateState(self.row.state(call), call.types, call.parameters))
+        else:
+            value = self.row.plain(call)
+        return self._answer(value, _count_rows(call), call.types)
+
+    def _gather(self, rows: AggregateState) -> str:
+        inner = array_row(self.row)
+        assert inner.gather is not None
+        both = f"named_struct('state', {inner.gather(replace(rows, sql='` q`'))}, 'rows', CAST(size(` q`) AS BIGINT))"
+        return bind_lambda(rows.sql, lambda _: both, "` q`")
+
+    def _answer(self, value: str, rows: str, types: Types) -> str:
+        of = self.result(types)
+        return f"if({rows} = 0L, {value_zero(of)}, CAST({value} AS {value_type(of)}))"
 
 
-def _split_name(name: str) -> tuple[str, tuple[str, ...]] | None:
-    """The name of the table and the combinators after it, innermost first."""
-    endings: list[str] = []
-    while aggregate_named(name) is None:
-        ending = next((each for each in _ENDINGS if name.endswith(each) and name != each), None)
-        if ending is None or len(endings) == MOST_COMBINATORS:
+def _count_rows(call: AggregateInput) -> str:
+    """How many rows are given, over the call's window."""
+    given = f"if({call.all_given}, 1, NULL)" if call.args else "1"
+    return f"count({given}){call.over}"
+
+
+def combine_or_null(row: Aggregate) -> Aggregate | None:
+    """-OrNull: NULL over no rows."""
+
+    def result(types: Types) -> Type:
+        of = row.result(types)
+        plain = isinstance(unwrap_type(of), (t.Array, t.Map, t.Tuple)) or is_nullable(of)
+        return of if plain else t.Nullable(of)
+
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+        said = row.needs(types, parameters)
+        if said is None and isinstance(unwrap_type(row.result(types)), t.Tuple):
+            return "a result that is no Tuple: a Tuple is never NULL here"
+        return said
+
+    return replace(_Counting(row, result).named("OrNull"), needs=needs)
+
+
+def combine_or_default(row: Aggregate) -> Aggregate | None:
+    """-OrDefault: the type's zero value over no rows."""
+    return _Counting(row, row.result).named("OrDefault")
+
+
+def combine_if(row: Aggregate) -> Aggregate | None:
+    """-If inside another combinator, as in sumIfArray: the last argument is a condition."""
+    if row.gather is None:
+        return None
+    gather = row.gather
+
+    def rest(types: Types) -> Types:
+        return types[:-1]
+
+    def gathered(rows: AggregateState) -> str:
+        inner = rest(rows.types)
+        place = len(rows.types)
+        if not inner:
+            return gather(AggregateState(f"filter({rows.sql}, ` x` -> ` x`)", inner, rows.parameters))
+        fields = ", ".join(f"` x`.col{each}" for each in range(1, place))
+        kept_fields = fields if place == 2 else f"struct({fields})"
+        kept = f"transform(filter({rows.sql}, ` x` -> ` x`.col{place}), ` x` -> {kept_fields})"
+        return gather(AggregateState(kept, inner, rows.parameters))
+
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+        if not types or not isinstance(unwrap_type(types[-1]), (t.Int, t.Bool)):
+            return "a condition as its last argument"
+        return element_needs(row, rest(types), parameters)
+
+    def of_rest(form: Callable[[AggregateState], str]) -> Callable[[AggregateState], str]:
+        return lambda state: form(replace(state, types=rest(state.types)))
+
+    return replace(
+        row,
+        name=f"{row.name}If",
+        arity=(row.arity[0] + 1, row.arity[1] + 1),
+        result=lambda types: row.result(rest(types)),
+        result_spark=lambda types: row.result_spark(rest(types)),
+        storage=lambda types: row.storage(rest(types)),
+        merge=of_rest(row.merge),
+        finish=of_rest(row.finish),
+        merged=None,
+        plain=None,
+        empty=lambda types: row.empty(rest(types)),
+        inputs=lambda types: (*row.inputs(rest(types)), "BOOLEAN"),
+        takes="any",
+        gather=gathered,
+        needs=needs,
+        null_over_none=False,
+    )
+
+
+def _last_field(types: Types) -> str:
+    """The key of a row ` x`."""
+    return "` x`" if len(types) == 1 else f"` x`.col{len(types)}"
+
+
+def _without_key(rows: str, types: Types) -> str:
+    if len(types) == 1:
+        return rows
+    fields = ", ".join(f"` x`.col{place}" for place in range(1, len(types)))
+    return f"transform({rows}, ` x` -> {fields if len(types) == 2 else f'struct({fields})'})"
+
+
+def _keyed_row(row: Aggregate, ending: str, read: Callable[[AggregateState], str], needs: Needs) -> Aggregate:
+    def inputs(types: Types) -> tuple[str, ...]:
+        return (*row.inputs(types[:-1]), value_inputs(types)[-1])
+
+    def storage(types: Types) -> str:
+        return f"ARRAY<{packed_type(inputs(types))}>"
+
+    def all_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+        said = needs(types, parameters)
+        inner = parameters[: max(len(parameters) - 3, 0)] if ending == "Resample" else parameters
+        if said is None and row.takes == "number":
+            numbers = (t.Int, t.Float, t.Decimal, t.Bool)
+            said = None if all(isinstance(unwrap_type(of), numbers) for of in types[:-1]) else "numbers"
+        return row.needs(types[:-1], inner) if said is None else said
+
+    return replace(
+        row,
+        name=f"{row.name}{ending}",
+        arity=(row.arity[0] + 1, row.arity[1] + 1),
+        result=lambda types: row.result(types[:-1]),
+        result_spark=lambda types: row.result_spark(types[:-1]),
+        storage=storage,
+        state=lambda call: f"CAST(collect_list({packed_arguments(call)}){call.over} AS {storage(call.types)})",
+        merge=merge_lists,
+        finish=lambda state: read(
+            replace(state, sql=f"coalesce({state.sql}, CAST(array() AS {storage(state.types)}))")
+        ),
+        empty=lambda types: f"CAST(array() AS {storage(types)})",
+        inputs=inputs,
+        takes="any",
+        plain=None,
+        merged=None,
+        gather=lambda rows: rows.sql,
+        needs=all_needs,
+        null_over_none=False,
+    )
+
+
+def _arg_combinator(ending: str, spark: str) -> Combinator:
+    """-ArgMin, -ArgMax: the rows whose last argument is the least or greatest."""
+
+    def wrap(outer: Aggregate) -> Aggregate | None:
+        row = array_row(outer)
+        if row.gather is None:
             return None
-        endings.insert(0, ending)
-        name = name.removesuffix(ending)
-    return name, tuple(endings)
+
+        def read(state: AggregateState) -> str:
+            key = _last_field(state.types)
+            best = f"array_{spark}(transform(` k`, ` x` -> {key}))"
+            kept = bind_lambda(best, lambda b: f"filter(` k`, ` x` -> {key} = {b})", "` b`")
+            rows = bind_lambda(state.sql, lambda _: _without_key(kept, state.types), "` k`")
+            return read_rows(row, AggregateState(rows, state.types[:-1], state.parameters))
+
+        return _keyed_row(row, ending, read, _arg_needs)
+
+    return wrap
 
 
-def _apply_combinators(base: str, endings: tuple[str, ...]) -> ParsedAggregate | None:
-    row = aggregate_named(base)
-    name = state_name(base) + "".join(endings)
-    on_condition, rest = _take_out_if(list(endings))
-    distinct = bool(rest) and rest[-1] == "Distinct" and rest[:-1] == []
-    if distinct and row is not None:
-        return ParsedAggregate(row, on_condition=on_condition, distinct=True, name=name)
-    simple_null = rest[-1:] == ["OrNull"]
-    for place, ending in enumerate(rest):
-        if row is None:
-            return None
-        if simple_null and place == len(rest) - 1 and row.null_over_none:
-            return ParsedAggregate(row, on_condition=on_condition, or_null=True, name=name)
-        row = COMBINATORS[ending](row) if row.has_state or ending in ("OrNull", "OrDefault") else None
-    return ParsedAggregate(row, on_condition=on_condition, name=name) if row is not None else None
+def _arg_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    last = unwrap_type(types[-1]) if types else None
+    if last is None or is_nullable(types[-1]) or contains_map(last) or isinstance(last, t.Float):
+        return "a last argument that is neither Nullable nor a float nor a Map"
+    return None
 
 
-def _take_out_if(endings: list[str]) -> tuple[bool, list[str]]:
-    """Whether a condition can be put on the arguments, and the combinators without it."""
-    for place in range(len(endings) - 1, -1, -1):
-        if endings[place] == "If":
-            return True, endings[:place] + endings[place + 1 :]
-        if endings[place] not in _COMMUTING:
-            break
-    return False, endings
+def _row_types(types: Types) -> Types:
+    """The arguments as they are in rows: those with a NULL are left out before, for all steps."""
+    return tuple(unwrap_type(of) for of in types[:-1])
 
 
-def names_for_hints() -> tuple[str, ...]:
-    """Names with one combinator, for hints."""
-    bases = aggregate_names()
-    return tuple(base + ending for base in bases for ending in ("", "If", "State", "Merge", "MergeState"))
+def _resample_bounds(parameters: tuple[AggregateParameter, ...]) -> tuple[int, int, int] | None:
+    """Start, end and step, which are the last parameters."""
+    last = parameters[-3:]
+    if len(last) < 3 or not all(isinstance(each, int) for each in last):
+        return None
+    start, end, step = (int(each) for each in last)
+    return (start, end, step) if step > 0 and (end - start) / step <= MOST_RESAMPLE_STEPS else None
+
+
+def _resample_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    if _resample_bounds(parameters) is None:
+        return "start, end and step, whole numbers, as its last parameters"
+    last = unwrap_type(types[-1]) if types else None
+    return None if isinstance(last, t.Int) else "an integer as its last argument"
+
+
+def _combine_resample(outer: Aggregate) -> Aggregate | None:
+    """-Resample: the rows of each step of the last argument from start on, as an array of results."""
+    row = array_row(outer)
+    if row.gather is None:
+        return None
+
+    def read(state: AggregateState) -> str:
+        bounds = _resample_bounds(state.parameters)
+        assert bounds is not None
+        start, end, step = bounds
+        many = max(math.ceil((end - start) / step), 0)
+        key = _last_field(state.types)
+        place = f"floor((CAST({key} AS DECIMAL(20,0)) - {start}) / {step})"
+        inside = f"{key} >= {start} AND {key} < {end} AND {place} = ` p`"
+        rows = _without_key(f"filter(` k`, ` x` -> {inside})", state.types)
+        one = read_rows(row, AggregateState(rows, _row_types(state.types), state.parameters[:-3]))
+        places = f"slice(sequence(0, {many}), 1, {many})"
+        return bind_lambda(state.sql, lambda _: f"transform({places}, ` p` -> {one})", "` k`")
+
+    made = _keyed_row(row, "Resample", read, _resample_needs)
+
+    def result(types: Types) -> Type:
+        return t.Array(row.result(_row_types(types)))
+
+    return replace(
+        made,
+        parameters=(row.parameters[0] + 3, row.parameters[1] + 3),
+        result=result,
+        result_spark=lambda types: f"ARRAY<{row.result_spark(_row_types(types))}>",
+    )
+
+
+COMBINATORS: Mapping[str, Combinator] = {
+    "Resample": _combine_resample,
+    "ArgMin": _arg_combinator("ArgMin", "min"),
+    "ArgMax": _arg_combinator("ArgMax", "max"),
+    "Distinct": combine_distinct,
+    "ForEach": combine_for_each,
+    "Array": combine_array,
+    "Map": combine_map,
+    "OrDefault": combine_or_default,
+    "OrNull": combine_or_null,
+    "If": combine_if,
+}
+"""Every combinator but -If on the outside and the forms -State, -Merge …. Where two match the end of a name, the first
+is meant."""

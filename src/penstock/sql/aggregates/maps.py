@@ -11,10 +11,9 @@ from dataclasses import replace
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types, contains_map
-from penstock.sql.aggregates.array_map_distinct import combine_map, read_rows
 from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, group_by_key, list_aggregate
-from penstock.sql.aggregates.bits import SUM_WITH_OVERFLOW
-from penstock.sql.aggregates.count_sum_avg import SUM
+from penstock.sql.aggregates.combinators import combine_map, read_rows
+from penstock.sql.aggregates.count_sum_avg import SUM, SUM_WITH_OVERFLOW
 from penstock.sql.aggregates.min_max_any import MIN_MAX_ANY
 from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text
 

@@ -22,6 +22,8 @@ from penstock.sql.aggregates.aggregate import (
     AggregateState,
     Types,
     contains_map,
+    needs_all,
+    needs_comparable,
     needs_nothing,
     nullable_like,
     value_inputs,
@@ -80,6 +82,73 @@ MIN_MAX_ANY = (
     _pick_aggregate("max", "max({0})", "array_max({0})"),
     _pick_aggregate("any", "first({0}, true)", "get({0}, 0)"),
     _pick_aggregate("anyLast", "last({0}, true)", "try_element_at({0}, -1)"),
+)
+
+
+def _single_value(state: AggregateState) -> str:
+    return f"if(({state.sql}).`low` <=> ({state.sql}).`high`, ({state.sql}).`low`, NULL)"
+
+
+def _lowest_and_highest(sql: str, over: str) -> str:
+    return f"named_struct('low', min({sql}){over}, 'high', max({sql}){over})"
+
+
+def _single_storage(types: Types) -> str:
+    of = value_type(unwrap_type(types[0]))
+    return f"STRUCT<`low`: {of}, `high`: {of}>"
+
+
+def _no_container(types: Types) -> str | None:
+    return "a value that can be Nullable" if isinstance(unwrap_type(types[0]), (t.Array, t.Tuple)) else None
+
+
+SINGLE_VALUE_OR_NULL = Aggregate(
+    name="singleValueOrNull",
+    arity=(1, 1),
+    result=lambda types: t.Nullable(unwrap_type(types[0])),
+    result_spark=lambda types: value_type(types[0]),
+    storage=_single_storage,
+    state=lambda call: _lowest_and_highest(call.args[0], call.over),
+    merge=lambda state: (
+        f"named_struct('low', min({state.sql}.`low`){state.over}, 'high', max({state.sql}.`high`){state.over})"
+    ),
+    finish=_single_value,
+    empty=lambda types: f"CAST(NULL AS {_single_storage(types)})",
+    inputs=value_inputs,
+    gather=lambda rows: bind_lambda(rows.sql, lambda v: f"named_struct('low', array_min({v}), 'high', array_max({v}))"),
+    needs=needs_all(needs_comparable, lambda types, parameters: _no_container(types)),
+)
+
+
+def _any_respecting_nulls(name: str, spark: str) -> Aggregate:
+    """any and anyLast that take a NULL as a value: it is kept in a struct."""
+
+    def struct(types: Types) -> str:
+        return f"STRUCT<`v`: {value_type(types[0])}>"
+
+    def state(call: AggregateInput) -> str:
+        return f"{spark}(named_struct('v', {call.args[0]}), true){call.over}"
+
+    return Aggregate(
+        name=name,
+        arity=(1, 1),
+        result=lambda types: types[0],
+        result_spark=lambda types: value_type(types[0]),
+        storage=struct,
+        state=state,
+        merge=lambda state: f"{spark}({state.sql}, true){state.over}",
+        finish=lambda state: default_unless_nullable(
+            f"({state.sql}).`v`", state.types, value_zero(unwrap_type(state.types[0]))
+        ),
+        empty=lambda types: f"CAST(NULL AS {struct(types)})",
+        inputs=lambda types: (value_type(types[0]),),
+        ordered=True,
+    )
+
+
+RESPECT_NULLS = (
+    _any_respecting_nulls("any_respect_nulls", "first"),
+    _any_respecting_nulls("anyLast_respect_nulls", "last"),
 )
 
 

@@ -16,6 +16,7 @@ from penstock.sql.aggregates.aggregate import (
     AggregateInput,
     AggregateParameter,
     AggregateState,
+    Needs,
     Types,
     double_inputs,
     nullable_like,
@@ -37,7 +38,7 @@ class QuantileFamily:
     name: str
     read: QuantileSql
     result: Callable[[Types], Type]
-    needs: Callable[[Types, tuple[AggregateParameter, ...]], str | None]
+    needs: Needs
     inputs: Callable[[Types], tuple[str, ...]] = value_inputs
     arity: int = 1
     skipped: int = 0
@@ -192,7 +193,7 @@ _INTEGERS = (t.Int, t.Bool)
 _NUMBERS = (t.Int, t.Bool, t.Float)
 
 
-def _needs_kind(kinds: tuple[type, ...], said: str) -> Callable[[Types, tuple[AggregateParameter, ...]], str | None]:
+def _needs_kind(kinds: tuple[type, ...], said: str) -> Needs:
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         return None if isinstance(unwrap_type(types[0]), kinds) else said
 

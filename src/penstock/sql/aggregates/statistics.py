@@ -26,7 +26,7 @@ from penstock.sql.aggregates.aggregate import (
     nullable_like,
 )
 from penstock.sql.aggregates.array_state import NAN, bind_lambda, float_ratio, fold_rows
-from penstock.sql.aggregates.bits import wrap_to_type
+from penstock.sql.aggregates.count_sum_avg import wrap_to_type
 from penstock.sql.expr.spark_types import value_type
 
 _DOUBLE = t.Float(64)

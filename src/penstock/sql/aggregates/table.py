@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.sql.aggregates.aggregate import Aggregate
-from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP, SUM_COUNT, SUM_WITH_OVERFLOW
-from penstock.sql.aggregates.count_sum_avg import AVG, COUNT, SUM
-from penstock.sql.aggregates.funnel_retention import EVENTS
-from penstock.sql.aggregates.group_concat import TEXTS
+from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP
+from penstock.sql.aggregates.count_sum_avg import AVG, COUNT, SUM, SUM_COUNT, SUM_WITH_OVERFLOW
+from penstock.sql.aggregates.events_and_intervals import EVENTS
+from penstock.sql.aggregates.group_array import DERIVED_GROUP_ARRAYS, GROUP_ARRAYS
 from penstock.sql.aggregates.maps import MAP_SUMS, MAPPED_ARRAYS
-from penstock.sql.aggregates.min_max_any import ARG_MIN_MAX, MIN_MAX_ANY
+from penstock.sql.aggregates.min_max_any import ARG_MIN_MAX, MIN_MAX_ANY, RESPECT_NULLS, SINGLE_VALUE_OR_NULL
 from penstock.sql.aggregates.quantiles import MEDIANS, QUANTILES
 from penstock.sql.aggregates.statistics import AVG_WEIGHTED, MOMENTS, STABLE
 from penstock.sql.aggregates.top_k import VALUE_COUNTS
-from penstock.sql.aggregates.uniq_group_array import GROUP_ARRAYS, SKETCHES, UNIQ_EXACT
+from penstock.sql.aggregates.uniq import SKETCHES, UNIQ_EXACT
 
 _ROWS: tuple[Aggregate, ...] = (
     COUNT,
@@ -38,7 +38,9 @@ _ROWS: tuple[Aggregate, ...] = (
     *BITS,
     GROUP_BITMAP,
     *VALUE_COUNTS,
-    *TEXTS,
+    SINGLE_VALUE_OR_NULL,
+    *RESPECT_NULLS,
+    *DERIVED_GROUP_ARRAYS,
     *EVENTS,
     *MAP_SUMS,
 )
@@ -74,12 +76,13 @@ ALIASES = {
     "last_value_respect_nulls": "anyLast_respect_nulls",
     "lastValueRespectNulls": "anyLast_respect_nulls",
 }
-_ANY_CASE = (
-    "count", "sum", "avg", "min", "max", "corr", "first_value", "any_value", "last_value", "array_agg",
-    "any_value_respect_nulls", "first_value_respect_nulls", "last_value_respect_nulls", "max_by", "min_by", "std",
-    "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "covar_pop", "covar_samp", "bit_and", "bit_or",
-    "bit_xor", "group_concat", "string_agg",
-)  # fmt: skip
+_ANY_CASE = frozenset({
+    *("count", "sum", "avg", "min", "max", "corr", "array_agg", "any_value", "first_value", "last_value"),
+    *("any_value_respect_nulls", "first_value_respect_nulls", "last_value_respect_nulls", "max_by", "min_by"),
+    *("std", "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "covar_pop", "covar_samp"),
+    *("bit_and", "bit_or", "bit_xor", "group_concat", "string_agg"),
+})
+"""Names that ClickHouse takes in any case."""
 
 AGGREGATES: Mapping[str, Aggregate] = {row.name: row for row in _ROWS}
 _BY_NAME: Mapping[str, Aggregate] = {

@@ -14,7 +14,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
-from penstock.sql.aggregates.combinators import ParsedAggregate, parse_aggregate_name, with_state_combinators
+from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.column_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
 from penstock.sql.compiler.translator import Translator, refuse_intervals, typed_number_literal
 from penstock.sql.expr.overflow import sum_fits_int64

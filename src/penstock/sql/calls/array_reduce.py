@@ -15,15 +15,14 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types
-from penstock.sql.aggregates.array_map_distinct import array_row
 from penstock.sql.aggregates.array_state import rows_of
-from penstock.sql.aggregates.combinators import (
+from penstock.sql.aggregates.combinators import array_row, combine_if
+from penstock.sql.aggregates.name_parser import (
     ParsedAggregate,
     names_for_hints,
     parse_aggregate_name,
     with_state_combinators,
 )
-from penstock.sql.aggregates.or_null_or_default import combine_if
 from penstock.sql.column_types import parse_parameter, spark_type, state_type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import Typed, as_spark, is_null

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
-from penstock.sql.aggregates.combinators import ParsedAggregate, parse_aggregate_name
+from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name
 from penstock.sql.clauses.grouping_sets import read_grouping_sets
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
 from penstock.sql.clauses.projection import select_item_value

@@ -21,7 +21,7 @@ from sqlglot.tokens import TokenType
 
 from penstock.errors import Problem
 from penstock.model.datasource import Text
-from penstock.sql.aggregates.combinators import parse_aggregate_name
+from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.syntax.problems import Refused, place_of, refused
 from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, Tokens, select_list, tokenize
 

@@ -6,23 +6,71 @@ answer depends on the order of rows, as it does in ClickHouse.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     LARGEST_SIZE,
+    Aggregate,
+    AggregateInput,
     AggregateParameter,
     AggregateState,
     Needs,
     Types,
     needs_all,
+    needs_nothing,
     needs_numbers,
     needs_positive_sizes,
     needs_sortable,
     nullable_like,
+    value_inputs,
 )
-from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, list_aggregate
+from penstock.sql.aggregates.array_state import (
+    AggregateTraits,
+    array_of,
+    bind_lambda,
+    empty_list,
+    list_aggregate,
+    merge_lists,
+)
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable, sum_type
+from penstock.sql.aggregates.uniq import merge_sets, needs_no_map
 from penstock.sql.expr.spark_types import text_literal, value_type
+
+
+def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str], gather: str) -> Aggregate:
+    """An aggregate that gives the values themselves."""
+
+    def state(call: AggregateInput) -> str:
+        return f"CAST({collect}({call.args[0]}){call.over} AS {array_of(call.types)})"
+
+    def finish(state: AggregateState) -> str:
+        whole = f"coalesce({state.sql}, CAST(array() AS {array_of(state.types)}))"
+        return f"slice({whole}, 1, {int(state.parameters[0])})" if state.parameters else whole
+
+    return Aggregate(
+        name=name,
+        arity=(1, 1),
+        result=lambda types: t.Array(unwrap_type(types[0])),
+        result_spark=array_of,
+        storage=array_of,
+        state=state,
+        merge=merge,
+        finish=finish,
+        empty=empty_list,
+        inputs=value_inputs,
+        parameters=(0, 1),
+        gather=lambda rows: gather.format(rows.sql),
+        ordered=True,
+        needs=needs_no_map if collect == "collect_set" else needs_nothing,
+    )
+
+
+GROUP_ARRAYS = (
+    _group_array("groupArray", "collect_list", merge_lists, "{0}"),
+    _group_array("groupUniqArray", "collect_set", merge_sets, "array_distinct({0})"),
+)
 
 
 def _array(types: Types) -> Type:
@@ -93,7 +141,7 @@ def _moving_average(state: AggregateState) -> str:
 
 _SIZED = AggregateTraits(needs_positive_sizes, (1, 1), ordered=True)
 _MOVING: Needs = needs_all(needs_positive_sizes, needs_numbers)
-TEXTS = (
+DERIVED_GROUP_ARRAYS = (
     list_aggregate("groupArrayLast", (1, 1), _array, _last_values, _SIZED),
     list_aggregate(
         "groupArraySorted",

@@ -24,8 +24,7 @@ from penstock.sql.aggregates.aggregate import (
     value_inputs,
 )
 from penstock.sql.aggregates.array_state import NAN, AggregateTraits, bind_lambda, float_ratio, list_aggregate
-from penstock.sql.aggregates.bits import wrap_to_type
-from penstock.sql.aggregates.count_sum_avg import UINT64, default_unless_nullable
+from penstock.sql.aggregates.count_sum_avg import UINT64, default_unless_nullable, wrap_to_type
 from penstock.sql.expr.spark_types import value_type, value_zero
 
 _UINT8 = t.Int(8, signed=False)

@@ -6,9 +6,6 @@ passed over; states merge in any order to the same set.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from penstock.model import types as t
 from penstock.model.types import unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
@@ -17,10 +14,9 @@ from penstock.sql.aggregates.aggregate import (
     AggregateState,
     Types,
     contains_map,
-    needs_nothing,
     value_inputs,
 )
-from penstock.sql.aggregates.array_state import array_of, empty_list, merge_lists, packed_arguments
+from penstock.sql.aggregates.array_state import array_of, packed_arguments
 from penstock.sql.aggregates.count_sum_avg import UINT64
 from penstock.sql.expr.spark_types import value_type
 
@@ -69,7 +65,7 @@ def _set_state(call: AggregateInput) -> str:
     return f"CAST(collect_set({packed_arguments(call)}){call.over} AS {array_of(call.types)})"
 
 
-def _merge_sets(state: AggregateState) -> str:
+def merge_sets(state: AggregateState) -> str:
     return f"array_distinct(flatten(collect_list({state.sql}){state.over}))"
 
 
@@ -86,7 +82,7 @@ UNIQ_EXACT = Aggregate(
     result_spark=lambda types: "BIGINT",
     storage=array_of,
     state=_set_state,
-    merge=_merge_sets,
+    merge=merge_sets,
     finish=lambda state: f"CAST(coalesce(array_size({state.sql}), 0) AS BIGINT)",
     empty=lambda types: f"CAST(array() AS {array_of(types)})",
     inputs=value_inputs,
@@ -97,37 +93,3 @@ UNIQ_EXACT = Aggregate(
 
 
 SKETCHES = tuple(map(_sketch, ("uniq", "uniqCombined", "uniqCombined64", "uniqHLL12", "uniqTheta")))
-
-
-def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str], gather: str) -> Aggregate:
-    """An aggregate that gives the values themselves."""
-
-    def state(call: AggregateInput) -> str:
-        return f"CAST({collect}({call.args[0]}){call.over} AS {array_of(call.types)})"
-
-    def finish(state: AggregateState) -> str:
-        whole = f"coalesce({state.sql}, CAST(array() AS {array_of(state.types)}))"
-        return f"slice({whole}, 1, {int(state.parameters[0])})" if state.parameters else whole
-
-    return Aggregate(
-        name=name,
-        arity=(1, 1),
-        result=lambda types: t.Array(unwrap_type(types[0])),
-        result_spark=array_of,
-        storage=array_of,
-        state=state,
-        merge=merge,
-        finish=finish,
-        empty=empty_list,
-        inputs=value_inputs,
-        parameters=(0, 1),
-        gather=lambda rows: gather.format(rows.sql),
-        ordered=True,
-        needs=needs_no_map if collect == "collect_set" else needs_nothing,
-    )
-
-
-GROUP_ARRAYS = (
-    _group_array("groupArray", "collect_list", merge_lists, "{0}"),
-    _group_array("groupUniqArray", "collect_set", _merge_sets, "array_distinct({0})"),
-)

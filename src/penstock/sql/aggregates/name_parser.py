@@ -1,0 +1,124 @@
+"""The name of an aggregate call to its row and its combinators: `avgIfState` → avg, If, State.
+
+In: a name. Out: `Called`. Called by `calls`, spark_types and docs. Invariant: each name is read in one way: it is a
+name of the table, or else the longest combinator at its end is taken off and the rest is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from penstock.sql.aggregates.aggregate import Aggregate
+from penstock.sql.aggregates.combinators import COMBINATORS, combine_distinct, combine_or_null
+from penstock.sql.aggregates.table import AGGREGATES, aggregate_named, aggregate_names, state_name
+
+AggregateForm = Literal["plain", "State", "Merge", "MergeState", "SimpleState"]
+_FORMS: tuple[AggregateForm, ...] = ("SimpleState", "MergeState", "State", "Merge")
+_ENDINGS = (*_FORMS, *COMBINATORS)
+_COMMUTING = ("OrNull", "OrDefault", "Distinct")
+"""`sumIfOrNull` is `sumOrNullIf`: a condition goes to the arguments from inside of these."""
+DISTINCT_ROWS = {"count": AGGREGATES["uniqExact"], "groupArray": AGGREGATES["groupUniqArray"]}
+DUPLICATE_INSENSITIVE = ("min", "max", "any", "uniq", "uniqExact", "groupUniqArray")
+"""These do not mind whether a value comes twice."""
+WHOLE_NAMES = {"array_concat_agg": "groupArrayArray"}
+"""Other names, in any case, of a function with its combinators."""
+MOST_COMBINATORS = 8
+"""More combinators than this are no name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAggregate:
+    """`on_condition`: -If, the last argument is a condition; `outside` where it stands after the form, so the
+    state has no condition. `distinct`: -Distinct. `or_null`: -OrNull of a row whose state of no rows is NULL.
+    `name` is the function as ClickHouse calls it in the type of its states."""
+
+    row: Aggregate
+    form: AggregateForm = "plain"
+    on_condition: bool = False
+    distinct: bool = False
+    or_null: bool = False
+    outside: bool = False
+    name: str = ""
+
+
+@lru_cache(maxsize=4096)
+def parse_aggregate_name(name: str) -> ParsedAggregate | None:
+    """The aggregate a name calls; None where it is no aggregate, or a combination there is not."""
+    split = _split_name(WHOLE_NAMES.get(name.lower(), name))
+    if split is None:
+        return None
+    base, endings = split
+    forms = [place for place, each in enumerate(endings) if each in _FORMS]
+    if len(forms) > 1:
+        return None
+    at = forms[0] if forms else len(endings)
+    form, after = (endings[at] if forms else "plain"), endings[at + 1 :]
+    if after not in ((), ("If",)):
+        return None
+    found = _apply_combinators(base, endings[:at])
+    if found is None or (after and found.on_condition and form not in ("Merge", "MergeState")):
+        return None
+    merges = form in ("Merge", "MergeState")
+    known: AggregateForm = next((each for each in _FORMS if each == form), "plain")
+    # `sumIfMerge` merges states of sumIf: the condition is in them already.
+    on_condition = bool(after) or (found.on_condition and not merges)
+    return replace(found, form=known, on_condition=on_condition, outside=bool(after))
+
+
+def with_state_combinators(found: ParsedAggregate) -> Aggregate | None:
+    """The row with -Distinct and -OrNull as part of it, as its states have them."""
+    row: Aggregate | None = found.row
+    if found.distinct:
+        row = (
+            found.row
+            if found.row.name in DUPLICATE_INSENSITIVE
+            else DISTINCT_ROWS.get(found.row.name) or combine_distinct(found.row)
+        )
+    return combine_or_null(row) if found.or_null and row is not None else row
+
+
+def _split_name(name: str) -> tuple[str, tuple[str, ...]] | None:
+    """The name of the table and the combinators after it, innermost first."""
+    endings: list[str] = []
+    while aggregate_named(name) is None:
+        ending = next((each for each in _ENDINGS if name.endswith(each) and name != each), None)
+        if ending is None or len(endings) == MOST_COMBINATORS:
+            return None
+        endings.insert(0, ending)
+        name = name.removesuffix(ending)
+    return name, tuple(endings)
+
+
+def _apply_combinators(base: str, endings: tuple[str, ...]) -> ParsedAggregate | None:
+    row = aggregate_named(base)
+    name = state_name(base) + "".join(endings)
+    on_condition, rest = _take_out_if(list(endings))
+    distinct = bool(rest) and rest[-1] == "Distinct" and rest[:-1] == []
+    if distinct and row is not None:
+        return ParsedAggregate(row, on_condition=on_condition, distinct=True, name=name)
+    simple_null = rest[-1:] == ["OrNull"]
+    for place, ending in enumerate(rest):
+        if row is None:
+            return None
+        if simple_null and place == len(rest) - 1 and row.null_over_none:
+            return ParsedAggregate(row, on_condition=on_condition, or_null=True, name=name)
+        row = COMBINATORS[ending](row) if row.has_state or ending in ("OrNull", "OrDefault") else None
+    return ParsedAggregate(row, on_condition=on_condition, name=name) if row is not None else None
+
+
+def _take_out_if(endings: list[str]) -> tuple[bool, list[str]]:
+    """Whether a condition can be put on the arguments, and the combinators without it."""
+    for place in range(len(endings) - 1, -1, -1):
+        if endings[place] == "If":
+            return True, endings[:place] + endings[place + 1 :]
+        if endings[place] not in _COMMUTING:
+            break
+    return False, endings
+
+
+def names_for_hints() -> tuple[str, ...]:
+    """Names with one combinator, for hints."""
+    bases = aggregate_names()
+    return tuple(base + ending for base in bases for ending in ("", "If", "State", "Merge", "MergeState"))
