@@ -24,7 +24,7 @@ from penstock.sql.expr.dates import (
     zone_of,
 )
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
-from penstock.sql.functions.dates.datetimes import apply_zone_argument
+from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.operators import arithmetic
 from penstock.sql.operators.literals import INTERVAL_UNITS, make_tuple

@@ -1,12 +1,7 @@
-"""What functions on texts take: literals, numbers as Spark's INT, NULL as no elements.
+"""Arguments of functions: literals, numbers as Spark's INT and BIGINT, bytes, and types of array elements.
 
-In: `Typed` arguments. Out: SQL and literal values. Called by the families of functions on texts. Invariant: a
-number out of INT's range becomes the nearest that is in it.
-
-What functions on arrays ask of elements: their type, a common one, whether they compare as Spark compares.
-
-In: `Typed` arrays. Out: types and SQL. Called by the families of functions on arrays and by lambdas. Invariant:
-what Spark would compare or sort otherwise than ClickHouse is refused, or is written out.
+Takes `Typed` arguments and returns literal values, SQL or types. Elements that Spark would compare or sort otherwise
+than ClickHouse are refused here with BadArguments.
 """
 
 from __future__ import annotations
@@ -26,6 +21,7 @@ from penstock.sql.expr.typed import Typed, as_spark, text
 from penstock.sql.functions.function import BadArguments
 
 _MAX_INT = 2**31 - 1
+_STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6)
 
 
 def literal_string(value: Typed, what: str) -> str:
@@ -67,12 +63,6 @@ def as_spark_int(value: Typed) -> str:
     return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _uint64_as_int)
 
 
-def _uint64_as_int(v: str) -> str:
-    """A UInt64 is read as an Int64."""
-    negative = f"greatest({v} - 18446744073709551616, -{_MAX_INT})"
-    return f"CAST(if({v} > 9223372036854775807, {negative}, least({v}, {_MAX_INT})) AS INT)"
-
-
 def empty_if_null(array: str, value: Typed, spark: str = "ARRAY<STRING>") -> str:
     """Of a NULL there are no elements: an array is never NULL."""
     return f"coalesce({array}, CAST(array() AS {spark}))" if value.nullable else array
@@ -99,9 +89,6 @@ def binary_to_string(sql: str) -> str:
 def template_literal(value: str) -> str:
     """A literal in a template of `simple`, whose braces are doubled."""
     return text_literal(value).replace("{", "{{").replace("}", "}}")
-
-
-_STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6)
 
 
 def element_type(value: Typed) -> Type:
@@ -157,3 +144,28 @@ def zip_arrays(arrays: Sequence[str]) -> str:
     walk = f"transform(` s`.`0`, (` e`, ` i`) -> struct({fields}))"
     wrong = "raise_error('the arrays of a lambda have different sizes')"
     return bind_once(f"struct({parts})", "` s`", f"if({same}, {wrong}, {walk})")
+
+
+def bytes_as_characters(value: str) -> str:
+    """A text in which each byte is a character."""
+    return f"decode({to_binary(value)}, 'ISO-8859-1')"
+
+
+def as_bigint(value: Typed) -> str:
+    """A number as a BIGINT; the greatest of them where it is greater."""
+    if value.spark.startswith("DECIMAL") and value.constant is None:
+        return f"CAST(least({value.sql}, 9223372036854775807) AS BIGINT)"
+    return as_spark(value, "BIGINT")
+
+
+def _uint64_as_int(v: str) -> str:
+    """A UInt64 is read as an Int64."""
+    negative = f"greatest({v} - 18446744073709551616, -{_MAX_INT})"
+    return f"CAST(if({v} > 9223372036854775807, {negative}, least({v}, {_MAX_INT})) AS INT)"
+
+
+def is_never_negative(value: Typed) -> bool:
+    """Whether a length is never below zero."""
+    if isinstance(value.constant, int):
+        return value.constant >= 0
+    return isinstance(value.bare, t.Int) and not value.bare.signed and not value.spark.startswith("DECIMAL")

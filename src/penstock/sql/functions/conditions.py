@@ -1,12 +1,6 @@
-"""NULL handling and choice of values: coalesce, ifNull, nullIf, isNull, assumeNotNull, greatest …
+"""NULL handling and choice of values: coalesce, ifNull, nullIf, greatest, least, transform
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: arguments are
-brought to their supertype first.
-
-transform, and functions about their argument's type or that only pass it on.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: what transform maps from
-and to are literal arrays of as many values.
+Arguments are first cast to their common type. The arrays of `transform` must be literals of the same length.
 """
 
 from __future__ import annotations
@@ -20,26 +14,9 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
 from penstock.sql.expr.spark_types import text_literal, value_type, value_zero
-from penstock.sql.expr.typed import (
-    Typed,
-    as_condition,
-    as_spark,
-    is_null,
-    null_test,
-    nullable_if_any,
-    typed,
-    unless_null,
-)
+from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, null_test, typed
 from penstock.sql.functions.arguments import literal_string
-from penstock.sql.functions.function import (
-    FLOAT64,
-    MAX_ARGUMENTS,
-    UINT8,
-    UINT64,
-    BadArguments,
-    Function,
-    template_function,
-)
+from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 
 def require_common_type(values: Sequence[Typed]) -> Type:
@@ -49,10 +26,6 @@ def require_common_type(values: Sequence[Typed]) -> Type:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
         raise BadArguments(f"there is no common type of {types}", "cast one of them")
     return of
-
-
-def _cast_to(value: Typed, of: Type) -> str:
-    return f"CAST(NULL AS {value_type(of)})" if is_null(value) else as_spark(value, value_type(of))
 
 
 def coalesce(values: Sequence[Typed]) -> Typed:
@@ -69,9 +42,8 @@ def coalesce(values: Sequence[Typed]) -> Typed:
     return typed(f"coalesce({', '.join(_cast_to(value, result) for value in given)})", result)
 
 
-def _is_nan(values: Sequence[Typed]) -> Typed:
-    value = values[0]
-    return Typed(unless_null(f"isnan({value.sql})", value), nullable_if_any(UINT8, [value]), "BOOLEAN")
+def _cast_to(value: Typed, of: Type) -> str:
+    return f"CAST(NULL AS {value_type(of)})" if is_null(value) else as_spark(value, value_type(of))
 
 
 def _null_if(values: Sequence[Typed]) -> Typed:
@@ -160,16 +132,6 @@ def _default_of_type(values: Sequence[Typed]) -> Typed:
     return typed(value_zero(values[0].type), values[0].type)
 
 
-def _rand64(values: Sequence[Typed]) -> Typed:
-    high, low = ("CAST(floor(rand() * 4294967296D) AS DECIMAL(20,0))" for _ in "ab")
-    return typed(f"CAST({high} * 4294967296 + {low} AS DECIMAL(20,0))", UINT64)
-
-
-def _rand_uniform(values: Sequence[Typed]) -> Typed:
-    low, high = (as_spark(value, "DOUBLE") for value in values)
-    return typed(f"({low} + rand() * ({high} - {low}))", FLOAT64)
-
-
 FUNCTIONS: tuple[Function, ...] = (
     Function("coalesce", (1, MAX_ARGUMENTS), ("any",), coalesce, strict=False),
     Function("ifNull", (2, 2), ("any",), coalesce, strict=False),
@@ -188,17 +150,11 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     _extreme_function("greatest"),
     _extreme_function("least"),
-    Function("isNaN", (1, 1), ("float",), _is_nan),
-    template_function("isFinite", "float", "(abs({0}) < double('Infinity') AND NOT isnan({0}))", UINT8, "BOOLEAN"),
-    template_function("isInfinite", "float", "(abs({0}) = double('Infinity'))", UINT8, "BOOLEAN"),
     Function("transform", (3, 4), ("any",), _transform),
     Function("throwIf", (1, 2), ("number", "constant"), _throw_if),
     Function("isNullable", (1, 1), ("any",), _is_nullable, strict=False),
     Function("ignore", (0, MAX_ARGUMENTS), ("any",), lambda values: typed("0", UINT8), strict=False),
     Function("defaultValueOfArgumentType", (1, 1), ("any",), _default_of_type),
-    Function("rand64", (0, 1), ("any",), _rand64),
-    Function("randCanonical", (0, 1), ("any",), lambda values: typed("rand()", FLOAT64)),
-    Function("randUniform", (2, 3), ("number",), lambda values: _rand_uniform(values[:2])),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ("coalesce", "ifNull", "nullIf", "greatest", "least", "isNull")

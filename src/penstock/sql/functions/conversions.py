@@ -1,7 +1,6 @@
-"""toT, toTOrZero, toTOrNull, toTOrDefault for every type; toString, reinterpretation of none.
+"""Type conversion: toInt32 … toDateTime64, each also with OrZero, OrNull and OrDefault
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: all go through
-`penstock.sql.conversions.explicit`, so CAST and toT never differ.
+Every row goes through `penstock.sql.conversions.explicit`, so that `toT(x)` and `CAST(x AS T)` never differ.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ _SIMPLE_TYPES: Mapping[str, Type] = {
     "IPv6": t.IPv6(),
 }
 _OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
+_MODE_OF_SUFFIX = {"": CAST_MODE, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
 
 
 def _convert(value: Typed, of: Type, mode: ConversionMode) -> Typed:
@@ -196,8 +196,6 @@ def _decimal_or_default(precision: int) -> Callable[[Sequence[Typed]], Typed]:
     return build
 
 
-_MODE_OF_SUFFIX = {"": CAST_MODE, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
-
 FUNCTIONS: tuple[Function, ...] = (
     *(row for name, of in _SIMPLE_TYPES.items() for row in _conversion_functions(name, of)),
     *(Function(f"toDateTime{end}", (1, 2), ("any",), _to_datetime(mode)) for end, mode in _MODE_OF_SUFFIX.items()),
@@ -228,5 +226,5 @@ FUNCTIONS: tuple[Function, ...] = (
     template_function("materialize", "any", "{0}", lambda values: values[0].type),
     template_function("identity", "any", "{0}", lambda values: values[0].type),
 )
-ALIASES = {"DATE": "toDate", "toDateTime32": "toDateTime"}
-ANY_CASE = ("DATE",)
+ALIASES: dict[str, str] = {"DATE": "toDate", "toDateTime32": "toDateTime"}
+ANY_CASE: tuple[str, ...] = ("DATE",)

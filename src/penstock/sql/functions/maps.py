@@ -1,12 +1,8 @@
-"""Maps: made of pairs, asked for keys and values, added, joined and sorted.
+"""Maps: map, mapKeys, mapContains, mapAdd, mapUpdate, mapPopulateSeries
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a map has one type of keys
-and one of values; a key that comes twice, which ClickHouse keeps, is an error.
-
-One place of a map: `map[key]`, and whether there is such a key or value.
-
-In: `Typed` arguments. Out: `Typed`. Called by arrays, array_sets and maps. Invariant: a key of a type that the map's
-keys have nothing in common with is refused; a key that is out of their range is not there.
+A map has one type of keys and one of values. ClickHouse keeps a key that comes twice, Spark cannot: it is an error.
+`map_element` looks a key up; a key out of the range of the map's key type is not found, a key of an unrelated type is
+refused.
 """
 
 from __future__ import annotations
@@ -15,12 +11,46 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import NOTHING, Typed, as_spark, is_null, nullable_if_any, typed
-from penstock.sql.functions.arguments import check_equality, check_order, element_type
+from penstock.sql.functions.arguments import check_equality, check_order, element_type, literal_integer
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
+
+_SERIES_TYPES = tuple(
+    t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False) if bits < 64 or signed
+)
+
+
+def map_type(value: Typed) -> t.Map:
+    """The type of a map. Raises BadArguments for what is none."""
+    if not isinstance(value.bare, t.Map):
+        raise BadArguments(f"expected a Map, this is {value.type}")
+    return value.bare
+
+
+def map_element(value: Typed, key: Typed) -> Typed:
+    """`map[key]`: the zero value for a key that is not there."""
+    of = map_type(value)
+    found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
+    sql = found if is_nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
+    if not key.nullable:
+        return typed(sql, of.value)
+    if isinstance(t.unwrap_type(of.value), (t.Array, t.Map, t.Tuple)):
+        raise BadArguments(f"a key that may be NULL in {value.type} is not supported", "assumeNotNull")
+    return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of.value, [key]))
+
+
+def map_contains(values: Sequence[Typed]) -> Typed:
+    """mapContains: NULL is no key."""
+    of = map_type(values[0])
+    if is_null(values[1]):
+        return Typed("false", UINT8, "BOOLEAN")
+    found = f"map_contains_key({values[0].sql}, {_key_sql(of, values[1])})"
+    known = _key_sql(of, values[1]) == values[1].sql and not values[1].nullable
+    return Typed(found if known or values[1].constant is not None else f"coalesce({found}, false)", UINT8, "BOOLEAN")
 
 
 def _make_map(values: Sequence[Typed]) -> Typed:
@@ -161,18 +191,6 @@ def _sort_function(name: str, reverse: str) -> Function:
     return Function(name, (1, 1), ("map",), build)
 
 
-MAP_SORTS = {
-    row.name: row.build for row in (_sort_function("mapSort", ""), _sort_function("mapReverseSort", "reverse"))
-}
-
-
-def map_type(value: Typed) -> t.Map:
-    """The type of a map. Raises BadArguments for what is none."""
-    if not isinstance(value.bare, t.Map):
-        raise BadArguments(f"expected a Map, this is {value.type}")
-    return value.bare
-
-
 def _key_sql(of: t.Map, key: Typed) -> str:
     """A key as the map has its keys; NULL where it cannot be one of them."""
     common = supertype((t.unwrap_type(of.key), key.bare))
@@ -184,27 +202,33 @@ def _key_sql(of: t.Map, key: Typed) -> str:
     return f"try_cast({key.sql} AS {spark})"
 
 
-def map_element(value: Typed, key: Typed) -> Typed:
-    """`map[key]`: the zero value for a key that is not there."""
-    of = map_type(value)
-    found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
-    sql = found if is_nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
-    if not key.nullable:
-        return typed(sql, of.value)
-    if isinstance(t.unwrap_type(of.value), (t.Array, t.Map, t.Tuple)):
-        raise BadArguments(f"a key that may be NULL in {value.type} is not supported", "assumeNotNull")
-    return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of.value, [key]))
+def _populate_series(values: Sequence[Typed]) -> Typed:
+    """Every key between the least and the greatest, or a given last one; a new one has the value 0."""
+    of = values[0].bare
+    if not isinstance(of, t.Map) or of.key not in _SERIES_TYPES or of.value not in _SERIES_TYPES:
+        raise BadArguments(f"`mapPopulateSeries` of {values[0].type} is not supported", "a Map of integers")
+    key, value = value_type(of.key), value_type(of.value)
+
+    def formula(m: str) -> str:
+        last = f"array_max(map_keys({m}))"
+        if len(values) > 1:
+            end = literal_integer(values[1], "the last key")
+            if not isinstance(of.key, t.Int) or not of.key.low <= end <= of.key.high:
+                raise BadArguments(f"the last key {end} is no {of.key}")
+            last = f"CAST({end} AS {key})"
+        first = f"array_min(map_keys({m}))"
+        filled = f"coalesce(try_element_at({m}, ` k`), CAST(0 AS {value}))"
+        entries = f"transform(sequence({first}, greatest({last}, {first})), ` k` -> struct(` k`, {filled}))"
+        nothing = f"CAST(map() AS MAP<{key}, {value}>)"
+        empty = f"size({m}) = 0 OR {last} < {first}"
+        return f"if({empty}, {nothing}, map_from_entries({entries}))"
+
+    return typed(bind_if_long(values[0].sql, formula), of)
 
 
-def map_contains(values: Sequence[Typed]) -> Typed:
-    """mapContains: NULL is no key."""
-    of = map_type(values[0])
-    if is_null(values[1]):
-        return Typed("false", UINT8, "BOOLEAN")
-    found = f"map_contains_key({values[0].sql}, {_key_sql(of, values[1])})"
-    known = _key_sql(of, values[1]) == values[1].sql and not values[1].nullable
-    return Typed(found if known or values[1].constant is not None else f"coalesce({found}, false)", UINT8, "BOOLEAN")
-
+MAP_SORTS = {
+    row.name: row.build for row in (_sort_function("mapSort", ""), _sort_function("mapReverseSort", "reverse"))
+}
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("map", (0, MAX_ARGUMENTS), ("any",), _make_map, strict=False),
@@ -221,6 +245,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("mapUpdate", (2, 2), ("map",), _map_update),
     _add_function("mapAdd", "+"),
     _add_function("mapSubtract", "-"),
+    Function("mapPopulateSeries", (1, 2), ("map", "constant"), _populate_series),
 )
 ALIASES: dict[str, str] = {"mapContains": "mapContainsKey", "MAP_FROM_ARRAYS": "mapFromArrays"}
 ANY_CASE: tuple[str, ...] = ()

@@ -1,7 +1,6 @@
-"""The bytes of a value as another type: reinterpretAs* of integers, days, seconds and texts; parts of UUIDs and IPv6.
+"""Bytes of a value read as another type: reinterpretAsUInt64, reinterpretAsString, reinterpretAsFixedString
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: the least byte comes first;
-bytes that are missing are 0.
+Bytes are little-endian (the least significant first), as in ClickHouse; missing bytes are 0.
 """
 
 from __future__ import annotations
@@ -10,16 +9,13 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.conversions.numbers import wrap_integer
-from penstock.sql.expr.bind_once import bind_if_long, bind_once
-from penstock.sql.expr.ip_addresses import IPV6_DIGITS, ipv6_digits, ipv6_text
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed, unless_null
-from penstock.sql.functions.arguments import binary_to_string, literal_integer, literal_string
+from penstock.sql.functions.arguments import binary_to_string, bytes_as_characters
 from penstock.sql.functions.function import STRING, BadArguments, Function
-from penstock.sql.functions.strings.basics import bytes_as_characters
 
 _INTEGER_TYPES = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False))
-_IPV6_RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))
 
 
 def _unsigned_bits(value: Typed, name: str) -> tuple[str, int]:
@@ -85,53 +81,10 @@ def _to_fixed_string(values: Sequence[Typed]) -> Typed:
     return typed(binary_to_string(f"encode({turned}, 'ISO-8859-1')"), nullable_if_any(t.FixedString(size), [values[0]]))
 
 
-def _uuid_to_number(values: Sequence[Typed]) -> Typed:
-    if not isinstance(values[0].bare, t.UUID):
-        raise BadArguments(f"`UUIDToNum` needs a UUID, this is {values[0].type}", "toUUID, or UUIDStringToNum")
-    return typed(
-        binary_to_string(f"unhex(replace({values[0].sql}, '-', ''))"), nullable_if_any(t.FixedString(16), [values[0]])
-    )
-
-
-def _uuid_timestamp(values: Sequence[Typed]) -> Typed:
-    """The milliseconds in a UUID of version 7; 1970 in any other."""
-    value = values[0]
-    if not isinstance(value.bare, t.UUID):
-        raise BadArguments(f"`UUIDv7ToDateTime` needs a UUID, this is {value.type}", "toUUID")
-    of = t.DateTime64(3, literal_string(values[1], "the time zone") if len(values) > 1 else None)
-    digits = f"replace(left({value.sql}, 13), '-', '')"
-    millis = f"CAST(conv({digits}, 16, 10) AS BIGINT)"
-    return typed(
-        f"timestamp_millis(if(substring({value.sql}, 15, 1) = '7', {millis}, 0L))", nullable_if_any(of, [value])
-    )
-
-
-def _ipv6_cidr_range(values: Sequence[Typed]) -> Typed:
-    """The first and the last address of a prefix; one longer than 128 is 128."""
-    size = min(literal_integer(values[1], "the prefix of `IPv6CIDRToRange`"), 128)
-    if size < 0 or values[0].nullable or not isinstance(values[0].bare, t.IPv6):
-        raise BadArguments("`IPv6CIDRToRange` takes an IPv6 that is not Nullable and a literal prefix", "toIPv6")
-    whole, rest = divmod(size, 4)
-
-    def end(filler: str) -> str:
-        kept = f"left(` r`, {whole})"
-        if rest:
-            mask = 2 ** (4 - rest) - 1
-            signs = "".join(f"{digit | mask if filler == 'f' else digit & ~mask & 15:x}" for digit in range(16))
-            kept = f"concat({kept}, translate(substring(` r`, {whole + 1}, 1), '0123456789abcdef', '{signs}'))"
-        return ipv6_text(f"rpad({kept}, {IPV6_DIGITS}, '{filler}')")
-
-    parts = f"named_struct('_1', {end('0')}, '_2', {end('f')})"
-    return typed(bind_once(ipv6_digits(values[0].sql), "` r`", parts), _IPV6_RANGE)
-
-
 FUNCTIONS: tuple[Function, ...] = (
     *map(_integer_function, _INTEGER_TYPES),
     Function("reinterpretAsString", (1, 1), ("any",), _to_string),
     Function("reinterpretAsFixedString", (1, 1), ("any",), _to_fixed_string),
-    Function("UUIDToNum", (1, 1), ("any",), _uuid_to_number),
-    Function("UUIDv7ToDateTime", (1, 2), ("any", "constant"), _uuid_timestamp),
-    Function("IPv6CIDRToRange", (2, 2), ("any", "constant"), _ipv6_cidr_range),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

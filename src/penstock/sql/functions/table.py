@@ -1,21 +1,27 @@
-"""Every scalar function there is, by name.
+"""The closed table of all scalar functions, by name.
 
-In: the families' rows. Out: `FUNCTIONS`, `function_named`. Called by calls and the docs. Invariant: a
-name stands once; some names are ClickHouse's in any case.
+`FAMILIES` lists the modules of functions in the order of docs/sql-functions.md. Each has FUNCTIONS (its rows),
+ALIASES (other names of rows) and ANY_CASE (names that ClickHouse takes in upper and lower case). A name stands in one
+family only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.sql.functions import conditions, conversions, maps, reinterpret
+from penstock.sql.functions import conditions, conversions, maps, reinterpret, uuids
 from penstock.sql.functions.arrays import elements, numeric, reshape, sets
 from penstock.sql.functions.dates import (
     change_part,
-    datetimes,
+    day_numbers,
     format_codes,
+    intervals,
+    make_date,
     parse_best_effort,
-    parts_and_numbers,
+    parts,
+    starts,
+    time_zones,
+    unix_time,
     weeks,
 )
 from penstock.sql.functions.function import Function
@@ -23,24 +29,49 @@ from penstock.sql.functions.geo import distances, geohash
 from penstock.sql.functions.hashes import hash_functions
 from penstock.sql.functions.json import extract, simple_json, to_json_string
 from penstock.sql.functions.network import ip_addresses, urls
-from penstock.sql.functions.numbers import bits, division, limits_and_buckets, math, readable
+from penstock.sql.functions.numbers import bits, integers, math, random, readable, rounding
 from penstock.sql.functions.strings import (
-    basics,
     case_insensitive_search,
     encodings,
     format_concat,
     regexps,
     search,
+    similarity,
     split,
+    substrings,
+    transformations,
 )
 
 FAMILIES = (
     conversions,
+    reinterpret,
     conditions,
-    format_concat,
     math,
-    basics,
-    datetimes,
+    rounding,
+    integers,
+    bits,
+    random,
+    readable,
+    substrings,
+    transformations,
+    format_concat,
+    split,
+    search,
+    case_insensitive_search,
+    regexps,
+    similarity,
+    encodings,
+    unix_time,
+    parts,
+    starts,
+    weeks,
+    intervals,
+    make_date,
+    change_part,
+    day_numbers,
+    time_zones,
+    format_codes,
+    parse_best_effort,
     elements,
     reshape,
     sets,
@@ -50,25 +81,11 @@ FAMILIES = (
     simple_json,
     to_json_string,
     urls,
-    regexps,
-    search,
-    case_insensitive_search,
-    split,
-    encodings,
+    ip_addresses,
+    uuids,
     hash_functions,
-    division,
-    readable,
     geohash,
     distances,
-    ip_addresses,
-    format_codes,
-    parts_and_numbers,
-    change_part,
-    weeks,
-    bits,
-    parse_best_effort,
-    limits_and_buckets,
-    reinterpret,
 )
 
 FUNCTIONS: Mapping[str, Function] = {row.name: row for family in FAMILIES for row in family.FUNCTIONS}
@@ -77,7 +94,7 @@ _ANY_CASE: Mapping[str, str] = {name.lower(): name for family in FAMILIES for na
 
 
 def find_function(name: str) -> Function | None:
-    """The row of a name."""
+    """The function of a name or an alias, None if there is none."""
     exact = _ALIASES.get(name, name)
     if exact in FUNCTIONS:
         return FUNCTIONS[exact]
@@ -86,5 +103,5 @@ def find_function(name: str) -> Function | None:
 
 
 def function_names() -> tuple[str, ...]:
-    """Every name, with the aliases."""
+    """Every name, aliases included."""
     return (*FUNCTIONS, *_ALIASES)

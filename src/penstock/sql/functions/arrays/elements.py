@@ -1,7 +1,7 @@
-"""Arrays made, read and cut: element, slices, what is pushed and popped, joins to text.
+"""Array elements and slices: arrayElement, arraySlice, arrayPushBack, arrayConcat, arrayStringConcat
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: places count from
-1, from the end where negative; a place outside gives the element type's zero value.
+Positions count from 1, or from the end where negative; a position outside of the array gives the zero value of the
+element type.
 """
 
 from __future__ import annotations
@@ -161,5 +161,5 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("arrayConcat", (1, MAX_ARGUMENTS), ("array",), _array_concat),
     Function("array", (0, MAX_ARGUMENTS), ("any",), _make_array, strict=False),
 )
-ALIASES = {"flatten": "arrayFlatten"}
-ANY_CASE = ("flatten",)
+ALIASES: dict[str, str] = {"flatten": "arrayFlatten", "array_to_string": "arrayStringConcat"}
+ANY_CASE: tuple[str, ...] = ("flatten", "array_to_string")

@@ -1,12 +1,8 @@
-"""Numbers out of arrays of numbers: sums, extremes, products, running sums, range.
+"""Arithmetic on arrays of numbers: range, arrayDotProduct, L2Norm, L2Distance, cosineDistance
 
-In: `Typed` arguments. Out: rows of the table, and the folds that may be of a lambda. Called by `functions.table`
-and lambdas. Invariant: elements that may be NULL are refused where ClickHouse refuses them.
-
-Norms and distances of arrays of numbers.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: counted in doubles; of elements
-for which ClickHouse counts otherwise they are refused.
+`ARRAY_FOLDS` holds the folds that may also take a lambda (arraySum, arrayMin, arrayCumSum …). Elements that may be
+NULL are refused where ClickHouse refuses them. Norms and distances compute in doubles; elements for which ClickHouse
+computes otherwise (Float32, decimals) are refused.
 """
 
 from __future__ import annotations
@@ -202,18 +198,6 @@ def _dot_product(values: Sequence[Typed]) -> Typed:
     return typed(f"CAST({f'(({wrapped} ^ {half}L) - {half}L)' if of.signed else wrapped} AS {value_type(of)})", of)
 
 
-ARRAY_FOLDS: Mapping[str, Build] = {
-    "arraySum": _sum,
-    "arrayMin": _extreme_build("arrayMin", "array_min"),
-    "arrayMax": _extreme_build("arrayMax", "array_max"),
-    "arrayAvg": _average,
-    "arrayProduct": _product,
-    "arrayCumSum": _running_sum_build("{0}"),
-    "arrayCumSumNonNegative": _running_sum_build("greatest({0}, CAST(0 AS {1}))"),
-    "arrayDifference": _difference,
-}
-
-
 def _as_doubles(name: str, value: Typed) -> str:
     """An array as doubles; ClickHouse counts Float32 in Float32."""
     of = number_element_type(value)
@@ -224,14 +208,6 @@ def _as_doubles(name: str, value: Typed) -> str:
 
 def _fold_sum(rows: str, each: str, step: str = "` a` + ") -> str:
     return f"aggregate({rows}, 0D, (` a`, ` x`) -> {step}{each})"
-
-
-_NORMS: Mapping[str, Callable[[str], str]] = {
-    "L1": lambda rows: _fold_sum(rows, "abs(` x`)"),
-    "L2": lambda rows: f"sqrt({_fold_sum(rows, '` x` * ` x`')})",
-    "L2Squared": lambda rows: _fold_sum(rows, "` x` * ` x`"),
-    "Linf": lambda rows: f"aggregate({rows}, 0D, (` a`, ` x`) -> greatest(` a`, abs(` x`)))",
-}
 
 
 def _norm_function(kind: str) -> Function:
@@ -274,6 +250,23 @@ def _cosine_distance(values: Sequence[Typed]) -> Typed:
     under = f"sqrt({dot(a, a)} * {dot(b, b)})"
     return typed(f"({same} - if({under} = 0, double('NaN'), {dot(a, b)} / nullif({under}, 0D)))", FLOAT64)
 
+
+ARRAY_FOLDS: Mapping[str, Build] = {
+    "arraySum": _sum,
+    "arrayMin": _extreme_build("arrayMin", "array_min"),
+    "arrayMax": _extreme_build("arrayMax", "array_max"),
+    "arrayAvg": _average,
+    "arrayProduct": _product,
+    "arrayCumSum": _running_sum_build("{0}"),
+    "arrayCumSumNonNegative": _running_sum_build("greatest({0}, CAST(0 AS {1}))"),
+    "arrayDifference": _difference,
+}
+_NORMS: Mapping[str, Callable[[str], str]] = {
+    "L1": lambda rows: _fold_sum(rows, "abs(` x`)"),
+    "L2": lambda rows: f"sqrt({_fold_sum(rows, '` x` * ` x`')})",
+    "L2Squared": lambda rows: _fold_sum(rows, "` x` * ` x`"),
+    "Linf": lambda rows: f"aggregate({rows}, 0D, (` a`, ` x`) -> greatest(` a`, abs(` x`)))",
+}
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("range", (1, 3), ("integer",), _range),

@@ -1,18 +1,11 @@
-"""Arrays of another size or order: arrayResize, arrayRotate*, arrayShift*, arrayZip, arrayWithConstant, emptyArray*.
+"""Arrays of another size or shape: arrayResize, arrayRotateLeft, arrayShiftLeft, arrayZip, arrayTranspose
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a new place holds the value
-given, or the zero value of the elements.
-
-Arrays cut, turned and filled: arrayRemove, arrayShingles, arrayTranspose, mapPopulateSeries.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: what comes out of ClickHouse
-in the order of a hash table, or in none, is refused.
+A new element has the value given or the zero value of the element type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable
@@ -21,11 +14,18 @@ from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import quote_identifier, value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_spark, is_null, typed
 from penstock.sql.functions.arguments import as_spark_int, check_equality, element_type, literal_integer, zip_arrays
-from penstock.sql.functions.arrays.sets import FUNCTIONS as SETS
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, UINT64, BadArguments, Function
 
 _NESTED = (t.Array, t.Map, t.Tuple)
+_EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
+    *((str(t.Int(bits, signed)), t.Int(bits, signed)) for bits in (8, 16, 32, 64) for signed in (True, False)),
+    ("Float32", t.Float(32)),
+    ("Float64", t.Float(64)),
+    ("String", STRING),
+    ("Date", t.Date()),
+    ("DateTime", t.DateTime()),
+)
 
 
 def _filler_sql(values: Sequence[Typed], place: int, of: Type) -> str:
@@ -123,27 +123,6 @@ def _empty_array_function(name: str, of: Type) -> Function:
     return Function(f"emptyArray{name}", (0, 0), ("any",), lambda values: typed(value_zero(t.Array(of)), t.Array(of)))
 
 
-_EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
-    *((str(t.Int(bits, signed)), t.Int(bits, signed)) for bits in (8, 16, 32, 64) for signed in (True, False)),
-    ("Float32", t.Float(32)),
-    ("Float64", t.Float(64)),
-    ("String", STRING),
-    ("Date", t.Date()),
-    ("DateTime", t.DateTime()),
-)
-
-
-_HAS = next(row for row in SETS if row.name == "has")
-_SERIES_TYPES = tuple(
-    t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False) if bits < 64 or signed
-)
-
-
-def _not_has(values: Sequence[Typed]) -> Typed:
-    found = _HAS.build(values)
-    return replace(found, sql=f"(NOT {found.sql})")
-
-
 def _remove(values: Sequence[Typed]) -> Typed:
     """Without the elements that equal the value; NULL equals NULL."""
     of = element_type(values[0])
@@ -198,30 +177,6 @@ def _flattened_length(values: Sequence[Typed]) -> Typed:
     return Typed(count(values[0].sql, values[0].bare, 0), UINT64, "BIGINT")
 
 
-def _populate_series(values: Sequence[Typed]) -> Typed:
-    """Every key between the least and the greatest, or a given last one; a new one has the value 0."""
-    of = values[0].bare
-    if not isinstance(of, t.Map) or of.key not in _SERIES_TYPES or of.value not in _SERIES_TYPES:
-        raise BadArguments(f"`mapPopulateSeries` of {values[0].type} is not supported", "a Map of integers")
-    key, value = value_type(of.key), value_type(of.value)
-
-    def formula(m: str) -> str:
-        last = f"array_max(map_keys({m}))"
-        if len(values) > 1:
-            end = literal_integer(values[1], "the last key")
-            if not isinstance(of.key, t.Int) or not of.key.low <= end <= of.key.high:
-                raise BadArguments(f"the last key {end} is no {of.key}")
-            last = f"CAST({end} AS {key})"
-        first = f"array_min(map_keys({m}))"
-        filled = f"coalesce(try_element_at({m}, ` k`), CAST(0 AS {value}))"
-        entries = f"transform(sequence({first}, greatest({last}, {first})), ` k` -> struct(` k`, {filled}))"
-        nothing = f"CAST(map() AS MAP<{key}, {value}>)"
-        empty = f"size({m}) = 0 OR {last} < {first}"
-        return f"if({empty}, {nothing}, map_from_entries({entries}))"
-
-    return typed(bind_if_long(values[0].sql, formula), of)
-
-
 FUNCTIONS: tuple[Function, ...] = (
     Function("arrayResize", (2, 3), ("array", "integer", "any"), _resize, strict=False),
     _rotate_function("arrayRotateLeft", ""),
@@ -233,16 +188,10 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("arrayWithConstant", (2, 2), ("integer", "any"), _with_constant, strict=False),
     Function("emptyArrayToSingle", (1, 1), ("array",), _empty_to_single),
     *(_empty_array_function(name, of) for name, of in _EMPTY_ARRAY_TYPES),
-    Function("notHas", (2, 2), ("any",), _not_has, strict=False),
     Function("arrayRemove", (2, 2), ("array", "any"), _remove, strict=False),
     Function("arrayShingles", (2, 2), ("array", "constant"), _shingles),
     Function("arrayTranspose", (1, 1), ("array",), _transpose),
     Function("arrayFlattenedLength", (1, 1), ("array",), _flattened_length),
-    Function("mapPopulateSeries", (1, 2), ("map", "constant"), _populate_series),
 )
-ALIASES: dict[str, str] = {
-    "array_remove": "arrayRemove",
-    "CARDINALITY": "length",
-    "array_to_string": "arrayStringConcat",
-}
-ANY_CASE: tuple[str, ...] = ("array_remove", "CARDINALITY", "array_to_string")
+ALIASES: dict[str, str] = {"array_remove": "arrayRemove"}
+ANY_CASE: tuple[str, ...] = ("array_remove",)

@@ -1,12 +1,13 @@
-"""Which elements an array has: has, indexOf, countEqual, hasAll, arrayIntersect, arrayUniq, arrayEnumerate*.
+"""Membership and duplicates in arrays: has, indexOf, hasAll, arrayIntersect, arrayDistinct, arrayUniq
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: NULL is like NULL; NaN is not
-like NaN where ClickHouse compares, and is where it hashes.
+NULL equals NULL. NaN does not equal NaN where ClickHouse compares elements (has, indexOf), and does where it hashes
+them (arrayUniq, arrayDistinct). Results that ClickHouse gives in the order of a hash table are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type
@@ -28,16 +29,16 @@ from penstock.sql.functions.function import (
 from penstock.sql.functions.maps import map_contains
 
 
-def _is_float(of: Type) -> bool:
-    return isinstance(t.unwrap_type(of), t.Float)
-
-
 def cast_array_and_value(values: Sequence[Typed]) -> tuple[str, str, Type]:
     """An array and a value as one element type."""
     of = supertype((element_type(values[0]), values[1].type))
     if of is None:
         raise BadArguments(f"{values[0].type} cannot hold {values[1].type}")
     return as_spark(values[0], value_type(t.Array(of))), as_spark(values[1], value_type(of)), of
+
+
+def _is_float(of: Type) -> bool:
+    return isinstance(t.unwrap_type(of), t.Float)
 
 
 def _equality_test(values: Sequence[Typed]) -> tuple[str, str]:
@@ -187,6 +188,11 @@ def _enumerate_dense(values: Sequence[Typed]) -> Typed:
     return typed(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
 
 
+def _not_has(values: Sequence[Typed]) -> Typed:
+    found = _has(values)
+    return replace(found, sql=f"(NOT {found.sql})")
+
+
 FUNCTIONS: tuple[Function, ...] = (
     Function("has", (2, 2), ("any",), _has, strict=False),
     Function("indexOf", (2, 2), ("array", "any"), _index_of, strict=False),
@@ -207,6 +213,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "CAST(if(size({0}) = 0, array(), sequence(1, size({0}))) AS ARRAY<BIGINT>)",
         t.Array(UINT32),
     ),
+    Function("notHas", (2, 2), ("any",), _not_has, strict=False),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""A time with one part changed, in the UTC zone, and slots of time: changeYear … changeSecond, timeSlots.
+"""Times with one part replaced: changeYear, changeMonth, changeDay, changeHour, changeMinute, changeSecond
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a part that does not exist
-gives the least value of the type, a year too late the greatest, as in ClickHouse.
+Times must have no time zone of their own. A part that does not exist gives the first value of the type, a year after
+the last one the last value, as in ClickHouse.
 """
 
 from __future__ import annotations
@@ -13,20 +13,13 @@ from penstock.model.types import Type
 from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, zone_of
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
-from penstock.sql.functions.arguments import literal_integer
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.function import BadArguments, Function
 
 _ZERO_DAY, _END_DAY = "DATE'0000-01-01'", "DATE'9999-12-31'"
 _ZERO_TIME = "TIMESTAMP'0000-01-01 00:00:00'"
 _PART_RANGES = {"Month": (1, 12), "Day": (1, 31), "Hour": (0, 23), "Minute": (0, 59), "Second": (0, 59)}
-
-
-def as_bigint(value: Typed) -> str:
-    """A number as a BIGINT; the greatest of them where it is greater."""
-    if value.spark.startswith("DECIMAL") and value.constant is None:
-        return f"CAST(least({value.sql}, 9223372036854775807) AS BIGINT)"
-    return as_spark(value, "BIGINT")
 
 
 def _first_and_last_value(of: Type) -> tuple[str, str]:
@@ -104,27 +97,6 @@ def _change_function(unit: str) -> Function:
     return Function(name, (2, 2), ("time", "integer"), build)
 
 
-def _time_slots(values: Sequence[Typed]) -> Typed:
-    """The starts of the slots from a time on for so many seconds; seconds are counted in 32 bits."""
-    start, duration = values[:2]
-    size = literal_integer(values[2], "the size of a slot") if len(values) > 2 else 1800
-    if not isinstance(start.bare, t.DateTime) or duration.bare != t.Int(32, signed=False) or size < 1:
-        raise BadArguments("`timeSlots` takes a DateTime, a UInt32 and a size from 1", "toUInt32(…)")
-    if start.nullable or duration.nullable:
-        raise BadArguments("`timeSlots` of Nullable values is not supported", "assumeNotNull")
-
-    def formula(first: str) -> str:
-        last = f"(({first} + {duration.sql}) & 4294967295L) DIV {size}"
-        slots = f"sequence({first} DIV {size}, greatest({last}, {first} DIV {size}))"
-        shown = f"transform({slots}, ` s` -> timestamp_seconds(` s` * {size}L))"
-        return f"if({last} < {first} DIV {size}, CAST(array() AS ARRAY<TIMESTAMP>), {shown})"
-
-    return typed(bind_if_long(f"unix_seconds({start.sql})", formula), t.Array(start.bare))
-
-
-FUNCTIONS: tuple[Function, ...] = (
-    *map(_change_function, ("Year", "Month", "Day", "Hour", "Minute", "Second")),
-    Function("timeSlots", (2, 3), ("time", "integer", "constant"), _time_slots),
-)
+FUNCTIONS: tuple[Function, ...] = (*map(_change_function, ("Year", "Month", "Day", "Hour", "Minute", "Second")),)
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

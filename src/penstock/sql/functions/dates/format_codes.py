@@ -1,12 +1,7 @@
-"""formatDateTime: ClickHouse's %-codes, and fromUnixTimestamp with a format.
+"""Formatting and parsing times with format codes: formatDateTime, parseDateTime, fromUnixTimestamp
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a code that is not in the
-two tables here is refused; nothing of a format is passed on to Spark unquoted.
-
-parseDateTime: texts in a format of MySQL's %-codes as times.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a code that is not in the
-table here is refused; a text that the format does not fit, digit for digit, is an error, zero or NULL.
+The codes are MySQL's, with a `%` sign. A code that is not in the tables here is refused, and text between codes is
+quoted for Spark. A string that does not fit the format exactly is an error, zero or NULL, as the function's name says.
 """
 
 from __future__ import annotations
@@ -19,8 +14,8 @@ from penstock.sql.expr.dates import FIRST_SECOND, clamp, from_wall_clock, wall_c
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.arguments import literal_string
-from penstock.sql.functions.dates.datetimes import apply_zone_argument
 from penstock.sql.functions.dates.parse_best_effort import handle_unparsable
+from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
 
 _SPARK_LETTERS: Mapping[str, str] = {
@@ -64,6 +59,24 @@ _CODE_FORMULAS: Mapping[str, str] = {
     "%t": "'\\t'",
 }
 """The others, of a time on its clock."""
+_MONTH_NAMES = "janfebmaraprmayjunjulaugsepoctnovdec"
+_COMPOSITE_CODES: Mapping[str, str] = {"%F": "%Y-%m-%d", "%T": "%H:%i:%S", "%R": "%H:%i"}
+_PARSE_CODES: Mapping[str, tuple[str, str]] = {
+    "%Y": ("year", "([0-9]{4})"),
+    "%m": ("month", "(0[1-9]|1[0-2])"),
+    "%d": ("day", "(0[1-9]|[12][0-9]|3[01])"),
+    "%H": ("hour", "([01][0-9]|2[0-3])"),
+    "%i": ("minute", "([0-5][0-9])"),
+    "%S": ("second", "([0-5][0-9])"),
+    "%s": ("second", "([0-5][0-9])"),
+    "%f": ("fraction", "([0-9]{1,6})"),
+    "%b": ("name", "((?i:" + "|".join(re.findall("...", _MONTH_NAMES)) + "))"),
+}
+_DEFAULTS = {"year": "", "month": "01", "day": "01", "hour": "00", "minute": "00", "second": "00", "fraction": "0"}
+"""A year that is not given is that of 1970, or 2000 beside a month or day."""
+_END_OF_RANGE = "TIMESTAMP'2107-01-01 00:00:00'"
+"""What is before it and no longer a DateTime wraps around."""
+_SUFFIXES = ("", "OrNull", "OrZero")
 
 
 def format_time(value: Typed, pattern: str) -> str:
@@ -122,25 +135,6 @@ def _from_unix_timestamp(values: Sequence[Typed]) -> Typed:
         return moment
     shown = format_time(apply_zone_argument(moment, values, 2), literal_string(values[1], "the format"))
     return typed(shown, nullable_if_any(STRING, [number]))
-
-
-_MONTH_NAMES = "janfebmaraprmayjunjulaugsepoctnovdec"
-_COMPOSITE_CODES: Mapping[str, str] = {"%F": "%Y-%m-%d", "%T": "%H:%i:%S", "%R": "%H:%i"}
-_PARSE_CODES: Mapping[str, tuple[str, str]] = {
-    "%Y": ("year", "([0-9]{4})"),
-    "%m": ("month", "(0[1-9]|1[0-2])"),
-    "%d": ("day", "(0[1-9]|[12][0-9]|3[01])"),
-    "%H": ("hour", "([01][0-9]|2[0-3])"),
-    "%i": ("minute", "([0-5][0-9])"),
-    "%S": ("second", "([0-5][0-9])"),
-    "%s": ("second", "([0-5][0-9])"),
-    "%f": ("fraction", "([0-9]{1,6})"),
-    "%b": ("name", "((?i:" + "|".join(re.findall("...", _MONTH_NAMES)) + "))"),
-}
-_DEFAULTS = {"year": "", "month": "01", "day": "01", "hour": "00", "minute": "00", "second": "00", "fraction": "0"}
-"""A year that is not given is that of 1970, or 2000 beside a month or day."""
-_END_OF_RANGE = "TIMESTAMP'2107-01-01 00:00:00'"
-"""What is before it and no longer a DateTime wraps around."""
 
 
 def _format_regexp(form: str) -> tuple[str, list[str]]:
@@ -203,9 +197,6 @@ def _parse64_function(name: str, end: str) -> Function:
         return handle_unparsable(values[0], from_wall_clock(wall, zone_of(of)), of, end)
 
     return Function(f"{name}{end}", (2, 3), ("text", "constant", "constant"), build)
-
-
-_SUFFIXES = ("", "OrNull", "OrZero")
 
 
 FUNCTIONS: tuple[Function, ...] = (

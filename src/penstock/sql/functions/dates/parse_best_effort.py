@@ -1,8 +1,7 @@
-"""parseDateTimeBestEffort and its kin.
+"""Parsing times without a format: parseDateTimeBestEffort, parseDateTime64BestEffort, parseDateTimeBestEffortUS
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a text of no known shape
-is an error, zero or NULL, as the name says; ClickHouse knows a few more
-shapes (`docs/sql-functions.md`), so the rows are not `exact`.
+A string of no known form is an error, zero or NULL, as the function's name says. ClickHouse knows a few more forms
+(docs/sql-functions.md), so the rows are not `exact`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Weeks of the year in MySQL's ten modes, days of the week, numbers of units since 1970.
+"""Weeks: toWeek, toYearWeek, toStartOfWeek, toLastDayOfWeek, toDayOfWeek
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a mode says on which day
-weeks start and which week of a year is its first; both are known when compiling.
+A week mode from 0 to 9 (those of MySQL's WEEK and two of ClickHouse's) says on which day weeks start and which week
+of a year is its first. It must be a literal.
 """
 
 from __future__ import annotations
@@ -10,10 +10,28 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.dates import FIRST_DAY, clamp_below, has_whole_hour_offsets, offset_at_1970, wall_clock, zone_of
+from penstock.sql.expr.dates import FIRST_DAY, clamp_below, start_of_unit, wall_clock
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
-from penstock.sql.functions.dates.datetimes import apply_zone_argument, week_mode
-from penstock.sql.functions.function import UINT8, UINT16, UINT32, BadArguments, Function
+from penstock.sql.functions.dates.time_zones import apply_zone_argument
+from penstock.sql.functions.function import UINT8, UINT32, BadArguments, Function
+
+
+def week_mode(values: Sequence[Typed]) -> int:
+    """The second argument, 0 to 9, of functions about weeks."""
+    mode = values[1].constant if len(values) > 1 else 0
+    if not isinstance(mode, int) or not 0 <= mode <= 9:
+        raise BadArguments("the mode of a week must be a literal from 0 to 9")
+    return mode
+
+
+def _start_of_week(values: Sequence[Typed]) -> Typed:
+    """Even modes, as the default 0, start weeks on Sunday, odd ones on Monday."""
+    value = apply_zone_argument(values[0], values, 2)
+    if week_mode(values) % 2 == 1:
+        return start_of_unit(value, "WEEK")
+    wall = f"CAST({wall_clock(value)} AS DATE)"
+    sql = clamp_below(f"date_sub({wall}, dayofweek({wall}) - 1)", FIRST_DAY, nullable=value.nullable)
+    return typed(sql, nullable_if_any(t.Date(), [value]))
 
 
 def _first_day_of_week_one(day: str, years: int, mode: int) -> str:
@@ -87,55 +105,12 @@ def _last_day_of_week(values: Sequence[Typed]) -> Typed:
     )
 
 
-def _last_day_of_month(values: Sequence[Typed]) -> Typed:
-    value = apply_zone_argument(values[0], values, 1)
-    last = f"last_day({wall_clock(value)})"
-    plain = isinstance(value.bare, (t.Date, t.DateTime)) and value.bare != t.Date(wide=True) and not zone_of(value.bare)
-    return typed(
-        last if plain else clamp_below(last, FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
-    )
-
-
-def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
-    value = apply_zone_argument(values[0], values, 1)
-    day = f"CAST({wall_clock(value)} AS DATE)"
-
-    def first(d: str) -> str:
-        january = f"make_date(CAST(extract(YEAROFWEEK FROM {d}) AS INT), 1, 4)"
-        return clamp_below(f"CAST(date_trunc('WEEK', {january}) AS DATE)", FIRST_DAY, nullable=value.nullable)
-
-    return typed(first(day), nullable_if_any(t.Date(), [value]))
-
-
-def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
-        value = apply_zone_argument(values[0], values, 1)
-        wall, zone = wall_clock(value), zone_of(value.bare)
-        moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
-        seconds = f"unix_seconds({moment})"
-        if name == "Hour" and zone and not has_whole_hour_offsets(zone):
-            seconds = f"({seconds} + {86400 - offset_at_1970(zone)})"
-        sql = template.format(wall=wall, day=f"unix_date(CAST({wall} AS DATE))", seconds=seconds)
-        return typed(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
-
-    return Function(f"toRelative{name}Num", (1, 2), ("time", "constant"), build)
-
-
 FUNCTIONS: tuple[Function, ...] = (
+    Function("toStartOfWeek", (1, 3), ("time", "constant"), _start_of_week),
     Function("toWeek", (1, 3), ("time", "constant"), _to_week),
     Function("toYearWeek", (1, 3), ("time", "constant"), _to_year_week),
     Function("toDayOfWeek", (1, 3), ("time", "constant"), _day_of_week),
     Function("toLastDayOfWeek", (1, 3), ("time", "constant"), _last_day_of_week),
-    Function("toLastDayOfMonth", (1, 2), ("time", "constant"), _last_day_of_month),
-    Function("toStartOfISOYear", (1, 2), ("time", "constant"), _start_of_iso_year),
-    _relative_number_function("Year", "year({wall})", UINT16),
-    _relative_number_function("Quarter", "(year({wall}) * 4 + quarter({wall}) - 1)", UINT32),
-    _relative_number_function("Month", "(year({wall}) * 12 + month({wall}))", UINT32),
-    _relative_number_function("Week", "floor(({day} + 3) / 7)", UINT32),
-    _relative_number_function("Day", "{day}", UINT32),
-    _relative_number_function("Hour", "floor({seconds} / 3600)", UINT32),
-    _relative_number_function("Minute", "floor({seconds} / 60)", UINT32),
-    _relative_number_function("Second", "{seconds}", UINT32),
 )
-ALIASES = {"week": "toWeek", "yearweek": "toYearWeek", "DAYOFWEEK": "toDayOfWeek", "LAST_DAY": "toLastDayOfMonth"}
-ANY_CASE = ("week", "yearweek", "DAYOFWEEK", "LAST_DAY")
+ALIASES: dict[str, str] = {"week": "toWeek", "yearweek": "toYearWeek", "DAYOFWEEK": "toDayOfWeek"}
+ANY_CASE: tuple[str, ...] = ("week", "yearweek", "DAYOFWEEK")

@@ -1,8 +1,7 @@
-"""Distances on the Earth and ellipses: greatCircleDistance, greatCircleAngle, geoDistance, pointInEllipses.
+"""Distances on the Earth: greatCircleDistance, greatCircleAngle, geoDistance, pointInEllipses
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: ClickHouse takes cosines and
-metrics from tables of 1024 places and draws lines between them; so does this, with each place computed. Doubles only:
-with Float32 its tables are rounded.
+As ClickHouse's src/Functions/greatCircleDistance.cpp: cosines and metrics come from tables of 1024 entries with linear
+interpolation between them; here each entry is computed. Doubles only: for Float32 ClickHouse's tables are rounded.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ _EARTH_DIAMETER = 2.0 * 6371007.180918475
 _LATITUDE = f"(({{i}}) * {pi / _TABLE_SIZE!r}D - {pi * 0.5!r}D)"
 _FLAT_DEGREES = 13
 """Degrees of longitude up to which the Earth is flat."""
+_COSINE = f"cos({2 * pi!r}D * ({{i}}) / {_TABLE_SIZE}D)"
+_SPHERE = f"cos({_LATITUDE})"
 
 
 def _table_index(y: str) -> str:
@@ -35,22 +36,6 @@ def _interpolate(entry: str, y: str, place: str) -> str:
 
 def _square(sql: str) -> str:
     return f"({sql} * {sql})"
-
-
-_COSINE = f"cos({2 * pi!r}D * ({{i}}) / {_TABLE_SIZE}D)"
-_SPHERE = f"cos({_LATITUDE})"
-_METRICS = {
-    "greatCircleAngle": ("1D", _square(_SPHERE)),
-    "greatCircleDistance": (
-        f"{(_EARTH_DIAMETER * pi / 360.0) ** 2!r}D",
-        _square(f"({_EARTH_DIAMETER * pi / 360!r}D * {_SPHERE})"),
-    ),
-    "geoDistance": (
-        _square(f"(111132.09D - 566.05D * cos(2D * {_LATITUDE}) + 1.2D * cos(4D * {_LATITUDE}))"),
-        _square(f"(111415.13D * cos({_LATITUDE}) - 94.55D * cos(3D * {_LATITUDE}) + 0.12D * cos(5D * {_LATITUDE}))"),
-    ),
-}
-"""What a square of a degree of latitude and one of longitude measure, by the place of the latitude."""
 
 
 def _distance_function(name: str) -> Function:
@@ -136,6 +121,19 @@ def _point_in_ellipses(values: Sequence[Typed]) -> Typed:
     found = bind_once(values[0].sql, "` x`", bind_once(values[1].sql, "` y`", f"({' OR '.join(tests)})"))
     return Typed(found, UINT8, "BOOLEAN")
 
+
+_METRICS = {
+    "greatCircleAngle": ("1D", _square(_SPHERE)),
+    "greatCircleDistance": (
+        f"{(_EARTH_DIAMETER * pi / 360.0) ** 2!r}D",
+        _square(f"({_EARTH_DIAMETER * pi / 360!r}D * {_SPHERE})"),
+    ),
+    "geoDistance": (
+        _square(f"(111132.09D - 566.05D * cos(2D * {_LATITUDE}) + 1.2D * cos(4D * {_LATITUDE}))"),
+        _square(f"(111415.13D * cos({_LATITUDE}) - 94.55D * cos(3D * {_LATITUDE}) + 0.12D * cos(5D * {_LATITUDE}))"),
+    ),
+}
+"""What a square of a degree of latitude and one of longitude measure, by the place of the latitude."""
 
 FUNCTIONS: tuple[Function, ...] = (
     *map(_distance_function, _METRICS),

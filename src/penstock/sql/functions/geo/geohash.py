@@ -1,7 +1,8 @@
-"""Geohashes: geohashEncode, geohashDecode.
+"""Geohashes: geohashEncode, geohashDecode
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: each bit halves a span, whose
-ends are exact doubles, so the bits are ClickHouse's; a letter that is none of the 32 stands for 31, as there.
+A geohash interleaves the bits of longitude and latitude, five bits a letter of its base-32 alphabet. Each bit halves
+a span whose ends are exact doubles, so the bits are ClickHouse's. A character outside of the alphabet stands for 31,
+as in ClickHouse.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Hashes: cityHash64, sipHash64, xxHash64, intHash, MD5, SHA, CRC32, javaHash.
+"""Hashes: cityHash64, sipHash64, xxHash64, intHash64, MD5, SHA256, CRC32, javaHash
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: the same bits as
-ClickHouse's; a type whose bytes Spark does not show (floats, decimals, UUIDs) is refused.
+The results have the same bits as ClickHouse's (src/Functions/FunctionsHashing.h). A type whose bytes Spark does not
+show (floats, decimals, UUIDs) is refused.
 """
 
 from __future__ import annotations
@@ -178,4 +178,4 @@ FUNCTIONS: tuple[Function, ...] = (
     _java_hash_function("hiveHash", lambda sql: f"({sql} & 2147483647L)"),
 )
 ALIASES: dict[str, str] = {}
-ANY_CASE = ("CRC32",)
+ANY_CASE: tuple[str, ...] = ("CRC32",)

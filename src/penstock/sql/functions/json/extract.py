@@ -1,12 +1,7 @@
-"""JSON in texts: JSONExtract* by path, JSONHas, JSONLength, JSON_VALUE.
+"""JSON by path: JSONExtract*, JSONHas, JSONLength, JSONKey, JSONType, JSON_VALUE, isValidJSON
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a value of another
-kind than asked for gives the zero value, as in ClickHouse; a path step is a key or a place from 1.
-
-The keys and the pairs of a JSON object, types and sizes: JSONExtractKeys, JSONExtractKeysAndValues, JSONType …
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: keys come in the order of the
-text; a pair whose value cannot be of the type asked for is left out.
+Strings are parsed into Spark's VARIANT. A value of another kind than the one asked for gives the zero value of the
+type, as in ClickHouse. Keys come in the order of the text.
 """
 
 from __future__ import annotations
@@ -27,6 +22,22 @@ from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT6
 from penstock.sql.functions.json.paths import json_text_at, variant_at, variant_at_path, variant_kind
 
 _JSON_NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
+_PATH_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
+_END_MARK = "end of the text"
+_JSON_TYPE = t.Enum(
+    8,
+    (
+        ("Null", 0),
+        ("String", 34),
+        ("Array", 91),
+        ("Bool", 98),
+        ("Double", 100),
+        ("Int64", 105),
+        ("UInt64", 117),
+        ("Object", 123),
+    ),
+)
+_NO_KEYS = "CAST(array() AS ARRAY<STRING>)"
 
 
 def null_where_json_is_null(value: Typed, sql: str, of: Type) -> Typed:
@@ -37,6 +48,27 @@ def null_where_json_is_null(value: Typed, sql: str, of: Type) -> Typed:
     if result == of and not isinstance(of, t.Nullable):
         raise BadArguments(f"a JSON text that may be NULL gives no {of}", "ifNull(json, '')")
     return typed(f"if({value.sql} IS NULL, NULL, {sql})", result)
+
+
+def nullable_value_reader(of: Type) -> Callable[[str], str]:
+    """The same, NULL for what is no value of the type. Raises BadArguments for a type without one."""
+    match of:
+        case t.String():
+            return lambda v: f"if({v} IS NULL OR {variant_kind(v)} = 'VOID', NULL, {_string_value(v)})"
+        case t.Int():
+            return _boolean_as_number(_integer_reader(of.low, of.high, value_type(of), "NULL"), value_type(of))
+        case t.Float(64):
+            return _boolean_as_number(_float_or_null, "DOUBLE")
+        case _:
+            raise BadArguments(f"JSON values as {of} are not supported here", "String, integers, Float64")
+
+
+def type_argument(values: Sequence[Typed]) -> Type:
+    """The type that the last argument names. Raises BadArguments where it is none."""
+    try:
+        return parse_type(literal_string(values[-1], "the type"))
+    except InvalidSyntax as error:
+        raise BadArguments(str(error), error.hint) from error
 
 
 def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Function:
@@ -155,9 +187,6 @@ def _json_has(values: Sequence[Typed]) -> Typed:
     return Typed(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
-_PATH_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
-
-
 def _sql_json_path(value: Typed) -> str:
     """A literal `$.key."other key"[0]` as the path of a VARIANT. Raises BadArguments for another."""
     text = literal_string(value, "the path").strip()
@@ -190,9 +219,6 @@ def _json_exists(values: Sequence[Typed]) -> Typed:
     found = f"({_variant_at_sql_path(values)} IS NOT NULL)"
     found = unless_null(found, values[0])
     return Typed(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
-
-
-_END_MARK = "end of the text"
 
 
 def _is_valid_json(values: Sequence[Typed]) -> Typed:
@@ -243,47 +269,10 @@ def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[st
     return formula
 
 
-def nullable_value_reader(of: Type) -> Callable[[str], str]:
-    """The same, NULL for what is no value of the type. Raises BadArguments for a type without one."""
-    match of:
-        case t.String():
-            return lambda v: f"if({v} IS NULL OR {variant_kind(v)} = 'VOID', NULL, {_string_value(v)})"
-        case t.Int():
-            return _boolean_as_number(_integer_reader(of.low, of.high, value_type(of), "NULL"), value_type(of))
-        case t.Float(64):
-            return _boolean_as_number(_float_or_null, "DOUBLE")
-        case _:
-            raise BadArguments(f"JSON values as {of} are not supported here", "String, integers, Float64")
-
-
-def type_argument(values: Sequence[Typed]) -> Type:
-    """The type that the last argument names. Raises BadArguments where it is none."""
-    try:
-        return parse_type(literal_string(values[-1], "the type"))
-    except InvalidSyntax as error:
-        raise BadArguments(str(error), error.hint) from error
-
-
 def _extract_as(values: Sequence[Typed]) -> Typed:
     """JSONExtract(json, path…, 'Type')."""
     of = type_argument(values)
     return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:-1]), _value_reader(of)), of)
-
-
-_JSON_TYPE = t.Enum(
-    8,
-    (
-        ("Null", 0),
-        ("String", 34),
-        ("Array", 91),
-        ("Bool", 98),
-        ("Double", 100),
-        ("Int64", 105),
-        ("UInt64", 117),
-        ("Object", 123),
-    ),
-)
-_NO_KEYS = "CAST(array() AS ARRAY<STRING>)"
 
 
 def _object_keys(value: Typed, steps: Sequence[Typed]) -> str:

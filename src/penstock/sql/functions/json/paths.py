@@ -1,7 +1,7 @@
-"""Where in a JSON text: steps of keys and places to a VARIANT, and to the text whose keys have their order.
+"""Paths into JSON strings: from literal keys and positions to a VARIANT and to the JSON text at that place.
 
-In: `Typed` arguments. Out: SQL. Called by json and json_objects. Invariant: a place counts from 1, from the end where
-negative; in an object it is that of a key, in the order of the text, which a VARIANT does not keep.
+Takes the arguments of JSONExtract* and returns SQL. A position counts from 1, or from the end where negative; in an
+object it means the key at that position of the text. A VARIANT does not keep the order of keys, the text does.
 """
 
 from __future__ import annotations
@@ -12,10 +12,33 @@ from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed
 from penstock.sql.functions.function import BadArguments
 
+_DOCUMENT_PATH = "$[0]['v']"
+
 
 def variant_kind(variant: str) -> str:
     """The Spark type of a VARIANT's value, as a text."""
     return f"schema_of_variant({variant})"
+
+
+def variant_at(value: Typed, steps: Sequence[Typed]) -> str:
+    """The value at the path as a VARIANT; NULL where the text is no JSON or has no such place."""
+    return _walk_steps(value.sql, _literal_steps(steps))[0]
+
+
+def json_text_at(value: Typed, steps: Sequence[Typed]) -> str:
+    """The same place as JSON text, for its keys; of use only where the VARIANT is an object."""
+    return _walk_steps(value.sql, _literal_steps(steps))[1]
+
+
+def parse_document(js: str) -> str:
+    """A text as a VARIANT, at `_WHOLE`; NULL where it is no JSON. Spark's parser passes over what comes after the first
+    value, which makes a text invalid for ClickHouse: as a member of an object in an array it is malformed."""
+    return f"try_parse_json(concat('[{{\"v\":', {js}, '}}]'))"
+
+
+def variant_at_path(js: str, path: str) -> str:
+    """The value of a text at a VARIANT's path, which begins with `$`."""
+    return f"try_variant_get({parse_document(js)}, {text_literal(_DOCUMENT_PATH + path.removeprefix('$'))}, 'variant')"
 
 
 def _literal_steps(steps: Sequence[Typed]) -> list[str | int]:
@@ -29,30 +52,6 @@ def _literal_steps(steps: Sequence[Typed]) -> list[str | int]:
             case constant:
                 found.append(constant)
     return found
-
-
-def variant_at(value: Typed, steps: Sequence[Typed]) -> str:
-    """The value at the path as a VARIANT; NULL where the text is no JSON or has no such place."""
-    return _walk_steps(value.sql, _literal_steps(steps))[0]
-
-
-def json_text_at(value: Typed, steps: Sequence[Typed]) -> str:
-    """The same place as JSON text, for its keys; of use only where the VARIANT is an object."""
-    return _walk_steps(value.sql, _literal_steps(steps))[1]
-
-
-_DOCUMENT_PATH = "$[0]['v']"
-
-
-def parse_document(js: str) -> str:
-    """A text as a VARIANT, at `_WHOLE`; NULL where it is no JSON. Spark's parser passes over what comes after the first
-    value, which makes a text invalid for ClickHouse: as a member of an object in an array it is malformed."""
-    return f"try_parse_json(concat('[{{\"v\":', {js}, '}}]'))"
-
-
-def variant_at_path(js: str, path: str) -> str:
-    """The value of a text at a VARIANT's path, which begins with `$`."""
-    return f"try_variant_get({parse_document(js)}, {text_literal(_DOCUMENT_PATH + path.removeprefix('$'))}, 'variant')"
 
 
 def _walk_steps(js: str, steps: list[str | int]) -> tuple[str, str]:

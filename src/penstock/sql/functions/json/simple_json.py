@@ -1,7 +1,7 @@
-"""simpleJSON* (visitParam*): what stands right after the first `"name":` of a text, without parsing the rest.
+"""JSON fields without parsing: simpleJSONExtract*, simpleJSONHas (visitParam*)
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: as ClickHouse's own quick
-reading: no blank after the colon, the name found at any depth.
+Reads what stands right after the first `"name":` in the string, as ClickHouse's simpleJSON functions do: at any depth,
+without blanks after the colon, the rest of the string unread.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _STRING = text_literal('^"(?:[^"\\\\]|\\\\(?s:.))*"')
 _INTEGER = text_literal('^"?(-?[0-9]{1,18})(?![0-9])')
 _UNSIGNED = text_literal('^"?([0-9]{1,18})(?![0-9])')
 _FRACTION = text_literal('^"?(-?[0-9]+(?:[.][0-9]*)?(?:[eE][+-]?[0-9]+)?)')
+# Only a quote is escaped here: two backslashes do not end it.
+_TOKEN = text_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|[^"\\[\\]{},]+')
+_KINDS = ("String", "Int", "UInt", "Float", "Bool", "Raw")
 
 
 def _name_needle(values: Sequence[Typed]) -> str:
@@ -53,10 +56,6 @@ def _number_reader(pattern: str, spark: str) -> Callable[[str], str]:
         return f"coalesce(try_cast(regexp_extract({rest}, {pattern}, 1) AS {spark}), CAST(0 AS {spark}))"
 
     return formula
-
-
-# Only a quote is escaped here: two backslashes do not end it.
-_TOKEN = text_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|[^"\\[\\]{},]+')
 
 
 def _raw_value(rest: str) -> str:
@@ -96,9 +95,13 @@ FUNCTIONS: tuple[Function, ...] = (
     _extract_function("simpleJSONExtractRaw", STRING, _raw_value),
     Function("simpleJSONHas", (2, 2), ("text", "constant"), _has_name),
 )
-_KINDS = ("String", "Int", "UInt", "Float", "Bool", "Raw")
-ALIASES = {
-    **{f"visitParamExtract{kind}": f"simpleJSONExtract{kind}" for kind in _KINDS},
+ALIASES: dict[str, str] = {
+    "visitParamExtractString": "simpleJSONExtractString",
+    "visitParamExtractInt": "simpleJSONExtractInt",
+    "visitParamExtractUInt": "simpleJSONExtractUInt",
+    "visitParamExtractFloat": "simpleJSONExtractFloat",
+    "visitParamExtractBool": "simpleJSONExtractBool",
+    "visitParamExtractRaw": "simpleJSONExtractRaw",
     "visitParamHas": "simpleJSONHas",
 }
 ANY_CASE: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""toJSONString: any value as JSON, as ClickHouse writes it.
+"""Values as JSON: toJSONString
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: 64-bit numbers are numbers, nan
-and inf are texts, a named tuple is an object and an unnamed one an array.
+As ClickHouse writes JSON: 64-bit integers are numbers, NaN and infinities are strings, a named tuple is an object, an
+unnamed one an array.
 """
 
 from __future__ import annotations

@@ -1,11 +1,6 @@
-"""IPv4 addresses as texts and numbers.
+"""IP addresses: IPv4NumToString, IPv6StringToNum, isIPAddressInRange, IPv4CIDRToRange
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a text that is no address
-fails, or becomes NULL or 0 as the name says.
-
-IPv6 addresses, ranges of addresses, and UUIDs as bytes.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: sixteen bytes are a
+A string that is no address is an error, NULL or 0, as the function's name says. The 16 bytes of an IPv6 address are a
 FixedString(16), as in ClickHouse.
 """
 
@@ -25,11 +20,17 @@ from penstock.sql.expr.ip_addresses import (
 )
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, UINT8, UINT32, BadArguments, Function
 
 _DECIMAL_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IPV4_ADDRESS = text_literal(rf"^{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}\z")
+_SIXTEEN_BYTES = t.FixedString(16)
+_WITHOUT_ZEROS = text_literal(r"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)){3}\z")
+_ZERO_DIGITS = f"'{'0' * IPV6_DIGITS}'"
+_IPV4_RANGE = t.Tuple(((None, t.IPv4()), (None, t.IPv4())))
+_NOT_IPV6 = "raise_error('the text is no IPv6 address')"
+_IPV6_RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))
 
 
 def _ipv4_to_string_function(name: str, last: str) -> Function:
@@ -66,13 +67,6 @@ def _ipv4_to_number_function(name: str, otherwise: str) -> Function:
 
 def _is_ipv4(values: Sequence[Typed]) -> Typed:
     return Typed(f"({values[0].sql} RLIKE {_IPV4_ADDRESS})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
-
-
-_SIXTEEN_BYTES = t.FixedString(16)
-_UUID = text_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
-_WITHOUT_ZEROS = text_literal(r"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)){3}\z")
-_ZERO_DIGITS = f"'{'0' * IPV6_DIGITS}'"
-_IPV4_RANGE = t.Tuple(((None, t.IPv4()), (None, t.IPv4())))
 
 
 def _unhex_string(digits: str) -> str:
@@ -169,21 +163,23 @@ def _parse_cidr(text: str) -> tuple[str, int]:
     return address, int(size)
 
 
-def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:
-    value = values[0].sql
-    known = f"if({value} RLIKE {_UUID}, replace({value}, '-', ''), {_ZERO_DIGITS})"
-    return typed(_unhex_string(f"if({value} IS NULL, NULL, {known})"), nullable_if_any(_SIXTEEN_BYTES, list(values)))
+def _ipv6_cidr_range(values: Sequence[Typed]) -> Typed:
+    """The first and the last address of a prefix; one longer than 128 is 128."""
+    size = min(literal_integer(values[1], "the prefix of `IPv6CIDRToRange`"), 128)
+    if size < 0 or values[0].nullable or not isinstance(values[0].bare, t.IPv6):
+        raise BadArguments("`IPv6CIDRToRange` takes an IPv6 that is not Nullable and a literal prefix", "toIPv6")
+    whole, rest = divmod(size, 4)
 
+    def end(filler: str) -> str:
+        kept = f"left(` r`, {whole})"
+        if rest:
+            mask = 2 ** (4 - rest) - 1
+            signs = "".join(f"{digit | mask if filler == 'f' else digit & ~mask & 15:x}" for digit in range(16))
+            kept = f"concat({kept}, translate(substring(` r`, {whole + 1}, 1), '0123456789abcdef', '{signs}'))"
+        return ipv6_text(f"rpad({kept}, {IPV6_DIGITS}, '{filler}')")
 
-def _uuid_to_string(values: Sequence[Typed]) -> Typed:
-    if values[0].bare != _SIXTEEN_BYTES:
-        raise BadArguments(f"`UUIDNumToString` needs a FixedString(16), this is {values[0].type}")
-    digits = f"lower(hex({values[0].sql}))"
-    sql = f"regexp_replace({digits}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
-    return typed(sql, nullable_if_any(STRING, list(values)))
-
-
-_NOT_IPV6 = "raise_error('the text is no IPv6 address')"
+    parts = f"named_struct('_1', {end('0')}, '_2', {end('f')})"
+    return typed(bind_once(ipv6_digits(values[0].sql), "` r`", parts), _IPV6_RANGE)
 
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -201,8 +197,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("IPv4ToIPv6", (1, 1), ("any",), _ipv4_to_ipv6),
     Function("IPv4CIDRToRange", (2, 2), ("any", "integer"), _ipv4_cidr_range),
     Function("isIPAddressInRange", (2, 2), ("any", "constant"), _is_in_range),
-    Function("UUIDStringToNum", (1, 1), ("text",), _uuid_to_bytes),
-    Function("UUIDNumToString", (1, 1), ("bytes",), _uuid_to_string),
+    Function("IPv6CIDRToRange", (2, 2), ("any", "constant"), _ipv6_cidr_range),
 )
 ALIASES: dict[str, str] = {
     "INET_NTOA": "IPv4NumToString",

@@ -1,12 +1,7 @@
-"""Parts of URLs: protocol, domain, port, path, query, fragment; URLs without a part.
+"""URLs: domain, path, queryString, cutFragment, extractURLParameter, encodeURLComponent
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a text that is no
-URL gives the empty text, never an error; what is a domain is decided as ClickHouse does, not by RFC 3986.
-
-Parameters of URLs, their hierarchies, and the encoding of their parts.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: encoding and decoding
-work on bytes, so that what is no UTF-8 is kept.
+A string that is not a URL gives the empty string, never an error. What counts as a domain follows ClickHouse's parser,
+not RFC 3986. Encoding and decoding (percent-encoding, RFC 3986) work on bytes, so that invalid UTF-8 is kept.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import as_spark_int, empty_if_null, literal_string
+from penstock.sql.functions.arguments import as_spark_int, bytes_as_characters, empty_if_null, literal_string
 from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
 
 # The scheme takes 13 characters at most; its first may be anything.
@@ -36,6 +31,14 @@ _TOP = rf"{_START}{_IN_HOST}*[.]([^{_END}{_NEVER}@.0-9][^{_END}{_NEVER}@.]*)(?=[
 _PORT = rf"{_START}{_IN_HOST}+{_STOP}:0*([0-9]{{1,5}})(?=[/?#]|\z)"
 _BEFORE_PATH = "^[^/]*(?://[^/]*)?+"
 _HIGHEST_PORT = 65535
+_STRINGS = t.Array(STRING)
+_NEXT = r"(?:^[^?#]*[?#]|(?!^)\G[&#])(?:[^=&#?]*\?)*"
+_PAIRS = _NEXT + r"([^=&#?]*(?=[&#])|[^=&#?]*=[^&#]*)"
+_NAMES = _NEXT + r"([^=&#?]*)(?=[=&#])[^&#]*"
+_QUERY = r"^[^?#]*(?=[?#])[\s\S]*?"
+_LEVELS = text_literal(r"(?:^[a-z0-9]+://(?=[\s\S])[^/?#]*|(?!^)\G[/?#]*[^/?#]+)[/?#]?")
+_PIECES = r"%[\s\S]{0,2}|[^%]+"
+_NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
 
 
 def _part_function(name: str, pattern: str) -> Function:
@@ -76,16 +79,6 @@ def _port(values: Sequence[Typed]) -> Typed:
     sql = bind_if_long(found, lambda p: f"if({p} BETWEEN 0 AND {_HIGHEST_PORT}, {p}, {default})")
     sql = unless_null(sql, values[0])
     return Typed(sql, nullable_if_any(UINT16, list(values)), "INT")
-
-
-_STRINGS = t.Array(STRING)
-_NEXT = r"(?:^[^?#]*[?#]|(?!^)\G[&#])(?:[^=&#?]*\?)*"
-_PAIRS = _NEXT + r"([^=&#?]*(?=[&#])|[^=&#?]*=[^&#]*)"
-_NAMES = _NEXT + r"([^=&#?]*)(?=[=&#])[^&#]*"
-_QUERY = r"^[^?#]*(?=[?#])[\s\S]*?"
-_LEVELS = text_literal(r"(?:^[a-z0-9]+://(?=[\s\S])[^/?#]*|(?!^)\G[/?#]*[^/?#]+)[/?#]?")
-_PIECES = r"%[\s\S]{0,2}|[^%]+"
-_NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
 
 
 def _parameter_name(value: Typed) -> str:
@@ -141,10 +134,6 @@ def _path_hierarchy(values: Sequence[Typed]) -> Typed:
     return _url_levels(values[0], formula)
 
 
-def _bytes_as_characters(value: str) -> str:
-    return f"decode(CAST({value} AS BINARY), 'ISO-8859-1')"
-
-
 def _encode(values: Sequence[Typed], blank: str) -> Typed:
     """Letters, digits and `-_.~` are kept."""
 
@@ -154,7 +143,7 @@ def _encode(values: Sequence[Typed], blank: str) -> Typed:
             fast = f"replace({fast}, '+', '{blank}')"
         other = f"if(` p` = ' ', '{blank}', concat('%', hex(encode(` p`, 'ISO-8859-1'))))"
         each = f"if(` p` = '' OR ` p` RLIKE '[A-Za-z0-9._~-]', ` p`, {other})"
-        slow = f"array_join(transform(split({_bytes_as_characters(v)}, ''), ` p` -> {each}), '')"
+        slow = f"array_join(transform(split({bytes_as_characters(v)}, ''), ` p` -> {each}), '')"
         return f"if(is_valid_utf8({v}), {fast}, {slow})"
 
     return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
@@ -162,7 +151,7 @@ def _encode(values: Sequence[Typed], blank: str) -> Typed:
 
 def _decode(values: Sequence[Typed], template: str) -> Typed:
     """`%` and two bytes that are no hexadecimal digits stay, whatever they are."""
-    parts = f"regexp_extract_all({_bytes_as_characters(template.format(values[0].sql))}, {text_literal(_PIECES)}, 0)"
+    parts = f"regexp_extract_all({bytes_as_characters(template.format(values[0].sql))}, {text_literal(_PIECES)}, 0)"
     byte = "decode(unhex(substring(` p`, 2)), 'ISO-8859-1')"
     each = f"if(` p` RLIKE '^%[0-9A-Fa-f]{{2}}$', {byte}, ` p`)"
     joined = f"array_join(transform({parts}, ` p` -> {each}), '')"

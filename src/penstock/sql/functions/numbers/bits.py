@@ -1,7 +1,6 @@
-"""Bits: and, or, not, shifts, rotations, tests, counts.
+"""Bit operations: bitAnd, bitOr, bitShiftLeft, bitRotateLeft, bitTest, bitCount
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: an integer is the bits of
-its type in a BIGINT, in two's complement; what leaves is again a number of its type.
+An integer is computed as the bits of its type in a BIGINT (two's complement); the result is a number of its type again.
 """
 
 from __future__ import annotations

@@ -1,27 +1,33 @@
-"""Whole numbers and decimals as texts, and factorials: toDecimalString, formatReadableSize, factorial.
+"""Numbers as readable strings: toDecimalString, formatReadableSize, formatReadableTimeDelta
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: only what is computed in
-whole numbers and decimals, whose rounding is ClickHouse's; doubles are refused.
-
-Numbers and durations for people: formatReadableQuantity, formatReadableDecimalSize, formatReadableTimeDelta.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: only whole numbers, which
-ClickHouse takes as doubles and divides by 1000 as often as they are larger; the digits are those of that very double.
+Only integers and decimals are accepted: the digits of doubles could differ from ClickHouse's. Where ClickHouse computes
+in doubles (formatReadableQuantity), the digits printed are those of exactly that double.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import factorial
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.spark_types import text_literal
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed
 from penstock.sql.functions.arguments import literal_integer, literal_string
-from penstock.sql.functions.function import STRING, UINT64, BadArguments, Function
+from penstock.sql.functions.function import STRING, BadArguments, Function
 
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_DECIMAL_UNITS = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
+_QUANTITIES = ("", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion")
+_TIME_UNITS: tuple[tuple[int, str], ...] = (
+    (31536000, "year"),
+    (2635200, "month"),
+    (86400, "day"),
+    (3600, "hour"),
+    (60, "minute"),
+    (1, "second"),
+)
+_FIRST_INEXACT = "9007199254740992D"
+"""From here on a double and the next whole number are one: ClickHouse shows the first unit and stops."""
 
 
 def _to_decimal_string(values: Sequence[Typed]) -> Typed:
@@ -63,30 +69,6 @@ def _size_with_unit(n: str) -> str:
         f"WHEN abs({n}) < {1024 ** (power + 1)} THEN {shown(power)}" for power in range(len(_BINARY_UNITS) - 1)
     )
     return f"CASE {tests} WHEN {n} IS NOT NULL THEN {shown(len(_BINARY_UNITS) - 1)} END"
-
-
-def _factorial(values: Sequence[Typed]) -> Typed:
-    """1 below 0; an error above 20."""
-    number = as_spark(values[0], "BIGINT") if values[0].spark != "DECIMAL(20,0)" else values[0].sql
-    results = ", ".join(f"CAST({factorial(n)} AS DECIMAL(20,0))" for n in range(21))
-    failed = "raise_error('The maximum value for the input argument of function factorial is 20')"
-    inside = f"element_at(array({results}), CAST(greatest({number}, 0) AS INT) + 1)"
-    sql = f"CASE WHEN {number} > 20 THEN {failed} WHEN {number} IS NOT NULL THEN {inside} END"
-    return typed(sql, nullable_if_any(UINT64, list(values)))
-
-
-_DECIMAL_UNITS = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
-_QUANTITIES = ("", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion")
-_TIME_UNITS: tuple[tuple[int, str], ...] = (
-    (31536000, "year"),
-    (2635200, "month"),
-    (86400, "day"),
-    (3600, "hour"),
-    (60, "minute"),
-    (1, "second"),
-)
-_FIRST_INEXACT = "9007199254740992D"
-"""From here on a double and the next whole number are one: ClickHouse shows the first unit and stops."""
 
 
 def _readable_function(name: str, units: Sequence[str]) -> Function:
@@ -147,10 +129,9 @@ def _join_with_and(parts: str) -> str:
 FUNCTIONS: tuple[Function, ...] = (
     Function("toDecimalString", (2, 2), ("number", "constant"), _to_decimal_string),
     Function("formatReadableSize", (1, 1), ("number",), _format_readable_size),
-    Function("factorial", (1, 1), ("integer",), _factorial),
     _readable_function("formatReadableQuantity", _QUANTITIES),
     _readable_function("formatReadableDecimalSize", _DECIMAL_UNITS),
     Function("formatReadableTimeDelta", (1, 2), ("number", "constant"), _format_time_delta),
 )
 ALIASES: dict[str, str] = {"FORMAT_BYTES": "formatReadableSize"}
-ANY_CASE: tuple[str, ...] = ("factorial", "FORMAT_BYTES")
+ANY_CASE: tuple[str, ...] = ("FORMAT_BYTES",)

@@ -1,7 +1,7 @@
-"""Looking for literals in texts of any case, beyond ASCII: positionCaseInsensitiveUTF8 and its kin.
+"""Case-insensitive search beyond ASCII: positionCaseInsensitiveUTF8, multiSearchAnyCaseInsensitiveUTF8
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: only the letters of the
-needles are folded, each to the one other letter that ClickHouse takes for it; a needle with other letters is refused.
+The needles must be literals. Only the letters of the needles are folded in the haystack, each to the one other letter
+that ClickHouse takes for it; a needle with a letter of several cases is refused.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, text
 from penstock.sql.functions.arguments import literal_string, literal_strings
 from penstock.sql.functions.function import BadArguments, Function, Kind
-from penstock.sql.functions.strings import basics, search
+from penstock.sql.functions.strings import search, substrings
 
-_CASE_SENSITIVE_FUNCTIONS = {row.name: row for row in (*search.FUNCTIONS, *basics.FUNCTIONS)}
+_CASE_SENSITIVE_FUNCTIONS = {row.name: row for row in (*search.FUNCTIONS, *substrings.FUNCTIONS)}
 _FOLDABLE_RANGES = ((0x00, 0x17F), (0x391, 0x3C9), (0x400, 0x45F))
 _AMBIGUOUS_LETTERS = "ıſµßŉİĸΣσςΘθΙιΜμ"
 _LOOKALIKE_CAPITALS = {"k": "\u212a", "å": "\u212b", "ω": "\u2126"}

@@ -1,7 +1,6 @@
-"""Texts as other texts and numbers as texts: hex, bin, base64, XML; texts of bytes; tests of bytes.
+"""Encodings of strings: hex, bin, base64, char, XML escapes; tests for UTF-8 and ASCII
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: what ClickHouse cannot
-decode fails here, too, or gives nothing where the name begins with `try`.
+A string that ClickHouse cannot decode is an error; functions whose names begin with `try` give the empty string.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import binary_to_string, literal_string, to_binary
-from penstock.sql.functions.function import INT32, STRING, UINT8, UINT64, BadArguments, Function, template_function
+from penstock.sql.functions.arguments import binary_to_string, bytes_as_characters, to_binary
+from penstock.sql.functions.function import INT32, STRING, UINT8, BadArguments, Function, template_function
 
 _XML_ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"))
-_BYTES_AS_CHARACTERS = "decode(CAST({0} AS BINARY), 'ISO-8859-1')"
-"""A character for each byte."""
+_NOT_BASE64 = "raise_error('the text is not base64')"
+_NON_ASCII = text_literal("[^\\x00-\\x7F]")
 
 
 def _radix_digits(value: Typed, spark: str, base: int) -> str:
@@ -82,9 +81,6 @@ def _base64_function(name: str, url: str, otherwise: str) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 
-_NOT_BASE64 = "raise_error('the text is not base64')"
-
-
 def _encode_xml(values: Sequence[Typed]) -> Typed:
     sql = values[0].sql
     for sign, written in _XML_ESCAPES:
@@ -107,24 +103,21 @@ def _ascii(values: Sequence[Typed]) -> Typed:
     return Typed(sql, nullable_if_any(INT32, list(values)), "INT")
 
 
-def _append_trailing_char(values: Sequence[Typed]) -> Typed:
-    sign = literal_string(values[1], "the last character")
-    if len(sign) != 1 or not sign.isascii():
-        raise BadArguments("the last character of `appendTrailingCharIfAbsent` must be one ASCII character")
-    last = text_literal(sign)
+def _unbin(values: Sequence[Typed]) -> Typed:
+    """Whole bytes of digits."""
 
     def formula(v: str) -> str:
-        return f"if({v} = '' OR endswith({v}, {last}), {v}, concat({v}, {last}))"
+        whole = f"lpad({v}, CAST(ceil(length({v}) / 8D) * 8 AS INT), '0')"
+        byte = f"lpad(conv(substring({whole}, 8 * ` p` - 7, 8), 2, 16), 2, '0')"
+        places = f"sequence(1, greatest(CAST(ceil(length({v}) / 8D) AS INT), 1))"
+        joined = binary_to_string(f"unhex(array_join(transform({places}, ` p` -> {byte}), ''))")
+        wrong = "raise_error('unbin of what is no binary number')"
+        return f"CASE WHEN {v} = '' THEN '' WHEN {v} RLIKE '[^01]' THEN {wrong} ELSE {joined} END"
 
-    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, [values[0]]))
+    sql = bind_if_long(values[0].sql, formula)
+    sql = unless_null(sql, values[0])
+    return typed(sql, nullable_if_any(STRING, list(values)))
 
-
-def _escaped(pattern: str) -> str:
-    return text_literal(pattern).replace("{", "{{").replace("}", "}}")
-
-
-_EDIT_DISTANCE = f"levenshtein({_BYTES_AS_CHARACTERS}, {_BYTES_AS_CHARACTERS.replace('{0}', '{1}')})"
-_NON_ASCII = text_literal("[^\\x00-\\x7F]")
 
 FUNCTIONS: tuple[Function, ...] = (
     _radix_function("hex", 16, 2),
@@ -140,22 +133,8 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("char", (1, 64), ("integer",), _char),
     Function("ascii", (1, 1), ("text",), _ascii),
     template_function("isValidUTF8", "text", "is_valid_utf8({0})", UINT8, "BOOLEAN"),
-    template_function("isASCII", "text", f"(NOT {_BYTES_AS_CHARACTERS} RLIKE {_NON_ASCII})", UINT8, "BOOLEAN"),
-    template_function(
-        "basename", "text", f"regexp_replace({{0}}, {_escaped('(?s)^.*[/' + chr(92) * 2 + ']')}, '')", STRING
-    ),
-    template_function(
-        "firstLine", "text", f"regexp_extract({{0}}, {_escaped('^[^' + chr(10) + chr(13) + ']*')}, 0)", STRING
-    ),
-    Function("appendTrailingCharIfAbsent", (2, 2), ("text", "constant"), _append_trailing_char),
-    template_function("toStringCutToZero", "bytes", "substring_index({0}, chr(0), 1)", STRING),
-    template_function("editDistance", "text text", _EDIT_DISTANCE, UINT64, "INT"),
-    template_function("editDistanceUTF8", "text text", "levenshtein({0}, {1})", UINT64, "INT"),
+    template_function("isASCII", "text", f"(NOT {bytes_as_characters('{0}')} RLIKE {_NON_ASCII})", UINT8, "BOOLEAN"),
+    Function("unbin", (1, 1), ("text",), _unbin),
 )
-ALIASES: dict[str, str] = {
-    "levenshteinDistance": "editDistance",
-    "levenshteinDistanceUTF8": "editDistanceUTF8",
-    "TO_BASE64": "base64Encode",
-    "FROM_BASE64": "base64Decode",
-}
-ANY_CASE = ("hex", "bin", "unhex", "char", "ascii", "TO_BASE64", "FROM_BASE64")
+ALIASES: dict[str, str] = {"isValidASCII": "isASCII", "TO_BASE64": "base64Encode", "FROM_BASE64": "base64Decode"}
+ANY_CASE: tuple[str, ...] = ("hex", "bin", "unhex", "char", "ascii", "TO_BASE64", "FROM_BASE64", "unbin")

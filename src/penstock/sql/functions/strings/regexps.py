@@ -1,7 +1,7 @@
-"""Regular expressions: match, extract, groups, replacement, splitting, counting.
+"""Regular expressions: match, extract, extractAllGroups, replaceRegexpAll, countMatches, splitByRegexp
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a pattern is a literal
-that `re2` has read; one that may match nothing is refused where ClickHouse stops at an empty match.
+A pattern must be a literal; `re2` translates it from RE2's syntax into Java's. Where ClickHouse stops at an empty match
+and Spark goes on, a pattern that may match the empty string is refused.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments,
 from penstock.sql.functions.strings.re2 import BadPattern, Pattern, java_pattern
 
 _WHAT = "the regular expression"
+_REPLACEMENT_PIECE = re.compile(r"\\(.)|([$])|([^\\$]+)|(\\$)", re.DOTALL)
+_HYPERSCAN_DIFFERS = re.compile(r"\$|\\[sSzbB]|\[:|\\[pP]")
 
 
 def _read_pattern(value: Typed, any_case: str = "") -> Pattern:
@@ -128,9 +130,6 @@ def _count_function(name: str, any_case: str) -> Function:
     return Function(name, (2, 2), ("string", "constant"), build)
 
 
-_REPLACEMENT_PIECE = re.compile(r"\\(.)|([$])|([^\\$]+)|(\\$)", re.DOTALL)
-
-
 def _java_replacement(text: str, pattern: Pattern, shift: int) -> str:
     """In Java's syntax; the groups are counted from `shift`, the whole match being the first."""
     parts: list[str] = []
@@ -176,9 +175,6 @@ def _split_by_regexp(values: Sequence[Typed]) -> Typed:
     java = text_literal(_nonempty_pattern(values[0], "splitByRegexp").java)
     value = f"coalesce({values[1].sql}, '')" if values[1].nullable else values[1].sql
     return typed(limit_parts(f"split({value}, {java}, -1)", values), t.Array(STRING))
-
-
-_HYPERSCAN_DIFFERS = re.compile(r"\$|\\[sSzbB]|\[:|\\[pP]")
 
 
 def _multi_match_any(values: Sequence[Typed]) -> Typed:

@@ -1,12 +1,7 @@
-"""Looking for texts in texts: places, counts, several needles at once.
+"""Search in strings: position, countSubstrings, multiSearchAny, hasToken, hasSubsequence
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: places are counted from
-1, in bytes, or in characters by the names with UTF8; 0 is nowhere.
-
-Whole words and scattered letters in texts: hasToken, hasSubsequence and their kin.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a needle is a literal; a
-word is made of ASCII letters and digits and of all that is not ASCII.
+Positions count from 1, in bytes, or in characters for functions with UTF8 in their name; 0 means not found. A token
+is a run of ASCII letters, digits and non-ASCII characters; tokens and subsequences to look for must be literals.
 """
 
 from __future__ import annotations
@@ -20,10 +15,11 @@ from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import as_spark_int, binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
-from penstock.sql.functions.strings.basics import ASCII_LOWER
+from penstock.sql.functions.strings.transformations import ASCII_LOWER
 
 _CASE_SENSITIVE = "{0}"
 _NEEDLE = "` n`"
+_WORD_CHARACTER = r"[0-9A-Za-z\x{80}-\x{10FFFF}]"
 
 
 def _byte_position(value: str, needle: str) -> str:
@@ -66,9 +62,6 @@ def _position_function(name: str, template: str, place: Callable[[str, str], str
         return Typed(unless_null(sql, *values), nullable_if_any(UINT64, list(values)), "INT")
 
     return Function(name, (2, 3), ("text", "text", "integer"), build)
-
-
-_POSITION = _position_function("position", _CASE_SENSITIVE, _byte_position)
 
 
 def _locate(values: Sequence[Typed]) -> Typed:
@@ -151,9 +144,6 @@ def _multi_search_first_position_function(name: str, template: str, place: Calla
     return Function(name, (2, 2), ("text", "array"), build)
 
 
-_WORD_CHARACTER = r"[0-9A-Za-z\x{80}-\x{10FFFF}]"
-
-
 def _ascii_lower(text: str) -> str:
     return "".join(sign.lower() if sign.isascii() else sign for sign in text)
 
@@ -190,6 +180,8 @@ def _has_subsequence_function(name: str, *, any_case: bool) -> Function:
 
     return Function(name, (2, 2), ("text", "constant"), build)
 
+
+_POSITION = _position_function("position", _CASE_SENSITIVE, _byte_position)
 
 FUNCTIONS: tuple[Function, ...] = (
     _POSITION,

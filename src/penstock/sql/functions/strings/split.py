@@ -1,7 +1,6 @@
-"""Texts to arrays of their parts: by separators, words, letters, n-grams.
+"""Splitting strings into arrays: splitByChar, splitByString, splitByWhitespace, alphaTokens, ngrams
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: an array is never NULL;
-a NULL is split like an empty text.
+The result is never NULL: NULL is split like the empty string.
 """
 
 from __future__ import annotations

@@ -1,27 +1,28 @@
-"""Division that does not fail, remainders that are not negative, divisors and powers of whole numbers.
+"""Integer arithmetic: intDivOrZero, positiveModulo, gcd, lcm, intExp2, factorial, countDigits
 
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: integers only; the result
-types are those of the operators, as in ClickHouse.
-
-The greatest common divisor and the least common multiple: gcd, lcm.
-
-In: `Typed` arguments. Out: rows of the table. Called by `functions.table`. Invariant: a zero is an error, as is what
-has no absolute value; a Nullable argument is refused, as ClickHouse fails for the zeros under its NULLs.
+Result types are those of ClickHouse's operators. Functions with OrZero or OrNull in their name give that value where
+ClickHouse's operator fails; gcd and lcm fail for zero, and refuse Nullable arguments because ClickHouse fails for the
+zeros that it stores under NULLs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import factorial
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.expr.bind_once import bind_once
+from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.common_type import arithmetic_type
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
 from penstock.sql.operators.arithmetic import as_signed_operands
 from penstock.sql.operators.literals import negate
+
+_POWER_COUNTS = {2: 64, 10: 20}
+_EUCLID_STEPS = {8: 13, 16: 25, 32: 48, 64: 94}
+"""How many divisions it takes at most: as many as there are Fibonacci numbers of so many bits."""
 
 
 def _int_type(value: Typed) -> t.Int:
@@ -85,9 +86,6 @@ def _negate(values: Sequence[Typed]) -> Typed:
     return found
 
 
-_POWER_COUNTS = {2: 64, 10: 20}
-
-
 def _int_exp_function(base: int) -> Function:
     """0 below 2**0; the largest UInt64 from the first power that is too large."""
 
@@ -115,10 +113,6 @@ def _extreme_of_two_function(name: str, sign: str) -> Function:
         return typed(f"{sign}({a}, {b})", of)
 
     return Function(name, (2, 2), ("number",), build)
-
-
-_EUCLID_STEPS = {8: 13, 16: 25, 32: 48, 64: 94}
-"""How many divisions it takes at most: as many as there are Fibonacci numbers of so many bits."""
 
 
 def _common_divisor_function(name: str, result: str) -> Function:
@@ -149,6 +143,29 @@ def _bit_width(value: Typed) -> int:
     return value.bare.bits if isinstance(value.bare, t.Int) else 8
 
 
+def _factorial(values: Sequence[Typed]) -> Typed:
+    """1 below 0; an error above 20."""
+    number = as_spark(values[0], "BIGINT") if values[0].spark != "DECIMAL(20,0)" else values[0].sql
+    results = ", ".join(f"CAST({factorial(n)} AS DECIMAL(20,0))" for n in range(21))
+    failed = "raise_error('The maximum value for the input argument of function factorial is 20')"
+    inside = f"element_at(array({results}), CAST(greatest({number}, 0) AS INT) + 1)"
+    sql = f"CASE WHEN {number} > 20 THEN {failed} WHEN {number} IS NOT NULL THEN {inside} END"
+    return typed(sql, nullable_if_any(UINT64, list(values)))
+
+
+def _count_digits(values: Sequence[Typed]) -> Typed:
+    """Of a decimal all its digits after the point count."""
+    shown = f"CAST({number_sql(values[0])} AS STRING)"
+    if isinstance(values[0].bare, t.Decimal):
+        zeros = f"ltrim('0', translate({shown}, '-.', ''))"
+        sql = bind_if_long(zeros, lambda z: f"if({z} = '', 1, length({z}))")
+    elif isinstance(values[0].bare, t.Int):
+        sql = f"length(ltrim('-', {shown}))"
+    else:
+        raise BadArguments(f"`countDigits` needs an integer or a Decimal, this is {values[0].type}")
+    return typed(sql, nullable_if_any(UINT8, list(values)))
+
+
 FUNCTIONS: tuple[Function, ...] = (
     _safe_division_function("intDivOrZero", "intDiv", "0"),
     _safe_division_function("moduloOrZero", "%", "0"),
@@ -164,6 +181,8 @@ FUNCTIONS: tuple[Function, ...] = (
     _extreme_of_two_function("min2", "least"),
     _common_divisor_function("gcd", "` s`.a"),
     _common_divisor_function("lcm", "` x`.a DIV ` s`.a * ` x`.b"),
+    Function("factorial", (1, 1), ("integer",), _factorial),
+    Function("countDigits", (1, 1), ("number",), _count_digits),
 )
 ALIASES: dict[str, str] = {"pmod": "positiveModulo", "positive_modulo": "positiveModulo", "modOrNull": "moduloOrNull"}
-ANY_CASE: tuple[str, ...] = ("max2", "min2")
+ANY_CASE: tuple[str, ...] = ("max2", "min2", "factorial")

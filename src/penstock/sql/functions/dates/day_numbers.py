@@ -1,0 +1,100 @@
+"""Days and other units counted from an epoch: toDaysSinceYearZero, toModifiedJulianDay, toRelativeHourNum
+
+Modified Julian days count from 1858-11-17. A number before the first value of the result type becomes that first value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.dates import has_whole_hour_offsets, offset_at_1970, wall_clock, wrap_to_range, zone_of
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.functions.arguments import as_bigint
+from penstock.sql.functions.dates.time_zones import apply_zone_argument
+from penstock.sql.functions.function import INT32, STRING, UINT16, UINT32, UINT64, BadArguments, Function
+
+_JULIAN_DAY_OF_1970 = 40587
+_FIRST_JULIAN_DAY, _LAST_JULIAN_DAY = -678941, 2973483
+_ISO_DATE = text_literal(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z")
+
+
+def _days_since_year_zero(values: Sequence[Typed]) -> Typed:
+    value = apply_zone_argument(values[0], values, 1)
+    sql = f"CAST(unix_date(CAST({wall_clock(value)} AS DATE)) + 719528 AS BIGINT)"
+    return typed(sql, nullable_if_any(UINT32, [value]))
+
+
+def _from_days_function(name: str, of: t.Date) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        day = f"date_from_unix_date(CAST({as_spark(values[0], 'BIGINT')} - 719528 AS INT))"
+        return typed(wrap_to_range(day, of), nullable_if_any(of, list(values)))
+
+    return Function(name, (1, 1), ("integer",), build)
+
+
+def _to_julian_day_function(name: str, *, lenient: bool) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        text = values[0].sql
+        wrong = "NULL" if lenient else f"if({text} IS NULL, NULL, raise_error('the text is no date'))"
+        day = f"if({text} RLIKE {_ISO_DATE}, unix_date(try_cast({text} AS DATE)), NULL)"
+        sql = f"CAST(coalesce({day} + {_JULIAN_DAY_OF_1970}, {wrong}) AS INT)"
+        return typed(sql, t.Nullable(INT32) if lenient else nullable_if_any(INT32, list(values)))
+
+    return Function(name, (1, 1), ("bytes",), build)
+
+
+def _from_julian_day_function(name: str, *, lenient: bool) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        def formula(n: str) -> str:
+            near = f"greatest(least({n}, {_LAST_JULIAN_DAY}), {_FIRST_JULIAN_DAY}) - {_JULIAN_DAY_OF_1970}"
+            day = f"CAST(date_from_unix_date(CAST({near} AS INT)) AS STRING)"
+            wrong = "NULL" if lenient else "raise_error('the number is no day')"
+            inside = f"{n} BETWEEN {_FIRST_JULIAN_DAY} AND {_LAST_JULIAN_DAY}"
+            return f"CASE WHEN {n} IS NULL THEN NULL WHEN {inside} THEN {day} ELSE {wrong} END"
+
+        if values[0].bare == UINT64:
+            raise BadArguments(f"`{name}` of a UInt64 is not supported", "toInt64(…)")
+        return typed(
+            bind_if_long(as_bigint(values[0]), formula),
+            t.Nullable(STRING) if lenient else nullable_if_any(STRING, [values[0]]),
+        )
+
+    return Function(name, (1, 1), ("integer",), build)
+
+
+def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        value = apply_zone_argument(values[0], values, 1)
+        wall, zone = wall_clock(value), zone_of(value.bare)
+        moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
+        seconds = f"unix_seconds({moment})"
+        if name == "Hour" and zone and not has_whole_hour_offsets(zone):
+            seconds = f"({seconds} + {86400 - offset_at_1970(zone)})"
+        sql = template.format(wall=wall, day=f"unix_date(CAST({wall} AS DATE))", seconds=seconds)
+        return typed(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
+
+    return Function(f"toRelative{name}Num", (1, 2), ("time", "constant"), build)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("toDaysSinceYearZero", (1, 2), ("time", "constant"), _days_since_year_zero),
+    _from_days_function("fromDaysSinceYearZero", t.Date()),
+    _from_days_function("fromDaysSinceYearZero32", t.Date(wide=True)),
+    _to_julian_day_function("toModifiedJulianDay", lenient=False),
+    _to_julian_day_function("toModifiedJulianDayOrNull", lenient=True),
+    _from_julian_day_function("fromModifiedJulianDay", lenient=False),
+    _from_julian_day_function("fromModifiedJulianDayOrNull", lenient=True),
+    _relative_number_function("Year", "year({wall})", UINT16),
+    _relative_number_function("Quarter", "(year({wall}) * 4 + quarter({wall}) - 1)", UINT32),
+    _relative_number_function("Month", "(year({wall}) * 12 + month({wall}))", UINT32),
+    _relative_number_function("Week", "floor(({day} + 3) / 7)", UINT32),
+    _relative_number_function("Day", "{day}", UINT32),
+    _relative_number_function("Hour", "floor({seconds} / 3600)", UINT32),
+    _relative_number_function("Minute", "floor({seconds} / 60)", UINT32),
+    _relative_number_function("Second", "{seconds}", UINT32),
+)
+ALIASES: dict[str, str] = {"TO_DAYS": "toDaysSinceYearZero", "FROM_DAYS": "fromDaysSinceYearZero"}
+ANY_CASE: tuple[str, ...] = ("TO_DAYS", "FROM_DAYS")

@@ -1,0 +1,81 @@
+"""Current time and Unix time: now, today, toUnixTimestamp, fromUnixTimestamp64Milli
+
+Unix time counts from 1970-01-01 00:00:00 UTC, in seconds unless the name of the function says milli or micro.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.sql.conversions.dates import truncate_fraction
+from penstock.sql.conversions.explicit import CAST_MODE, convert
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.function import INT64, UINT32, BadArguments, Function
+
+
+def _now(values: Sequence[Typed]) -> Typed:
+    zone = literal_string(values[0], "the time zone") if values else None
+    return typed("date_trunc('SECOND', current_timestamp())", t.DateTime(zone))
+
+
+def _now64(values: Sequence[Typed]) -> Typed:
+    precision = values[0].constant if values else 3
+    if not isinstance(precision, int) or not 0 <= precision <= 6:
+        raise BadArguments("the precision must be a literal from 0 to 6")
+    return typed(truncate_fraction("current_timestamp()", precision), t.DateTime64(precision))
+
+
+def _to_unix_timestamp(values: Sequence[Typed]) -> Typed:
+    value: Typed | None = values[0]
+    if isinstance(values[0].bare, (t.String, t.FixedString)):
+        zone = literal_string(values[1], "the time zone") if len(values) > 1 else None
+        value = convert(values[0], t.DateTime(zone), CAST_MODE)
+    if value is None or not isinstance(value.bare, (t.DateTime, t.DateTime64, t.Date)):
+        raise BadArguments(f"`toUnixTimestamp` needs a time, this is {values[0].type}")
+    moment = value.sql
+    if isinstance(value.bare, t.Date):
+        moment = f"CAST({value.sql} AS TIMESTAMP)"
+    return typed(f"unix_seconds({moment})", nullable_if_any(UINT32, [values[0]]))
+
+
+def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        zone = literal_string(values[1], "the time zone") if len(values) > 1 else None
+        micros = f"timestamp_micros({as_spark(values[0], 'BIGINT')} * {1_000_000 // per_second}L)"
+        return typed(micros, nullable_if_any(t.DateTime64(precision, zone), [values[0]]))
+
+    return Function(f"fromUnixTimestamp64{unit}", (1, 2), ("integer", "constant"), build)
+
+
+def _to_unix_timestamp64_function(unit: str, spark: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        if not isinstance(values[0].bare, t.DateTime64):
+            raise BadArguments(f"`toUnixTimestamp64{unit}` needs a DateTime64, not {values[0].type}", "toDateTime64")
+        return typed(f"{spark}({values[0].sql})", nullable_if_any(INT64, list(values)))
+
+    return Function(f"toUnixTimestamp64{unit}", (1, 1), ("time",), build)
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("now", (0, 1), ("constant",), _now),
+    Function("now64", (0, 1), ("constant",), _now64),
+    Function("today", (0, 0), ("any",), lambda values: typed("current_date()", t.Date())),
+    Function("yesterday", (0, 0), ("any",), lambda values: typed("date_sub(current_date(), 1)", t.Date())),
+    Function("toUnixTimestamp", (1, 2), ("any", "constant"), _to_unix_timestamp),
+    _to_unix_timestamp64_function("Second", "unix_seconds"),
+    _to_unix_timestamp64_function("Milli", "unix_millis"),
+    _to_unix_timestamp64_function("Micro", "unix_micros"),
+    _from_unix_timestamp64_function("Second", 0, 1),
+    _from_unix_timestamp64_function("Milli", 3, 1000),
+    _from_unix_timestamp64_function("Micro", 6, 1_000_000),
+    Function(
+        "UTCTimestamp",
+        (0, 0),
+        ("any",),
+        lambda values: typed("date_trunc('SECOND', current_timestamp())", t.DateTime("UTC")),
+    ),
+)
+ALIASES: dict[str, str] = {"curdate": "today", "current_date": "today", "UTC_timestamp": "UTCTimestamp"}
+ANY_CASE: tuple[str, ...] = ("now", "now64", "curdate", "current_date", "UTCTimestamp", "UTC_timestamp")

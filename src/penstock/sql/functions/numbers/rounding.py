@@ -1,0 +1,194 @@
+"""Rounding, limits and buckets: round, floor, roundBankers, roundAge, clamp, widthBucket
+
+Integers stay integers. round takes half to the even neighbour for floats and away from zero for integers and decimals;
+roundBankers always takes it to the even neighbour, as in ClickHouse. Limits that exclude each other are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penstock.model import types as t
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed
+from penstock.sql.functions.arguments import literal_integer
+from penstock.sql.functions.conditions import require_common_type
+from penstock.sql.functions.function import UINT8, UINT16, BadArguments, Function
+
+_INTEGER_ROUNDING: Mapping[str, str] = {
+    "round": "round({0}, {1})",
+    "roundBankers": "bround({0}, {1})",
+    "floor": "({0} - pmod({0}, {2}L))",
+    "ceil": "({0} + pmod(- {0}, {2}L))",
+    "trunc": "({0} - {0} % {2}L)",
+}
+DECIMAL_ROUNDING: Mapping[str, str] = {
+    "round": "round({0}, {1})",
+    "roundBankers": "bround({0}, {1})",
+    "floor": "floor({0}, {1})",
+    "ceil": "ceil({0}, {1})",
+    "trunc": "if({0} < 0, ceil({0}, {1}), floor({0}, {1}))",
+}
+_MAX_ROUNDED_DIGITS = {16: 3, 32: 8, 64: 17}
+_AGE_BOUNDS = ((1, 17), (18, 18), (25, 25), (35, 35), (45, 45), (55, 55))
+_DURATION_BOUNDS = (1, 10, 30, 60, 120, 180, 240, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000)
+_CONTAINERS = (t.Array, t.Map, t.Tuple)
+_MAX_BUCKETS = 2**32 - 2
+
+
+def round_integer(name: str, value: Typed, digits: int) -> Typed:
+    """An integer to tens, hundreds …"""
+    of = value.bare
+    if (
+        not isinstance(of, t.Int)
+        or of.bits == 8
+        or of == t.Int(64, signed=False)
+        or -digits > _MAX_ROUNDED_DIGITS[of.bits]
+    ):
+        raise BadArguments(f"`{name}` of {value.type} to {digits} digits is not supported", "cast it by toInt64")
+    exact = bind_if_long(as_spark(value, "BIGINT"), lambda v: _INTEGER_ROUNDING[name].format(v, digits, 10**-digits))
+    return typed(bind_if_long(exact, lambda v: _check_range(v, of)) if of.bits < 64 else exact, value.type)
+
+
+def _rounding_function(name: str) -> Function:
+    """round, floor, ceil, trunc with the number of digits that are kept."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        digits = values[1].constant if len(values) > 1 else 0
+        if not isinstance(digits, int):
+            raise BadArguments(f"the digits of `{name}` must be a literal")
+        value = values[0]
+        if isinstance(value.bare, (t.Int, t.Bool)) and digits >= 0:
+            return value
+        if isinstance(value.bare, t.Bool):
+            raise BadArguments(f"`{name}` of a Bool is not supported", "toUInt8")
+        if isinstance(value.bare, t.Decimal):
+            whole = f"DECIMAL({next(size for size in (9, 18, 38) if value.bare.precision <= size)},{value.bare.scale})"
+            rounded = DECIMAL_ROUNDING[name].format(value.sql, digits)
+            return Typed(f"CAST({rounded} AS {whole})", value.type, whole)
+        if isinstance(value.bare, t.Int):
+            return round_integer(name, value, digits)
+        if value.bare == t.Float(32) and digits:
+            return typed(f"CAST({_round_float32(name, value.sql, digits)} AS FLOAT)", value.type)
+        return typed(f"CAST({_round_float64(name, value.sql, digits)} AS {value.spark})", value.type)
+
+    return Function(name, (1, 2), ("number", "constant"), build)
+
+
+def _round_float32(name: str, sql: str, digits: int) -> str:
+    """A Float32 is scaled in single precision."""
+    scale = f"CAST({10 ** abs(digits)} AS FLOAT)"
+    if digits < 0:
+        return f"({_round_float64(name, f'CAST({sql} / {scale} AS FLOAT)', 0)} * CAST({scale} AS DOUBLE))"
+    return f"({_round_float64(name, f'({sql} * {scale})', 0)} / {scale})"
+
+
+def _round_float64(name: str, sql: str, digits: int) -> str:
+    """ClickHouse rounds `x * 10**digits` and divides again, in doubles."""
+
+    def whole(x: str) -> str:
+        match name:
+            case "round" | "roundBankers":
+                return f"rint({x})"
+            case "floor" | "ceil":
+                return bind_if_long(x, lambda v: f"if(abs({v}) < 4503599627370496D, CAST({name}({v}) AS DOUBLE), {v})")
+            case _:
+                down = f"sign({x}) * CAST(floor(abs({x})) AS DOUBLE)"
+                return f"if(abs({x}) < 4503599627370496D, {down}, {x})"
+
+    if digits == 0:
+        return whole(sql)
+    scale = f"{float(10 ** abs(digits))!r}D"
+    return f"({whole(f'({sql} * {scale})')} / {scale})" if digits > 0 else f"({whole(f'({sql} / {scale})')} * {scale})"
+
+
+def _check_range(sql: str, of: t.Int) -> str:
+    """A number of the type; what ClickHouse gives for one that is out of it is not a rounded number."""
+    failed = f"raise_error('a rounded {of} is out of its range')"
+    fits = f"CAST({sql} AS {value_type(of)})"
+    return f"CASE WHEN {sql} IS NULL OR {sql} BETWEEN {of.low} AND {of.high} THEN {fits} ELSE {failed} END"
+
+
+def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:
+    """From each bound on its value; 0 below the first."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        value = values[0]
+        tests = " ".join(f"WHEN {number_sql(value)} >= {low} THEN {result}" for low, result in reversed(bounds))
+        null = f"WHEN {value.sql} IS NULL THEN NULL " if value.nullable else ""
+        return typed(f"CASE {null}{tests} ELSE 0 END", nullable_if_any(of, [value]))
+
+    return Function(name, (1, 1), ("integer",), build)
+
+
+def _round_to_exp2(values: Sequence[Typed]) -> Typed:
+    value = values[0]
+    of = value.bare if isinstance(value.bare, t.Int) else UINT8
+    if of == t.Int(64, signed=False):
+        raise BadArguments("`roundToExp2` of a UInt64 is not supported", "cast it by toInt64")
+
+    def power(v: str) -> str:
+        return f"CASE WHEN {v} > 0 THEN shiftleft(1L, length(bin({v})) - 1) WHEN {v} <= 0 THEN 0L END"
+
+    return typed(
+        f"CAST({bind_if_long(as_spark(value, 'BIGINT'), power)} AS {value_type(of)})", nullable_if_any(of, [value])
+    )
+
+
+def _clamp(values: Sequence[Typed]) -> Typed:
+    of = t.unwrap_type(require_common_type([*values]))
+    if isinstance(of, (*_CONTAINERS, t.Enum, t.Json, t.UUID, t.IPv4, t.IPv6)):
+        raise BadArguments(f"`clamp` of {of} is not supported", "least(greatest(…))")
+    if any(isinstance(value.bare, t.Bool) for value in values) and not isinstance(of, t.Bool):
+        raise BadArguments("`clamp` of a Bool and a number is not supported", "toUInt8(…)")
+    if isinstance(of, t.Float) and any(value.constant is None for value in values[1:]):
+        raise BadArguments("the limits of `clamp` must be literals beside floats", "least(greatest(…))")
+    value, low, high = (as_spark(each, value_type(of)) for each in values)
+    nothing = " OR ".join(f"{each.sql} IS NULL" for each in values if each.nullable)
+    empty = f"WHEN {nothing} THEN NULL " if nothing else ""
+    wrong = f"WHEN {low} > {high} THEN raise_error('the limits of clamp exclude each other') "
+
+    def formula(v: str) -> str:
+        return f"CASE {empty}{wrong}WHEN {v} < {low} THEN {low} WHEN {v} > {high} THEN {high} ELSE {v} END"
+
+    return typed(bind_if_long(value, formula), nullable_if_any(of, list(values)))
+
+
+def _limit_argument(value: Typed) -> float:
+    if not isinstance(value.constant, (int, float)) or isinstance(value.constant, bool):
+        raise BadArguments("the limits of `widthBucket` must be literal numbers")
+    return float(value.constant)
+
+
+def _width_bucket(values: Sequence[Typed]) -> Typed:
+    """0 below the first bucket, one more than there are above the last."""
+    if isinstance(values[0].bare, t.Decimal):
+        raise BadArguments("`widthBucket` of a Decimal is not defined", "toFloat64(…)")
+    low, high = map(_limit_argument, values[1:3])
+    count = literal_integer(values[3], "the number of buckets")
+    if not 1 <= count <= _MAX_BUCKETS:
+        raise BadArguments("the number of buckets must be a literal from 1", f"at most {_MAX_BUCKETS}")
+    of = t.Int(16 if count < 2**8 else 32 if count < 2**16 else 64, signed=False)
+
+    def formula(x: str) -> str:
+        place = f"({x} - {low!r}D) * {count / (high - low) if high > low else 0.0!r}D + 1"
+        inside = f"WHEN {x} >= {high!r}D THEN {count + 1} ELSE CAST({place} AS BIGINT)"
+        wrong = f"WHEN isnan({x}) THEN raise_error('NaN is in no bucket')"
+        below = "true" if low >= high else f"{x} < {low!r}D"
+        return f"CASE WHEN {x} IS NULL THEN NULL {wrong} WHEN {below} THEN 0 {inside} END"
+
+    sql = bind_if_long(as_spark(values[0], "DOUBLE"), formula)
+    return typed(f"CAST({sql} AS {value_type(of)})", nullable_if_any(of, [values[0]]))
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    *map(_rounding_function, ("round", "floor", "ceil", "trunc", "roundBankers")),
+    _step_function("roundAge", UINT8, _AGE_BOUNDS),
+    _step_function("roundDuration", UINT16, [(low, low) for low in _DURATION_BOUNDS]),
+    Function("roundToExp2", (1, 1), ("integer",), _round_to_exp2),
+    Function("clamp", (3, 3), ("any",), _clamp),
+    Function("widthBucket", (4, 4), ("number", "constant", "constant", "constant"), _width_bucket),
+)
+ALIASES: dict[str, str] = {"ceiling": "ceil", "truncate": "trunc", "width_bucket": "widthBucket"}
+ANY_CASE: tuple[str, ...] = ("round", "floor", "ceil", "ceiling", "truncate", "width_bucket")

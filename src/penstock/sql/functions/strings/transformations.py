@@ -1,0 +1,185 @@
+"""Case, trimming, padding, replacement and reversal of strings: lower, trimBoth, leftPad, replaceAll, reverse
+
+Functions without UTF8 in their name work on bytes and change only ASCII letters, as in ClickHouse. Bytes that are not
+valid UTF-8 are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
+from penstock.sql.functions.arguments import (
+    as_spark_int,
+    binary_to_string,
+    bytes_as_characters,
+    is_never_negative,
+    literal_string,
+)
+from penstock.sql.functions.function import STRING, BadArguments, Function, template_function
+
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+ASCII_LOWER = "translate({0}, '" + _UPPER + "', '" + _LOWER + "')"
+ASCII_UPPER = "translate({0}, '" + _LOWER + "', '" + _UPPER + "')"
+_REVERSE_BYTES = "CAST(encode(reverse(decode(CAST({0} AS BINARY), 'ISO-8859-1')), 'ISO-8859-1') AS STRING)"
+MAX_REPEAT = 1_000_000
+
+
+def _same_type_function(name: str, template: str) -> Function:
+    """A FixedString stays one."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        return typed(template.format(values[0].sql), nullable_if_any(values[0].bare, list(values)))
+
+    return Function(name, (1, 1), ("bytes",), build)
+
+
+def _replace_one(values: Sequence[Typed]) -> Typed:
+    value, needle, other = (item.sql for item in values)
+    place = f"instr({value}, {needle})"
+    replaced = (
+        f"concat(substring({value}, 1, {place} - 1), {other}, substring({value}, {place} + char_length({needle})))"
+    )
+    sql = unless_null(f"if({place} = 0 OR {needle} = '', {value}, {replaced})", *values)
+    return typed(sql, nullable_if_any(STRING, list(values)))
+
+
+def _trim_function(name: str, template: str) -> Function:
+    """Of blanks, or of the ASCII characters of a literal."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        signs = literal_string(values[1], "the characters to trim") if len(values) > 1 else " "
+        if not signs.isascii():
+            raise BadArguments(f"the characters of `{name}` must be ASCII", "use replaceRegexpAll")
+        of = nullable_if_any(STRING, [values[0]])
+        sql = template.format(values[0].sql, text_literal(signs)) if signs else values[0].sql
+        return typed(sql, of)
+
+    return Function(name, (1, 2), ("text", "constant"), build)
+
+
+def _repeat(values: Sequence[Typed]) -> Typed:
+    if isinstance(values[1].constant, int) and values[1].constant > MAX_REPEAT:
+        raise BadArguments(f"the number of times must be at most {MAX_REPEAT}")
+    return typed(f"repeat({values[0].sql}, {as_spark_int(values[1])})", nullable_if_any(STRING, list(values)))
+
+
+def _space(values: Sequence[Typed]) -> Typed:
+    if isinstance(values[0].constant, int) and values[0].constant > MAX_REPEAT:
+        raise BadArguments(f"the number of blanks must be at most {MAX_REPEAT}")
+    return typed(f"repeat(' ', {as_spark_int(values[0])})", nullable_if_any(STRING, list(values)))
+
+
+def _pad_function(name: str, template: str, letter: str) -> Function:
+    """To a length that is not below zero; by blanks if no letters are given."""
+
+    def build(values: Sequence[Typed]) -> Typed:
+        letters = (literal_string(values[2], "the letters to pad with") or " ") if len(values) > 2 else " "
+        if not is_never_negative(values[1]):
+            raise BadArguments(f"the length of `{name}` must be an unsigned number", "use toUInt32")
+        if letter == "byte" and not letters.isascii():
+            raise BadArguments(f"the letters of `{name}` must be ASCII", f"use {name}UTF8")
+        sql = template.format(values[0].sql, as_spark_int(values[1]), text_literal(letters))
+        return typed(sql, nullable_if_any(STRING, list(values)))
+
+    return Function(name, (2, 3), ("text", "integer", "constant"), build)
+
+
+def _translate_function(name: str) -> Function:
+    def build(values: Sequence[Typed]) -> Typed:
+        old, new = (literal_string(value, f"the letters of `{name}`") for value in values[1:])
+        if name == "translate" and not (old.isascii() and new.isascii()):
+            raise BadArguments("the letters of `translate` must be ASCII", "use translateUTF8")
+        if len(new) > len(old) or len(set(old)) < len(old) or "\0" in old + new:
+            raise BadArguments(f"`{name}` takes each letter once, and no more new letters than old ones")
+        sql = f"translate({values[0].sql}, {text_literal(old)}, {text_literal(new)})"
+        return typed(sql, nullable_if_any(STRING, [values[0]]))
+
+    return Function(name, (3, 3), ("text", "constant", "constant"), build)
+
+
+def _reverse_by_separator(values: Sequence[Typed]) -> Typed:
+    sign = literal_string(values[1], "the separator") if len(values) > 1 else "."
+    if not sign:
+        raise BadArguments("the separator of `reverseBySeparator` is empty", "reverse")
+    joined = text_literal(sign.encode().decode("latin-1"))
+    pattern = text_literal(re.escape(sign.encode().decode("latin-1")))
+    parts = f"reverse(split({bytes_as_characters(values[0].sql)}, {pattern}))"
+    return typed(
+        binary_to_string(f"encode(array_join({parts}, {joined}), 'ISO-8859-1')"), nullable_if_any(STRING, [values[0]])
+    )
+
+
+def _append_trailing_char(values: Sequence[Typed]) -> Typed:
+    sign = literal_string(values[1], "the last character")
+    if len(sign) != 1 or not sign.isascii():
+        raise BadArguments("the last character of `appendTrailingCharIfAbsent` must be one ASCII character")
+    last = text_literal(sign)
+
+    def formula(v: str) -> str:
+        return f"if({v} = '' OR endswith({v}, {last}), {v}, concat({v}, {last}))"
+
+    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, [values[0]]))
+
+
+def _initcap(values: Sequence[Typed]) -> Typed:
+    """Each run of ASCII letters and digits begins with an upper-case letter."""
+    latin = f"decode(CAST({values[0].sql} AS BINARY), 'ISO-8859-1')"
+    words = f"regexp_extract_all({latin}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"
+    word = "concat(upper(substring(` w`, 1, 1)), lower(substring(` w`, 2)))"
+    each = f"transform({words}, ` w` -> if(` w` RLIKE '^[A-Za-z0-9]', {word}, ` w`))"
+    return typed(
+        binary_to_string(f"encode(array_join({each}, ''), 'ISO-8859-1')"), nullable_if_any(STRING, list(values))
+    )
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _same_type_function("lower", ASCII_LOWER),
+    _same_type_function("upper", ASCII_UPPER),
+    template_function("lowerUTF8", "text", "lower({0})", STRING),
+    template_function("upperUTF8", "text", "upper({0})", STRING),
+    _same_type_function("reverse", _REVERSE_BYTES),
+    template_function("reverseUTF8", "text", "reverse({0})", STRING),
+    template_function("replaceAll", "text text text", "replace({0}, {1}, {2})", STRING),
+    Function("replaceOne", (3, 3), ("text",), _replace_one),
+    _trim_function("trimBoth", "btrim({0}, {1})"),
+    _trim_function("trimLeft", "ltrim({1}, {0})"),
+    _trim_function("trimRight", "rtrim({1}, {0})"),
+    Function("repeat", (2, 2), ("text", "integer"), _repeat),
+    Function("space", (1, 1), ("integer",), _space),
+    _pad_function("leftPad", "CAST(lpad(CAST({0} AS BINARY), {1}, CAST({2} AS BINARY)) AS STRING)", "byte"),
+    _pad_function("rightPad", "CAST(rpad(CAST({0} AS BINARY), {1}, CAST({2} AS BINARY)) AS STRING)", "byte"),
+    _pad_function("leftPadUTF8", "lpad({0}, {1}, {2})", "character"),
+    _pad_function("rightPadUTF8", "rpad({0}, {1}, {2})", "character"),
+    _translate_function("translate"),
+    _translate_function("translateUTF8"),
+    Function("reverseBySeparator", (1, 2), ("text", "constant"), _reverse_by_separator),
+    Function("appendTrailingCharIfAbsent", (2, 2), ("text", "constant"), _append_trailing_char),
+    Function("initcap", (1, 1), ("text",), _initcap),
+)
+ALIASES: dict[str, str] = {
+    "lcase": "lower",
+    "ucase": "upper",
+    "replace": "replaceAll",
+    "trim": "trimBoth",
+    "ltrim": "trimLeft",
+    "rtrim": "trimRight",
+    "lpad": "leftPad",
+    "rpad": "rightPad",
+}
+ANY_CASE: tuple[str, ...] = (
+    "lower",
+    "upper",
+    "reverse",
+    "lcase",
+    "ucase",
+    "replace",
+    "repeat",
+    "lpad",
+    "rpad",
+    "space",
+    "initcap",
+)

@@ -1,0 +1,67 @@
+"""UUIDs: generateUUIDv4, UUIDStringToNum, UUIDNumToString, UUIDv7ToDateTime
+
+A UUID is a string of 36 characters in Spark; its 16 bytes are a FixedString(16), as in ClickHouse. The time in a UUID
+of version 7 is its first 48 bits, in milliseconds (RFC 9562).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model import types as t
+from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.functions.arguments import binary_to_string, literal_string
+from penstock.sql.functions.function import STRING, BadArguments, Function
+
+_ZERO_UUID = f"'{'0' * 32}'"
+_SIXTEEN_BYTES = t.FixedString(16)
+_UUID = text_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
+
+
+def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:
+    value = values[0].sql
+    known = f"if({value} RLIKE {_UUID}, replace({value}, '-', ''), {_ZERO_UUID})"
+    return typed(
+        binary_to_string(f"unhex(if({value} IS NULL, NULL, {known}))"), nullable_if_any(_SIXTEEN_BYTES, list(values))
+    )
+
+
+def _uuid_to_string(values: Sequence[Typed]) -> Typed:
+    if values[0].bare != _SIXTEEN_BYTES:
+        raise BadArguments(f"`UUIDNumToString` needs a FixedString(16), this is {values[0].type}")
+    digits = f"lower(hex({values[0].sql}))"
+    sql = f"regexp_replace({digits}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
+    return typed(sql, nullable_if_any(STRING, list(values)))
+
+
+def _uuid_to_number(values: Sequence[Typed]) -> Typed:
+    if not isinstance(values[0].bare, t.UUID):
+        raise BadArguments(f"`UUIDToNum` needs a UUID, this is {values[0].type}", "toUUID, or UUIDStringToNum")
+    return typed(
+        binary_to_string(f"unhex(replace({values[0].sql}, '-', ''))"), nullable_if_any(t.FixedString(16), [values[0]])
+    )
+
+
+def _uuid_timestamp(values: Sequence[Typed]) -> Typed:
+    """The milliseconds in a UUID of version 7; 1970 in any other."""
+    value = values[0]
+    if not isinstance(value.bare, t.UUID):
+        raise BadArguments(f"`UUIDv7ToDateTime` needs a UUID, this is {value.type}", "toUUID")
+    of = t.DateTime64(3, literal_string(values[1], "the time zone") if len(values) > 1 else None)
+    digits = f"replace(left({value.sql}, 13), '-', '')"
+    millis = f"CAST(conv({digits}, 16, 10) AS BIGINT)"
+    return typed(
+        f"timestamp_millis(if(substring({value.sql}, 15, 1) = '7', {millis}, 0L))", nullable_if_any(of, [value])
+    )
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("UUIDStringToNum", (1, 1), ("text",), _uuid_to_bytes),
+    Function("UUIDNumToString", (1, 1), ("bytes",), _uuid_to_string),
+    Function("generateUUIDv4", (0, 1), ("any",), lambda values: typed("uuid()", t.UUID())),
+    Function("UUIDToNum", (1, 1), ("any",), _uuid_to_number),
+    Function("UUIDv7ToDateTime", (1, 2), ("any", "constant"), _uuid_timestamp),
+)
+ALIASES: dict[str, str] = {}
+ANY_CASE: tuple[str, ...] = ()
