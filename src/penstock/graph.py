@@ -1,7 +1,7 @@
-"""Who reads whom: the directed graph of a project's data sources and pipes.
+"""The graph of a project's dependencies: which data sources and pipes each resource reads.
 
-In: the names each resource reads. Out: `Graph` with order, upstream and downstream. Called by
-plan. Invariant: answers depend on the names alone, never on the order in which they were given.
+In: the names that each resource reads. Out: `Graph`, with a dependency order and everything upstream or
+downstream of a name. Invariant: answers depend on the names alone, never on the order in which they were given.
 """
 
 from __future__ import annotations

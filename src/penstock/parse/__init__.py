@@ -1,5 +1,5 @@
-"""The text of a project to its values: `load` reads a folder or an upload, file by file.
+"""Parses the text of a project: datafiles and `penstock.toml`.
 
-In: datafiles and `penstock.toml`. Out: a `Project`, `Settings` and located problems. Called by serve,
-deploy and cli. Invariant: no text raises; each thing that is wrong is a problem with its place.
+In: a folder or an upload. Out: a `Project`, `Settings` and located problems. Invariant: no text raises; each mistake
+is a problem with its place.
 """

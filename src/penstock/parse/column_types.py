@@ -1,19 +1,8 @@
-"""What may not stand in a type, and what to write instead.
+"""Parses the text of a column type by ClickHouse's grammar (https://clickhouse.com/docs/sql-reference/data-types).
 
-In: parts of a type and the lexemes they were read from. Out: `InvalidType` raised, or nothing.
-Called by types and typevalues. Invariant: what passes here is a type that ClickHouse creates and
-the lake can hold.
-
-The types whose arguments are values: numbers, time zones, the names of an Enum.
-
-In: a reader that stands before the arguments. Out: a type, or the arguments. Called by types. Invariant:
-the values of an Enum are sorted by number, so two spellings of one Enum are equal.
-
-The text of a column type to a `Type`, by ClickHouse's grammar.
-
-In: a text, or a reader that stands before a type. Out: a `Type`. Called by schema and by whoever
-meets a type's name in SQL. Invariant: `parse_type(str(type)) == type`; what the lake cannot hold is
-an `InvalidType` that says what to write instead.
+In: a text, or a reader that stands before a type. Out: a `Type`. Invariants: `parse_type(str(type)) == type`; the
+values of an Enum are sorted by number, so two spellings of one Enum are equal; a type that the lake cannot hold is an
+`InvalidType` that says what to write instead.
 """
 
 from __future__ import annotations

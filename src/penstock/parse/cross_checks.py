@@ -1,7 +1,6 @@
-"""What only all files of a project together show to be wrong.
+"""Problems that only show when all files of a project are read: names, renames, targets.
 
-In: the resources, in the order of their files. Out: problems. Called by load. Invariant: a name
-means one resource.
+In: the resources, in the order of their files. Out: problems. Invariant: a name means one resource.
 """
 
 from __future__ import annotations

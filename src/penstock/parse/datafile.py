@@ -1,8 +1,7 @@
-"""The text of a datafile to its directives: `KEYWORD value`, or `KEYWORD >` and an indented block.
+"""Splits a datafile into its directives: `KEYWORD value`, or `KEYWORD >` and an indented block.
 
-In: a file's text and the keywords its kind knows. Out: a `Datafile`, every value with its place.
-Called by datasource and pipe. Invariant: each line belongs to one entry, to a comment or to a
-problem; a value's `Text` leads back to the line and column it was read from.
+In: a file's text and the keywords of its kind. Out: a `Datafile`, each value with its location. Invariant: each line
+belongs to one entry, to a comment or to a problem; a value's `Text` leads back to the line and column of the file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The directives of a .datasource file to a `DataSource`.
+"""Parses a .datasource file to a `DataSource`.
 
-In: a file's text and the name of its resource. Out: a `DataSource`, and every problem of the file.
-Called by load. Invariant: a data source is always given, so that what reads it is checked as well;
-where problems say that it is wrong, it has what could be read.
+In: a file's text and the name of its resource. Out: a `DataSource`, and every problem of the file. Invariant: there is
+always a data source, so that the pipes that read it are checked too; where there are problems, it has all that could
+be read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The directives that data sources and pipes share, and the rules for their values.
 
-In: entries of a datafile. Out: the parts of a resource. Called by datasource and pipe. Invariant: a
-directive that stands twice is a problem, and its first value counts.
+In: entries of a datafile. Out: parts of a resource. Invariant: a second directive of the same name is a problem, and
+the first one counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The ENGINE directives of a data source to an `Engine`.
+"""Parses the ENGINE directives of a data source to an `Engine`.
 
-In: the directives by keyword, and the columns. Out: an `Engine`, and every problem of its options.
-Called by datasource. Invariant: each column that the engine names exists, and each option belongs
-to the engine.
+In: the directives by keyword, and the columns. Out: an `Engine`, and every problem of its options. Invariant: each
+column that the engine names exists, and each option belongs to the engine.
 """
 
 from __future__ import annotations

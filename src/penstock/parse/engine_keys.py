@@ -1,13 +1,8 @@
-"""The keys and other expressions of an engine: their parts, and the columns they name.
+"""Parses the keys and other expressions of an engine: their parts, and the columns that they name.
 
-In: the text of a directive. Out: the parts between its commas, and problems. Called by engine.
-Invariant: a part is the text of one ClickHouse expression whose columns all exist.
-
-ENGINE_SAMPLING_KEY: what SAMPLE takes the rows by.
-
-In: the parts of the keys of a data source and its columns. Out: problems. Called by parse.engine and sql.sample.
-Invariant: as in ClickHouse it is one expression of the primary key, or of the sorting key where there is none, of an
-unsigned type.
+In: the text of a directive. Out: `KeyPart`s, and problems. Invariants: a part is one ClickHouse expression whose
+columns all exist; ENGINE_SAMPLING_KEY, as in ClickHouse, is one unsigned expression of the primary key, or of the sorting key
+where there is no primary key.
 """
 
 from __future__ import annotations

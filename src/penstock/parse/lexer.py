@@ -1,14 +1,8 @@
-"""SQL text to lexemes, for the small grammars of a datafile: types, schemas and keys.
+"""The lexer of the small grammars in a datafile (types, schemas, keys), and the file location of each offset.
 
-In: any text. Out: `Lexeme` values and a `Reader` over them. Called by types, schema, keys and
-datasource. Invariant: `lex` takes every text; what is wrong with it is an `InvalidSyntax` of the
-reader, with the offset of the first character that does not fit.
-
-Offsets in a piece of SQL to places in its file.
-
-In: a `Text` and offsets of characters in it. Out: a `Location`, or the `Text` of a part. Called by
-every module of parse that looks inside a value. Invariant: a part's own offsets lead to the same
-places as the whole's.
+In: any text. Out: `Lexeme`s, a `Reader` over them, and `Location`s of offsets in a `Text`. Invariants: `lex` takes
+every text, and a syntax error is an `InvalidSyntax` of the reader with the offset of the first wrong character; an
+offset in a part of a `Text` leads to the same location as in the whole.
 """
 
 from __future__ import annotations

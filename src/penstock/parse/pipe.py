@@ -1,18 +1,8 @@
-"""The directives of a node of TYPE copy.
+"""Parses a .pipe file to a `Pipe`, with its nodes and the schedule and target of a copy node.
 
-In: a node's directives. Out: `Copied`, or None where it has no target. Called by node. Invariant: a schedule that is
-given is one that cron understands.
-
-The directives of one NODE to a `Node`.
-
-In: the entries from a NODE up to the next. Out: a `Node`, or None where it has no SQL to run.
-Called by pipe. Invariant: a node that is given has a name and SQL; if that is a template, one that can be read.
-
-The directives of a .pipe file to a `Pipe`.
-
-In: a file's text and the name of its resource. Out: a `Pipe`, or None where no node could be read,
-and every problem of the file. Called by load. Invariant: at most one node of a pipe is more than a
-standard one.
+In: a file's text and the name of its resource. Out: a `Pipe`, or None where no node could be read, and every problem of
+the file. Invariants: a node has a name and SQL, and a template in it can be read; at most one node of a pipe has a TYPE
+other than standard; a schedule is one that cron understands.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which files make a project, and their text.
 
-In: a folder, or paths. Out: contents by relative path. Called by load. Invariant: a path has `/`
-between its parts and begins at the project's folder, on every system.
+In: a folder, or paths. Out: contents by relative path. Invariant: a path has `/` between its parts and is relative to
+the project's folder, on every system.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A project's files to a `Project`, its `Settings` and every problem there is.
+"""Loads a project: all its files to a `Project`, its `Settings` and every problem.
 
-In: a folder, or the files by relative path. Out: `Loaded`. Called by cli, serve and deploy.
-Invariant: nothing that a file holds raises; the same files give the same project from a folder and
-from an upload.
+In: a folder, or texts by relative path. Out: `LoadedProject`. Invariant: no content of a file raises; the same files
+give the same project from a folder and from an upload.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""The SCHEMA block of a data source to its columns.
+"""Parses the SCHEMA block of a data source to its columns.
 
-In: the block's text. Out: `Column` values, and a problem for each column that is not one. Called by
-datasource. Invariant: a column that is refused for what follows its type is still given, so that
-the keys which name it are not refused as well.
-
-What a column may be called.
-
-In: the lexeme of a name, or all columns of a schema. Out: errors and problems. Called by schema.
-Invariant: no accepted name can be one of the names that tables use for themselves: `_seq`,
-`_rejects` and physical columns, `<name>__<number>`.
+In: the block's text. Out: `Column` values, and a problem for each wrong column. Invariants: a column that is refused
+for what follows its type is still returned, so that keys that name it are not refused too; no column has one of the
+names that tables use for themselves: `_seq`, `_rejects` and physical columns, `<name>__<number>`.
 """
 
 from __future__ import annotations

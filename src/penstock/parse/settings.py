@@ -1,12 +1,7 @@
-"""`penstock.toml` to `Settings`.
+"""Parses `penstock.toml` to `Settings`.
 
-In: the file's text. Out: `Settings`, and a problem for every key that is unknown or of a wrong type.
-Called by load. Invariant: a wrong value is left out, so the settings are always complete and right.
-
-Where the keys and values of a TOML text stand: what `tomllib` does not say.
-
-In: the text. Out: places by path. Called by settings. Invariant: a path that is not found on a line
-of its own has the place of the table around it.
+In: the file's text. Out: `Settings`, and a located problem for each key that is unknown or has a wrong value.
+Invariant: a wrong value is left out and its default is used, so the settings are always complete and valid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""ENGINE_TTL to its rules: a time each, and which rows it is for.
+"""Parses ENGINE_TTL to its rules: an expression for the expiry time each, and the rows it applies to.
 
-In: the text of the directive. Out: `TtlRule`s, and problems. Called by engine and plan.ttl. Invariant:
-what is read here deletes whole rows; every other action of ClickHouse's is a problem.
+In: the text of the directive. Out: `TtlRule`s, and problems. Invariant: every rule deletes whole rows; the other TTL
+actions of ClickHouse are problems
+(https://clickhouse.com/docs/engines/table-engines/mergetree-family/mergetree#table_engine-mergetree-ttl).
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""A project with all of its SQL compiled.
+"""A project with all of its SQL compiled, or as much of it as compiles.
 
-In: a project. Out: `Compiled`: views, what each pipe reads, DEFAULT expressions, and every problem.
-Called by `plan` and `dropped`. Invariant: one resource that does not compile does not hide the
-problems of another.
-
-The check of a pipe whose SQL depends on the call: each way of its templates is compiled.
-
-In: a project and a pipe. Out: what it reads in any way, and warnings. Called by compiled. Invariant: what is
-compiled is what some call would get; where a placeholder stands for a value nobody gave, only what does not
-depend on that value is an error.
+In: a project. Out: `CompiledProject`: materialized views, the reads of each pipe, DEFAULT expressions, and every
+problem. SQL whose template depends on the call is compiled once for each branch of its `if`s. Invariants: a
+resource that does not compile hides no problem of another; where a placeholder stands for a parameter without a
+value, an error that may be caused by the placeholder is only a warning.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A plan as text for people and as JSON for programs.
 
-In: `Plan`. Out: str, dict. Called by deploy, cli and the golden tests. Invariant: both say the same;
-the JSON is the shape of the interface contract.
+In: `Plan`. Out: text, or a dictionary in the shape of the HTTP contract of `POST /v1/deploy`. Invariant: both say the
+same.
 """
 
 from __future__ import annotations

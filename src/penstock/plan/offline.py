@@ -1,9 +1,9 @@
 """The plan from one project folder to another, without a server, data or JVM.
 
-In: two loaded projects, and the sizes of the tables if they are known. Out: `Plan`. Called by cli and
-by the golden tests. Invariant: the first project is taken to run as its first deployment would make
-it; what is not known of its data is None, never a guess. Only what the changes reach, and what that
-derives from, is looked at, so the time is that of the change and not of the project.
+In: two loaded projects and, where known, the sizes of their tables. Out: `Plan`. Invariants: the first project is
+taken to run as its first deployment would make it; an unknown size stays None and is never guessed; only what the
+changes reach, and what that derives from, is compiled, so planning time grows with the change and not with the
+project.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What the planner is given and what it answers, as frozen values.
+"""Input and output of the planner, as frozen values.
 
-In: nothing. Out: `Live`, `PlanOptions`, `Plan` and their parts. Called by the modules of plan, by
-deploy and by cli. Invariant: a plan is complete: what it says can be saved, shown and carried out
-later without looking at a project again.
+`Live` and `PlanOptions` go in, `Plan` comes out. Invariant: a plan is complete: it can be saved, shown and executed
+later without reading a project again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The planner: from what is live to a project, moving only what must move.
+"""The planner: how to get from the live version to a project, moving only the data that must move.
 
-In: live (or None before the first deployment), a project, options. Out: `Plan`. Called by deploy
-and, through `offline`, by cli. Invariant: a pure function; the same input gives the same plan, and a
-project planned against itself gives no change, no step and the same manifest.
+In: the live version (None before the first deployment), a project and options. Out: `Plan`. Invariant: a pure
+function: the same input gives the same plan, and a project planned against itself has no change, no step and the
+same manifest.
 """
 
 from __future__ import annotations

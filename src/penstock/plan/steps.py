@@ -1,8 +1,7 @@
 """The steps of a plan: a closed set of frozen values, in the order in which they run.
 
-In: decisions of the planner. Out: `Step` values. Called by plan (which makes and explains them) and
-by deploy (which executes them). Invariant: each step can be run again after a crash, and none of
-them changes what the live version reads.
+The planner makes and explains them; `deploy` executes them and stores them as JSON under their class and field
+names. Invariant: each step can be run again after a crash, and none of them changes what the live version reads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The calls that lead into each way of a template's `if`s, to check the SQL there.
+"""Parameter values that lead into each branch of a template's `if`s, to check the SQL of every branch.
 
-In: templates, the ways that were taken already, the parameters. Out: `Given`s. Called by plan. Invariant: each
-is a call that somebody can make: values are chosen so that the conditions hold, no condition is overruled.
+In: templates, the branches that were rendered already, the declared parameters. Out: `RenderInput`s. Invariant: each
+is a call that somebody can make: values are chosen so that the conditions hold; no condition is overruled.
 """
 
 from __future__ import annotations

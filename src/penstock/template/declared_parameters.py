@@ -1,12 +1,8 @@
-"""The parameters of a template: what it says of each.
+"""The parameters that a template, or a pipe with all that it reads, declares.
 
-In: a template. Out: `Declared`. Called by pipes, variants and, through pipes, by serve. Invariant: nothing is
-rendered; a name that the template sets itself is no parameter.
-
-The parameters of a pipe: its own and those of the pipes that it reads.
-
-In: a project and a pipe. Out: `Declared`, sorted as they are met. Called by serve, deploy and plan. Invariant:
-a pipe that is named in the SQL counts as read.
+In: a template; or a project and a pipe. Out: `DeclaredParameter`s, in the order of their first mention. Invariants:
+nothing is rendered; a variable that the template sets itself is no parameter; a pipe whose name occurs in the SQL
+counts as read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What can be wrong with a template, or with the parameters that it is given.
+"""Errors of a template, and of the parameters that it is called with.
 
-In: a code, a sentence and an offset in the template. Out: exceptions. Called by every module of the package.
-Invariant: each fault has the place in the template where it was met.
+Invariant: each one knows the offset in the template at which it happened.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What one rendering has: its parameters, its variables and how much it may still do.
+"""The state of one rendering: its parameters, its variables and the work that is left to it.
 
-In: `Given`. Out: `Frame`. Called by render; read by every function of a template. Invariant: each operation
-is charged before it is done, by the size of what it reads and makes, so that a rendering ends within a bounded
-time and memory.
+In: `RenderInput`. Out: `RenderFrame`, read and changed by every expression and function. Invariant: each operation is
+charged before it is done, by the size of what it reads and makes, so a rendering ends within bounded time and memory.
 """
 
 from __future__ import annotations

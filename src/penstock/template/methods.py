@@ -1,7 +1,7 @@
 """The methods that a template may call on its values: a closed list.
 
-In: a value, the name of a method and arguments. Out: a value. Called by expressions. Invariant: a method
-that is not in the table is a fault when the template is read; none of them changes a list or an object.
+In: a value, the name of a method and arguments. Out: a value. Invariant: a method that is not in the table is a fault
+when the template is read; no method changes a list or an object in place.
 """
 
 from __future__ import annotations

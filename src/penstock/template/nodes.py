@@ -1,7 +1,7 @@
-"""What a template is made of: SQL as it stands, values, ways, loops, assignments.
+"""The nodes of a parsed template: verbatim SQL, interpolated values, branches, loops and assignments.
 
-In: made by tree. Out: frozen values. Called by rendering, declared and variants. Invariant: a template with
-faults is never rendered; one without them has every expression read and every block closed.
+Made by `parser`, executed by `rendering`. Invariant: a template with faults is never rendered; in one without faults
+every expression is compiled and every block is closed.
 """
 
 from __future__ import annotations

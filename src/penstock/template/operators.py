@@ -1,8 +1,7 @@
-"""The operators of expressions, on values of a template.
+"""The operators of template expressions.
 
-In: values and the frame that is charged. Out: values. Called by expressions. Invariant: what a result can
-be as large as is known, and charged, before it is made; no operator of Python's own is called on anything but
-plain values.
+In: values, and the frame that is charged. Out: values. Invariant: the possible size of a result is known and charged
+before it is made; Python's own operators are only called on plain values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The types of parameters: which texts each accepts and the value that it makes.
+"""The types of parameters: which texts each type accepts, and the value that it makes of them.
 
-In: the name of a type and a text. Out: a value of the template. Called by the typed functions. Invariant: a
-text is accepted only where ClickHouse's type holds exactly what it says.
+In: the name of a type and a text. Out: a value of the template. Invariant: a text is accepted only where the
+ClickHouse type can hold exactly that value.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""The pieces of a template to its steps.
+"""Parses the text of a template: first to text, `{{ expression }}` and `{% statement %}` pieces, then to nodes.
 
-In: the text of a template. Out: `Template`. Called by parse, sql and rendering. Invariant: the first fault
-in the structure ends the reading; faults inside of expressions are all told.
-
-The text of a template to its pieces: text, `{{ expression }}`, `{% statement %}`.
-
-In: the text after `%`. Out: `Piece` values. Called by tree. Invariant: pieces stand in the order of the
-text and know their offsets; comments are left out.
+In: the text of a template. Out: `Template`. Invariant: the first fault in the block structure ends the parsing; faults
+inside expressions are collected and all reported.
 """
 
 from __future__ import annotations

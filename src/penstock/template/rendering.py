@@ -1,19 +1,9 @@
-"""A template and what it is given to SQL, with a map from the SQL back to the template.
+"""Renders a template to SQL, with a map from the SQL back to the template.
 
-In: a `Text` that is a template, and `Given`. Out: `Rendered`. Called by sql and plan. Invariant: the same
-template and parameters give the same SQL; each value in it stands by itself; each place of it leads to a place
-in the file.
-
-The parameters that a template takes as arrays: they are lists wherever it names them.
-
-In: a template and what it is given. Out: the elements, by parameter. Called by render. Invariant: a value
-that is no such array is left as it is, for `Array(…)` to refuse.
-
-Whether each value that a template wrote stands by itself in the SQL.
-
-In: rendered SQL and where its values are. Out: the first value that does not. Called by render. Invariant:
-no value is a part of a text in quotes that the template began, ends a comment, or begins one together with
-what stands before it.
+In: a `Text` that is a template, and `RenderInput`. Out: `RenderedSql`. A parameter that some expression reads as
+`Array(…)` is a list everywhere. Invariants: the same template and parameters give the same SQL; each value is a token
+of its own, never part of a quoted text, of the end of a comment or of a comment's beginning; each place in the SQL
+leads to a place in the file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`{% set … %}`: assignments, and calls for what they do.
+"""`{% set … %}`: assignments, and calls such as `list.append(…)`.
 
-In: the text of a statement. Out: `Change`. Called by tree. Invariant: only variables are set; a list or an
-object is not changed but made anew.
+In: the text of a statement. Out: `Statement`, a function of the frame. Invariant: only variables of the template are
+set; a list or an object is never changed in place but copied.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The values of a template and how each is written in ClickHouse's SQL.
+"""The values of a template, and how each is written in ClickHouse SQL.
 
-In: Python's plain values, and numbers of a declared type. Out: literals and quoted names. Called by the
-evaluator and by render. Invariant: what is written is one literal, one name or a list of them, whatever the
-value holds: a quote, a comment or a line end in it stays inside.
+In: plain Python values, and numbers of a declared type. Out: literals and quoted names. Invariant: what is written is
+one literal, one name or a list of them, whatever the value holds: a quote, a comment or a line end stays inside.
 """
 
 from __future__ import annotations

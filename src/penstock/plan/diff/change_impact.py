@@ -1,9 +1,8 @@
-"""What a change can reach: the resources that have to be compiled and planned; all others stay as they
-are without being looked at.
+"""Which resources a change can reach. Only these are compiled and planned; all others stay as they are.
 
-In: two projects, the changes between them, the strategies asked for. Out: `Scope`. Called by `plan`
-and `offline`. Invariant: what is left out is the same in both versions, and so is everything that it
-derives from, but for columns that its SQL does not name.
+In: two projects, the changes between them and the requested strategies. Out: `ChangeImpact`. Invariant: a resource
+out of reach is the same in both versions, and so is everything upstream of it, except for columns that its SQL does
+not name.
 """
 
 from __future__ import annotations

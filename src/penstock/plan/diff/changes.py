@@ -1,13 +1,7 @@
-"""What differs between two versions of a project: a closed union of frozen changes.
+"""The differences between two versions of a project: a closed union of frozen changes, and their texts.
 
-In: nothing. Out: `Change` and its kinds. Called by `diff` (which finds them) and `explain` (which
-shows them). Invariant: a change says what the user wrote differently; what follows from it for
-tables and flows is decided elsewhere.
-
-Changes and numbers in words, for reasons and problems.
-
-In: changes, sizes. Out: short English. Called by `strategy`, `datasource` and `explain`. Invariant:
-the same change reads the same wherever it is shown.
+In: nothing. Out: the change classes, and `change_text` for plans, reasons and problems. Invariants: a change says
+what the user wrote differently, not what follows from it; it reads the same wherever it is shown.
 """
 
 from __future__ import annotations

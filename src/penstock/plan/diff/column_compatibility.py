@@ -1,8 +1,8 @@
-"""Whether two versions of a column can be kept in one physical column.
+"""Whether two versions of a column can be stored in one physical column.
 
-In: the column of live and of the next version. Out: yes or no, and whether Iceberg promotes the
-stored type. Called by `fit`. Invariant: two versions share a physical column only if a raw row that
-both accept gives both the same stored value; else each writes its own.
+In: the column of live and of the next version. Out: yes or no, and whether Iceberg promotes the stored type
+(https://iceberg.apache.org/spec/#schema-evolution). Invariant: two versions share a physical column only if a raw row
+that both accept gives the same stored value in both; otherwise each version writes a column of its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which column of the new version continues which one of the old version.
+"""Which column of the new version continues which column of the old version.
 
-In: two versions of a data source, and the step's forward query. Out: `Match`. Called by `diff` and
-`fit`. Invariant: a drop and an add are never guessed to be a rename; the user says so by
-RENAMED_FROM or by a forward query that is the bare column.
+In: two versions of a data source and the forward query of the step. Out: `ColumnMatch`. Invariant: a dropped and an
+added column are never guessed to be a rename; the user says so by RENAMED_FROM, or by a forward query that selects
+the bare old column under the new name.
 """
 
 from __future__ import annotations

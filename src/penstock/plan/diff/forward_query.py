@@ -1,9 +1,7 @@
-"""What a FORWARD_QUERY says: which columns it only renames, casts or fills with a constant, and
-which it computes.
+"""What a FORWARD_QUERY does with each column: rename, cast, fill with a constant, or compute.
 
-In: a data source of live and its next version. Out: `Forward`. Called by `matching`, `fit` and
-`strategy`. Invariant: a query that live has already is left over from an earlier step: it says
-nothing.
+In: a data source of live and its next version. Out: `ForwardQuery`. Invariant: a query that live has too is left over
+from an earlier step and is ignored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The changes from one version of a project to the next, by content.
+"""Finds the changes from one version of a project to the next, by content.
 
-In: two projects. Out: `Change` values, by resource. Called by `plan`. Invariant: equal content gives
-no change, whatever the form of the SQL, the file names and the order of the files.
+In: two projects. Out: `Change` values, by resource. Invariant: equal content gives no change, whatever the format of
+the SQL, the file names and the order of the files.
 """
 
 from __future__ import annotations

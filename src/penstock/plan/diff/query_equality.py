@@ -1,13 +1,8 @@
-"""SQL in one normal form, so that formatting and comments are no change.
+"""Whether two pieces of SQL, or two versions of a pipe, are the same apart from their format.
 
-In: SQL as written. Out: text that is equal for equal syntax trees. Called by the modules of plan
-that compare versions. Invariant: only what the parser drops (spaces, comments, quoting of plain
-names, case of keywords) is ignored; SQL that does not parse is compared as text.
-
-Whether a pipe gives the same, however it is written: by what its SQL compiles to.
-
-In: two projects and the name of a pipe of both. Out: bool. Called by `diff` and `causes`. Invariant:
-equal compiled SQL over equal names gives equal rows; SQL that does not compile is compared as text.
+In: SQL as written; or two projects and the name of a pipe. Out: a normal form, or yes or no. Invariants: SQL is
+compared by its syntax tree, which ignores spaces, comments, quotes around plain names and the case of keywords; a
+pipe is compared by its compiled SQL; SQL that does not parse or compile is compared as text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a rollback would keep of the rows that arrive while the next version is live.
 
-In: a data source as live and as the next version have it. Out: `Rollback`. Called by `plan`. Invariant:
-both versions are fed until one is retired, each from the raw rows by its own schema; so a rollback loses
-something only where the version before does not take what the next one takes.
+In: a data source as live and as the next version have it. Out: `Rollback`. Invariant: both versions are fed until one
+is retired, each from the raw rows by its own schema; so a rollback loses only rows that the version before rejects.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""ENGINE_TTL and the Null engine: which rows of a data source are still to be seen.
+"""Which rows of a data source a query sees: ENGINE_TTL, the Null engine, and what FINAL merges.
 
-In: a data source. Out: `Expiry`: Spark SQL that is true for rows that have not expired. Called by
-`datasource` and `diff`. Invariant: both act when rows are read, on the version that has them only; no
-row is deleted for the sake of one version, so what a shorter TTL hides is there again after a rollback.
-
-The engine's merge rule for a binding: which of the rows with equal sorting keys FINAL shows, and how.
-
-In: a data source. Out: `Merging`, for its binding. Called by `datasource`. Invariant: the rule acts
-when rows are read with FINAL, by the version's own key; rows stay as they were written until compaction
-merges them (decision 0015), and a query without FINAL sees all there are, as in ClickHouse.
+In: a data source. Out: `TtlFilter` (Spark SQL that is true for rows that have not expired) and `FinalRule` (how FINAL
+merges rows with equal sorting keys). Invariant: both act when rows are read, and only for the version that has them;
+no row is deleted for one version, so rows hidden by a shorter TTL are visible again after a rollback (decision 0015).
 """
 
 from __future__ import annotations

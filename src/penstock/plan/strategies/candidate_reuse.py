@@ -1,8 +1,8 @@
-"""Data sources that another candidate has already: what one deployment made, the next one shares.
+"""Reuse of a data source that another candidate deployment already made.
 
-In: `Context`, the candidates planned against the same live version, and a name. Out: an outcome without
-steps. Called by `plan`. Invariant: the data source and everything that it derives from are written
-alike in both, so planning it again would make the same table again.
+In: `Context` (with the candidates planned against the same live version) and a name. Out: an outcome without steps,
+or None. Invariant: the data source and everything upstream of it are equal in both projects, so planning it again
+would make the same table again.
 """
 
 from __future__ import annotations

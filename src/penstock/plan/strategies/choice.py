@@ -1,13 +1,8 @@
-"""Which strategy is right for an existing data source, and why the others are not.
+"""Which strategy an existing data source gets, why, and why the other strategies do not fit.
 
-In: how the new version fits the table of live, what feeds it, and what each way would move. Out:
-`Choice`. Called by `datasource`. Invariant: every right way ends in the same rows as a project built
-from scratch (or as its forward query says); of these the cheapest is taken, unless the user names one.
-
-Why the rows of a materialized view's target cannot stay as they are.
-
-In: the views of live and the new ones, and the changes. Out: short English, one piece a cause. Called
-by `datasource`. Invariant: where something is changed, there is a cause.
+In: `StrategyInputs`: the column placement, the views that feed the table, what each way would read. Out:
+`StrategyChoice`. Invariant: every correct way ends in the same rows as a project built from scratch (or as its
+forward query says); the cheapest of them is taken, unless the user requests another correct one.
 """
 
 from __future__ import annotations

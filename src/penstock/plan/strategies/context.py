@@ -1,7 +1,7 @@
-"""What the plan of one data source may look at, and what it answers.
+"""What the planner of one data source may read, and what it returns.
 
-In: values of `plan`. Out: `Context`, `Outcome`. Called by the modules that plan one resource.
-Invariant: an outcome holds all that its data source adds to the manifest and to the steps.
+`Context` has the two versions and the outcomes so far; `Outcome` is one planned data source. Invariant: an outcome
+holds everything that its data source adds to the manifest and to the steps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Plan one data source: compare, choose, build, and say what is wrong.
+"""Plans one data source: places its columns, chooses a strategy, builds the outcome and collects the problems.
 
-In: `Context` and a name. Out: `Outcome`. Called by `plan`, in the order in which data flows.
-Invariant: whatever is wrong, there is an outcome, so that the problems of the data sources below are
-found too.
+In: `Context` and a name; called in dependency order. Out: `Outcome`. Invariant: whatever is wrong, there is an
+outcome, so the problems of the data sources downstream are found too.
 """
 
 from __future__ import annotations

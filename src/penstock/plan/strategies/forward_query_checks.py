@@ -1,8 +1,8 @@
-"""What a forward query may do to the rows there are: fail in them, or give them a default.
+"""Checks of a forward query against the existing rows: where it would fail, and where it takes a default.
 
-In: a data source on its way and the strategy chosen. Out: `CheckRows`, for those who have the data.
-Called by `datasource`. Invariant: a column whose values are copied as they are is not checked; of any
-other every conversion is, or the column itself is computed.
+In: a data source on its way and its strategy. Out: `CheckRows`, to be run where the data is. Invariant: a column that
+is copied unchanged is not checked; of every other column each conversion is checked or, where that is not possible,
+the whole column is computed.
 """
 
 from __future__ import annotations

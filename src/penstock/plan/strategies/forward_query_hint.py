@@ -1,7 +1,7 @@
-"""A forward query that would do, for the message that says one is needed.
+"""Suggests a FORWARD_QUERY, for the error message that asks for one.
 
-In: a data source on its way to the next version. Out: text of a FORWARD_QUERY. Called by
-`datasource`. Invariant: what is shown compiles; where nothing does, the form alone is shown.
+In: a data source on its way to the next version. Out: the text of a FORWARD_QUERY. Invariant: a suggestion compiles;
+where none does, only the general form is shown.
 """
 
 from __future__ import annotations

@@ -1,15 +1,8 @@
-"""The outcomes of a new data source and of one that stays in the table of live.
+"""Builds what each strategy makes of a data source: its table, flows, binding and steps.
 
-In: a data source, what runs of it, and the choice made. Out: `Outcome`. Called by `datasource`; its
-parts by `rebuild` too. Invariant: what live reads and writes is shared or left alone: no outcome
-changes a live binding or flow, and a table that gets other rows than live's is a new one.
-
-The outcomes of the strategies that give a data source another table: a clone of live's, a copy of
-it, or one that its views fill from the beginning.
-
-In: a data source on its way, what feeds it, and the choice made. Out: `Outcome`. Called by
-`datasource`. Invariant: live's table and flows are left alone; a flow into the new table goes on where
-the history that it comes with ends, so each row is in it once.
+In: a data source, its running version if there is one, and the chosen strategy. Out: `Outcome`. Invariants: live's
+tables, bindings and flows are shared or left alone, never changed; a table that gets other rows than live's is a new
+one; a flow into a new table starts where the history of that table ends, so each row is in it once.
 """
 
 from __future__ import annotations

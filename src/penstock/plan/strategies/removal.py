@@ -1,7 +1,7 @@
-"""What the next version no longer has: data sources, pipes, and columns that are still read.
+"""What the next version no longer has: data sources, pipes, and dropped columns that a pipe still reads.
 
-In: `Context`. Out: `ResourcePlan`s and problems. Called by `plan`. Invariant: what is removed stays
-in place for the version before until that is retired; here nothing is undone.
+In: `Context`. Out: `ResourcePlan`s and problems. Invariant: what is removed stays in place until the version before
+is retired; the planner deletes nothing.
 """
 
 from __future__ import annotations

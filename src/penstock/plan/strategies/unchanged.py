@@ -1,7 +1,7 @@
 """Data sources that a change does not reach: they stay as they run.
 
-In: `Context` and `Scope`. Out: outcomes without steps. Called by `plan`. Invariant: what is spared has
-live's table, columns and flows; only which rows of a shared source it sees follows the next version.
+In: `Context` and `ChangeImpact`. Out: outcomes without steps. Invariant: such a data source has live's table, columns
+and flows; only which rows of a shared source its views see follows the next version.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Where the flows of a new table have to meet, so that a flow out of it can go on from there.
+"""Barriers: tables whose history has to end at one common moment, so that a flow out of them can go on from there.
 
-In: the flows of the next version and the tables that are new. Out: the flows, and a `Meet` for each
-table whose history has to end at one place. Called by `plan`. Invariant: a flow that is resumed reads
-from a table that meets, and every view into a table that meets reads from the beginning of a table of
-live, of a clone of one, or of one that meets itself: so all of them end at the place where the
-deployment was activated.
+In: the flows of the next version and the names of the tables that are new. Out: the flows with their start, and a
+`Meet` for each table with a barrier. Invariant: a resumed flow reads a table with a barrier, and each view into such
+a table reads from the beginning either a live table, a clone of one, or another table with a barrier; so all of them
+end at the moment at which the deployment was activated.
 """
 
 from __future__ import annotations

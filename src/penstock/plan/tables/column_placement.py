@@ -1,9 +1,8 @@
-"""The next version of a data source in the table that live uses: which physical column each column
-reads, and what it is for rows from before.
+"""Where each column of the next version is stored in the table that live uses.
 
-In: the running data source, its next version and its forward query. Out: `Fit`. Called by
-`datasource`. Invariant: no physical column that live reads is written differently, and no row is
-moved; a column that cannot be had so is `Blocked`.
+In: a data source on its way to the next version. Out: `ColumnPlacement`: the physical column of each logical one,
+and its value for rows that were written before (Spark SQL). Invariants: no physical column that live reads is
+written differently, and no row is moved; a column for which that is impossible is a `BlockedColumn`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Flows and bindings of a data source: what lands in its table, what feeds it, what is rejected.
+"""Builders of the manifest values of one data source: flows, bindings and its quarantine table.
 
-In: a data source, its physical table and columns, compiled views. Out: `Landing`, `View`, `Binding`
-and `Table` values of a manifest. Called by `datasource`. Invariant: equal input gives equal flows,
-so what two deployments have in common they share.
+In: a data source, its physical table and columns, compiled views. Out: `Landing`, `View`, `Binding` and `Table`.
+Invariant: equal input gives equal flows, so deployments share the flows that they have in common.
 """
 
 from __future__ import annotations

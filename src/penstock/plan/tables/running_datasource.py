@@ -1,7 +1,7 @@
-"""A data source as it runs now: what was written, and the table, binding and flows it became.
+"""A data source as it runs now: its datafile, and the table, binding and flows that were made of it.
 
-In: `Live`. Out: `Running`. Called by `datasource` and `removal`. Invariant: everything here is what
-live reads and writes; the planner changes none of it.
+In: `Live` and a name. Out: `RunningDataSource`. Invariant: all of it is what live reads and writes; the planner
+changes none of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Sorting and partition keys (ClickHouse expressions) as what Iceberg can lay files out by.
+"""Sorting and partition keys (ClickHouse expressions) as Iceberg sort orders and partition transforms.
 
-In: the key expressions of a data source and the physical column of each logical one. Out: tuples of
-`Transform`, and a warning for each expression that has no counterpart. Called by `tables`.
-Invariant: a layout never changes a result, so what cannot be mapped is left out, not refused.
+In: the keys of a data source and the physical column of each logical one. Out: `TableLayout`, with a warning for
+each expression that Iceberg has no transform for (https://iceberg.apache.org/spec/#partition-transforms).
+Invariant: a layout never changes the result of a query, so an expression without a transform is left out, not
+refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""One call of a function in a template.
+"""A call of a function in a template, and the signature of such a function.
 
-In: made by expressions. Out: `Call`, `Function`. Called by the functions. Invariant: how many arguments a
-function takes, and their names, are checked when the template is read.
+Made by `expressions`. Invariant: the number of arguments and their names are checked when the template is read.
 """
 
 from __future__ import annotations

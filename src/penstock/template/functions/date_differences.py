@@ -1,7 +1,7 @@
-"""Differences of dates: day_diff and date_diff_in_days, _hours, _minutes, _seconds.
+"""Differences of dates: `day_diff` and `date_diff_in_days`, `_hours`, `_minutes`, `_seconds`.
 
-In: two texts and how they are written. Out: a whole number, never negative. Called by functions. Invariant:
-a placeholder gives the default or 0; a text that is no date is a fault, or no value where that is wanted.
+In: two texts and their format (`strptime`). Out: a whole number ≥ 0. Invariant: a placeholder gives the default or 0;
+a text that is no date is a fault, or no value where the call asks for that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The functions of Python that templates have: len, list, min, max, int, float, range, sum and a few more.
 
-In: a call. Out: a plain value. Called by functions. Invariant: each is charged by what it makes before it
-makes it.
+In: a call. Out: a plain value. Invariant: each call is charged for what it makes before it makes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The functions that make parts of SQL: column, columns, symbol, table, sql_and, sql_unescape.
+"""Functions that make parts of SQL: column, columns, symbol, table, sql_and, sql_unescape.
 
-In: a call. Out: `Sql`. Called by functions. Invariant: a name is always quoted, and an operator is one of a
-closed list.
+In: a call. Out: `Sql`. Invariant: a name is always quoted, and an operator is one of a closed list.
 """
 
 from __future__ import annotations

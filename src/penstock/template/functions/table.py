@@ -1,7 +1,6 @@
-"""Every function that a template may call, in one table.
+"""The table of all functions that a template may call, with those that belong to no family.
 
-In: a call. Out: a value. Called by expressions. Invariant: a name that is not in the table is a fault when
-the template is read.
+In: a call. Out: a value. Invariant: a name that is not in the table is a fault when the template is read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The functions that give a parameter its type: String, Int32, Date, Boolean, Array, JSON and the others.
+"""Functions that give a parameter its type: String, Int32, Date, Boolean, Array, JSON and the others.
 
-In: a call. Out: the parameter's value, its default, or nothing. Called by functions. Invariant: a value of the
-wrong type or outside its enum never gets further, and the fault names the parameter.
+In: a call. Out: the parameter's value, its default, or nothing. Invariant: a value of the wrong type or outside its
+enum is a fault that names the parameter.
 """
 
 from __future__ import annotations
