@@ -1,8 +1,8 @@
 """Parses the keys and other expressions of an engine: their parts, and the columns that they name.
 
 In: the text of a directive. Out: `KeyPart`s, and problems. Invariants: a part is one ClickHouse expression whose
-columns all exist; ENGINE_SAMPLING_KEY, as in ClickHouse, is one unsigned expression of the primary key, or of the sorting key
-where there is no primary key.
+columns all exist; ENGINE_SAMPLING_KEY, as in ClickHouse, is one unsigned expression of the primary key, or of the
+sorting key where there is no primary key.
 """
 
 from __future__ import annotations

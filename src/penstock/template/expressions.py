@@ -1,138 +1,46 @@
-"""Expressions that make lists, objects and texts: displays, comprehensions and f-strings.
+"""Compiles the Python expressions of a template to functions of a `RenderFrame`.
 
-In: trees of `ast`, and what reads the trees inside of them. Out: functions of a frame. Called by expressions.
-Invariant: what is made is charged by its size.
-
-Python's expressions, the part of them that templates have, to functions of a frame.
-
-In: a tree of `ast`. Out: `Expression`: what it gives in a frame. Called by tree. Invariant: the kinds of nodes
-are a closed list; every other one is a fault when the template is read, whether or not it would be reached.
+In: the text of an expression, a statement or a `for` clause, and its offset in the template. Out: `Expression`s, which
+give a value in a frame, and `Target`s, which set a variable in it. Invariants: Python's own parser makes a syntax tree
+that is only read, never compiled or run by Python; the supported kinds of nodes are a closed list, and every other
+kind is a fault when the template is read, whether or not it would be reached; only variables of the template are set.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from penstock.errors import did_you_mean
-from penstock.template.assignment_targets import Target, iterate_clauses, read_target
 from penstock.template.errors import Fault
 from penstock.template.frame import MAX_DIGITS, RenderFrame
 from penstock.template.functions.call import FunctionCall
 from penstock.template.functions.table import FUNCTIONS
 from penstock.template.methods import METHODS, call_method
-from penstock.template.operators import apply_operator, check_number, compare_values, get_item, is_true, slice_value
-from penstock.template.python_syntax import ExpressionSource, read_expression
+from penstock.template.operators import (
+    apply_operator,
+    check_number,
+    compare_values,
+    elements,
+    get_item,
+    is_true,
+    slice_value,
+)
 from penstock.template.values import Placeholder, Value, describe_value
 
-Made: TypeAlias = Callable[[RenderFrame], Value]
-Clause: TypeAlias = tuple[Target, Made, Sequence[Made]]
-
-
-class Reads(Protocol):
-    """What reads an expression; `Reading` is one."""
-
-    @property
-    def source(self) -> ExpressionSource: ...
-    def of(self, node: ast.expr) -> Made: ...
-    def place(self, node: ast.AST) -> int: ...
-    def fault(self, node: ast.AST, code: str, message: str, hint: str | None = None) -> Fault: ...
-
-
-def read_sequence(reading: Reads, node: ast.List | ast.Tuple | ast.Set) -> Made:
-    if isinstance(node, ast.Set):
-        hint = "write `{% set x = String(y) %}`, without `{{ }}` inside"
-        raise reading.fault(node, "template-forbidden", "a template cannot have sets", hint)
-    parts, place = [reading.of(each) for each in node.elts], reading.place(node)
-    is_tuple = isinstance(node, ast.Tuple)
-
-    def made(frame: RenderFrame) -> Value:
-        frame.charge(len(parts), place)
-        found = [part(frame) for part in parts]
-        return tuple(found) if is_tuple else found
-
-    return made
-
-
-def read_mapping(reading: Reads, node: ast.Dict) -> Made:
-    keys = [reading.of(each) for each in node.keys if each is not None]
-    if len(keys) != len(node.keys):
-        raise reading.fault(node, "template-forbidden", "a template cannot have `**`")
-    values, place = [reading.of(each) for each in node.values], reading.place(node)
-
-    def made(frame: RenderFrame) -> Value:
-        frame.charge(len(keys), place)
-        found: dict[Value, Value] = {}
-        for key, value in zip(keys, values, strict=True):
-            name = key(frame)
-            if not isinstance(name, (str, int, float, Placeholder)):
-                raise Fault("template-type", f"{describe_value(name)} cannot be a key", place)
-            found[name] = value(frame)
-        return found
-
-    return made
-
-
-def read_f_string(reading: Reads, node: ast.JoinedStr) -> Made:
-    parts = [_read_f_string_part(reading, each) for each in node.values]
-    place = reading.place(node)
-
-    def joined(frame: RenderFrame) -> Value:
-        found = [part(frame) for part in parts]
-        placeholder = next((each for each in found if isinstance(each, Placeholder)), None)
-        if placeholder is not None:
-            return placeholder
-        text = "".join(_f_string_text(each, place) for each in found)
-        frame.charge(len(text), place)
-        return text
-
-    return joined
-
-
-def _read_f_string_part(reading: Reads, node: ast.expr) -> Made:
-    if not isinstance(node, ast.FormattedValue):
-        return reading.of(node)
-    if node.format_spec is not None or node.conversion != -1:
-        raise reading.fault(node, "template-forbidden", "a template cannot have formats in f-strings")
-    return reading.of(node.value)
-
-
-def read_comprehension(reading: Reads, node: ast.ListComp | ast.GeneratorExp) -> Made:
-    clauses = [_read_clause(reading, each) for each in node.generators]
-    value, place = reading.of(node.elt), reading.place(node)
-
-    def made(frame: RenderFrame) -> Value:
-        kept, found = dict(frame.variables), []
-        for _ in iterate_clauses(clauses, frame, place):
-            found.append(value(frame))
-        frame.variables.clear()
-        frame.variables.update(kept)
-        return found
-
-    return made
-
-
-def _read_clause(reading: Reads, node: ast.comprehension) -> Clause:
-    if node.is_async:
-        raise reading.fault(node.target, "template-forbidden", "a template cannot have `async`")
-    return read_target(node.target, reading.source), reading.of(node.iter), [reading.of(each) for each in node.ifs]
-
-
-def _f_string_text(value: Value, offset: int) -> str:
-    """A value in an f-string."""
-    if isinstance(value, (str, bool)):
-        return str(value)
-    if isinstance(value, (int, float)):
-        number = check_number(value, offset)
-        return str(int(number) if isinstance(number, int) else float(number))
-    raise Fault("template-type", f"an f-string cannot hold {describe_value(value)}", offset)
-
-
 Expression: TypeAlias = Callable[[RenderFrame], Value]
+Target: TypeAlias = Callable[[RenderFrame, Value], None]
+Clause: TypeAlias = tuple[Target, Expression, Sequence[Expression]]
+"""One `for target in values if test if test` of a comprehension."""
 
+MAX_CHARACTERS = 20_000
+"""The greatest length of one expression, in characters."""
+_PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 MAX_DEPTH = 40
-"""So deep may an expression be nested."""
+"""The greatest nesting of one expression."""
 
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -156,22 +64,69 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }
 
 
-def compile_expression(text: str, offset: int) -> Expression:
-    """What a text is in a frame. Raises Fault."""
-    tree, source = read_expression(text, offset)
-    return ExpressionCompiler(source).of(tree)
+@dataclass(frozen=True, slots=True)
+class ExpressionSource:
+    """The text of an expression and its offset in the template. `before` characters were put in front of the text to
+    make it Python: they are subtracted from columns in the first line."""
+
+    text: str
+    offset: int
+    before: int = 0
+
+    def place(self, node: ast.AST) -> int:
+        """The offset in the template of a node. Python counts columns in bytes."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        lines = self.text.split("\n")
+        if not 1 <= line <= len(lines):
+            return self.offset
+        start = sum(len(each) + 1 for each in lines[: line - 1])
+        if line == 1:
+            column -= self.before
+        within = lines[line - 1].encode("utf-8", "surrogatepass")[: max(column, 0)]
+        return self.offset + start + len(within.decode("utf-8", "ignore"))
+
+    def fault(self, node: ast.AST, code: str, message: str, hint: str | None = None) -> Fault:
+        return Fault(code, message, self.place(node), hint)
+
+
+def read_expression(text: str, offset: int) -> tuple[ast.expr, ExpressionSource]:
+    """The tree of one expression, in brackets so that it may have several lines. Raises Fault."""
+    source = ExpressionSource(text, offset, before=1)
+    tree = _parse(f"({text}\n)", "eval", source)
+    assert isinstance(tree, ast.Expression), "it was read as one"
+    return tree.body, source
+
+
+def read_statement(text: str, offset: int) -> tuple[ast.stmt, ExpressionSource]:
+    """The tree of one assignment or call. Raises Fault."""
+    source = ExpressionSource(text, offset)
+    tree = _parse(text, "exec", source)
+    assert isinstance(tree, ast.Module), "it was read as one"
+    if len(tree.body) != 1:
+        raise Fault("template-syntax", "expected one assignment", offset, "write `{% set name = value %}`")
+    return tree.body[0], source
+
+
+def read_loop(text: str, offset: int) -> tuple[ast.For, ExpressionSource]:
+    """The tree of `for target in values`. Raises Fault."""
+    source = ExpressionSource(text, offset)
+    tree = _parse(f"{text}: pass", "exec", source)
+    found = tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
+    if not isinstance(found, ast.For):
+        raise Fault("template-syntax", "expected `for name in values`", offset)
+    return found, source
 
 
 class ExpressionCompiler:
-    """One expression on its way to a function."""
+    """Compiles one syntax tree, node by node; how deep it is nested is counted."""
 
     def __init__(self, source: ExpressionSource):
         self.source = source
         self._depth = 0
 
-    def of(self, node: ast.expr) -> Expression:
-        """Raises Fault for what templates do not have."""
-        reader = _READERS.get(type(node))
+    def compile(self, node: ast.expr) -> Expression:
+        """The function of a node. Raises Fault for a kind of node that templates do not have."""
+        reader = _COMPILERS.get(type(node))
         if reader is None:
             what = _REFUSED_NODES.get(type(node), type(node).__name__)
             raise self.fault(node, "template-forbidden", f"a template cannot have {what}", _HINTS.get(type(node)))
@@ -207,7 +162,7 @@ class ExpressionCompiler:
             raise self.fault(node, "template-forbidden", f"`{name[:60]}` cannot be used in a template")
 
     def unary(self, node: ast.UnaryOp) -> Expression:
-        inner, place = self.of(node.operand), self.place(node)
+        inner, place = self.compile(node.operand), self.place(node)
         if isinstance(node.op, ast.Not):
             return lambda frame: not is_true(inner(frame))
         if isinstance(node.op, ast.Invert):
@@ -225,11 +180,11 @@ class ExpressionCompiler:
         if symbol is None:
             hint = "there are + - * / // %"
             raise self.fault(node, "template-forbidden", "a template cannot have this operator", hint)
-        left, right, place = self.of(node.left), self.of(node.right), self.place(node)
+        left, right, place = self.compile(node.left), self.compile(node.right), self.place(node)
         return lambda frame: apply_operator(symbol, left(frame), right(frame), frame, place)
 
     def boolean(self, node: ast.BoolOp) -> Expression:
-        parts, wanted = [self.of(each) for each in node.values], isinstance(node.op, ast.Or)
+        parts, wanted = [self.compile(each) for each in node.values], isinstance(node.op, ast.Or)
 
         def either(frame: RenderFrame) -> Value:
             found: Value = None
@@ -242,7 +197,7 @@ class ExpressionCompiler:
         return either
 
     def compare(self, node: ast.Compare) -> Expression:
-        parts = [self.of(each) for each in (node.left, *node.comparators)]
+        parts = [self.compile(each) for each in (node.left, *node.comparators)]
         symbols, place = [_COMPARE[type(each)] for each in node.ops], self.place(node)
 
         def chain(frame: RenderFrame) -> Value:
@@ -257,17 +212,17 @@ class ExpressionCompiler:
         return chain
 
     def choice(self, node: ast.IfExp) -> Expression:
-        test, yes, no = self.of(node.test), self.of(node.body), self.of(node.orelse)
+        test, yes, no = self.compile(node.test), self.compile(node.body), self.compile(node.orelse)
         return lambda frame: yes(frame) if is_true(test(frame)) else no(frame)
 
     def subscript(self, node: ast.Subscript) -> Expression:
-        value, place = self.of(node.value), self.place(node)
+        value, place = self.compile(node.value), self.place(node)
         if not isinstance(node.slice, ast.Slice):
-            key = self.of(node.slice)
+            key = self.compile(node.slice)
             return lambda frame: get_item(value(frame), key(frame), place)
         nothing: Expression = lambda frame: None  # noqa: E731
         bounds = (node.slice.lower, node.slice.upper, node.slice.step)
-        low, high, step = (self.of(each) if each is not None else nothing for each in bounds)
+        low, high, step = (self.compile(each) if each is not None else nothing for each in bounds)
 
         def part(frame: RenderFrame) -> Value:
             frame.charge(1, place)
@@ -287,8 +242,8 @@ class ExpressionCompiler:
             self.allowed(node, node.func.id)
             hint = did_you_mean(node.func.id, FUNCTIONS)
             raise self.fault(node, "unknown-template-function", f"unknown function `{node.func.id[:60]}`", hint)
-        arguments = [self.of(each) for each in node.args]
-        named = {each.arg or "": self.of(each.value) for each in node.keywords}
+        arguments = [self.compile(each) for each in node.args]
+        named = {each.arg or "": self.compile(each.value) for each in node.keywords}
         subject = node.args[0].id if node.args and isinstance(node.args[0], ast.Name) else None
         name, place = node.func.id, self.place(node)
         function.check(name, len(arguments), named, place)
@@ -309,11 +264,108 @@ class ExpressionCompiler:
             raise self.fault(node, "unknown-template-function", f"unknown method `.{name[:60]}`", hint)
         if node.keywords:
             raise self.fault(node, "template-forbidden", f"`.{name}` has no arguments by name")
-        value, arguments, place = self.of(function.value), [self.of(each) for each in node.args], self.place(node)
+        value, arguments, place = (
+            self.compile(function.value),
+            [self.compile(each) for each in node.args],
+            self.place(node),
+        )
         return lambda frame: call_method(value(frame), name, [each(frame) for each in arguments], frame, place)
 
 
-_READERS: dict[type[ast.expr], Callable[..., Expression]] = {
+def _compile_sequence(compiler: ExpressionCompiler, node: ast.List | ast.Tuple | ast.Set) -> Expression:
+    if isinstance(node, ast.Set):
+        hint = "write `{% set x = String(y) %}`, without `{{ }}` inside"
+        raise compiler.fault(node, "template-forbidden", "a template cannot have sets", hint)
+    parts, place = [compiler.compile(each) for each in node.elts], compiler.place(node)
+    is_tuple = isinstance(node, ast.Tuple)
+
+    def made(frame: RenderFrame) -> Value:
+        frame.charge(len(parts), place)
+        found = [part(frame) for part in parts]
+        return tuple(found) if is_tuple else found
+
+    return made
+
+
+def _compile_object(compiler: ExpressionCompiler, node: ast.Dict) -> Expression:
+    keys = [compiler.compile(each) for each in node.keys if each is not None]
+    if len(keys) != len(node.keys):
+        raise compiler.fault(node, "template-forbidden", "a template cannot have `**`")
+    values, place = [compiler.compile(each) for each in node.values], compiler.place(node)
+
+    def made(frame: RenderFrame) -> Value:
+        frame.charge(len(keys), place)
+        found: dict[Value, Value] = {}
+        for key, value in zip(keys, values, strict=True):
+            name = key(frame)
+            if not isinstance(name, (str, int, float, Placeholder)):
+                raise Fault("template-type", f"{describe_value(name)} cannot be a key", place)
+            found[name] = value(frame)
+        return found
+
+    return made
+
+
+def _compile_f_string(compiler: ExpressionCompiler, node: ast.JoinedStr) -> Expression:
+    parts = [_compile_f_string_part(compiler, each) for each in node.values]
+    place = compiler.place(node)
+
+    def joined(frame: RenderFrame) -> Value:
+        found = [part(frame) for part in parts]
+        placeholder = next((each for each in found if isinstance(each, Placeholder)), None)
+        if placeholder is not None:
+            return placeholder
+        text = "".join(_f_string_text(each, place) for each in found)
+        frame.charge(len(text), place)
+        return text
+
+    return joined
+
+
+def _compile_f_string_part(compiler: ExpressionCompiler, node: ast.expr) -> Expression:
+    if not isinstance(node, ast.FormattedValue):
+        return compiler.compile(node)
+    if node.format_spec is not None or node.conversion != -1:
+        raise compiler.fault(node, "template-forbidden", "a template cannot have formats in f-strings")
+    return compiler.compile(node.value)
+
+
+def _compile_comprehension(compiler: ExpressionCompiler, node: ast.ListComp | ast.GeneratorExp) -> Expression:
+    clauses = [_compile_clause(compiler, each) for each in node.generators]
+    value, place = compiler.compile(node.elt), compiler.place(node)
+
+    def made(frame: RenderFrame) -> Value:
+        kept, found = dict(frame.variables), []
+        for _ in _iterate_clauses(clauses, frame, place):
+            found.append(value(frame))
+        frame.variables.clear()
+        frame.variables.update(kept)
+        return found
+
+    return made
+
+
+def _compile_clause(compiler: ExpressionCompiler, node: ast.comprehension) -> Clause:
+    if node.is_async:
+        raise compiler.fault(node.target, "template-forbidden", "a template cannot have `async`")
+    return (
+        read_target(node.target, compiler.source),
+        compiler.compile(node.iter),
+        [compiler.compile(each) for each in node.ifs],
+    )
+
+
+def _f_string_text(value: Value, offset: int) -> str:
+    """A value in an f-string."""
+    if isinstance(value, (str, bool)):
+        return str(value)
+    if isinstance(value, (int, float)):
+        number = check_number(value, offset)
+        return str(int(number) if isinstance(number, int) else float(number))
+    raise Fault("template-type", f"an f-string cannot hold {describe_value(value)}", offset)
+
+
+_COMPILERS: dict[type[ast.expr], Callable[..., Expression]] = {
     ast.Constant: ExpressionCompiler.constant,
     ast.Name: ExpressionCompiler.name,
     ast.UnaryOp: ExpressionCompiler.unary,
@@ -323,13 +375,13 @@ _READERS: dict[type[ast.expr], Callable[..., Expression]] = {
     ast.IfExp: ExpressionCompiler.choice,
     ast.Call: ExpressionCompiler.call,
     ast.Subscript: ExpressionCompiler.subscript,
-    ast.List: read_sequence,
-    ast.Tuple: read_sequence,
-    ast.Set: read_sequence,
-    ast.Dict: read_mapping,
-    ast.JoinedStr: read_f_string,
-    ast.ListComp: read_comprehension,
-    ast.GeneratorExp: read_comprehension,
+    ast.List: _compile_sequence,
+    ast.Tuple: _compile_sequence,
+    ast.Set: _compile_sequence,
+    ast.Dict: _compile_object,
+    ast.JoinedStr: _compile_f_string,
+    ast.ListComp: _compile_comprehension,
+    ast.GeneratorExp: _compile_comprehension,
 }
 _REFUSED_NODES: dict[type[ast.expr], str] = {
     ast.Lambda: "a lambda",
@@ -342,3 +394,77 @@ _REFUSED_NODES: dict[type[ast.expr], str] = {
     ast.Starred: "`*`",
 }
 _HINTS: dict[type[ast.expr], str] = {ast.Attribute: "read an object by `x['key']` or `x.get('key')`"}
+
+
+def read_target(node: ast.expr, source: ExpressionSource) -> Target:
+    """The setter of a target: a name, or names in a tuple. Raises Fault for any other target."""
+    if isinstance(node, ast.Name):
+        return _read_name_target(node, source)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        parts = [read_target(each, source) for each in node.elts]
+        place = source.place(node)
+        return lambda frame, value: _unpack_value(parts, frame, value, place)
+    raise source.fault(node, "template-forbidden", "only variables can be set", "write `{% set name = value %}`")
+
+
+def _read_name_target(node: ast.Name, source: ExpressionSource) -> Target:
+    name = node.id
+    if name.startswith("__"):
+        raise source.fault(node, "template-forbidden", f"`{name[:60]}` cannot be set in a template")
+
+    def put(frame: RenderFrame, value: Value) -> None:
+        frame.variables[name] = value
+
+    return put
+
+
+def _unpack_value(parts: Sequence[Target], frame: RenderFrame, value: Value, offset: int) -> None:
+    placeholder = isinstance(value, Placeholder)
+    found = [value] * len(parts) if placeholder else list(elements(value, frame, offset))
+    if len(found) != len(parts):
+        message = f"{len(parts)} names for {len(found)} values"
+        raise Fault("template-value", message, offset)
+    for part, each in zip(parts, found, strict=True):
+        part(frame, each)
+
+
+def _iterate_clauses(
+    clauses: Sequence[tuple[Target, Callable[[RenderFrame], Value], Sequence[Callable[[RenderFrame], Value]]]],
+    frame: RenderFrame,
+    offset: int,
+) -> Iterator[None]:
+    """Once for each combination of a comprehension's loops, with its variables set."""
+    (put, values, tests), *inner = clauses
+    for each in elements(values(frame), frame, offset):
+        frame.charge(1, offset)
+        put(frame, each)
+        if not all(is_true(test(frame)) for test in tests):
+            continue
+        if inner:
+            yield from _iterate_clauses(inner, frame, offset)
+        else:
+            yield None
+
+
+def _parse(text: str, mode: str, source: ExpressionSource) -> ast.AST:
+    if len(text) > MAX_CHARACTERS:
+        raise Fault("template-syntax", f"more than {MAX_CHARACTERS:,} characters between two braces", source.offset)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode=mode)
+    except _PARSER_ERRORS as error:
+        raise _syntax_fault(error, source) from None
+
+
+def _syntax_fault(error: Exception, source: ExpressionSource) -> Fault:
+    offset, said = source.offset, "it is too deep"
+    if isinstance(error, SyntaxError):
+        said = error.msg.split(" (")[0]
+        at = ast.Pass(lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
+        offset = source.place(at)
+    elif isinstance(error, ValueError):
+        said = "a character that Python does not know, or a number that is too long"
+    inside = f" in `{source.text[:60]}`"
+    hint = "write `{% set x = String(y) %}`, without `{{ }}` inside" if "{" in source.text else None
+    return Fault("template-syntax", f"invalid expression{inside}: {said}", offset, hint)

@@ -10,9 +10,8 @@ import ast
 from dataclasses import dataclass
 from typing import TypeAlias, Union
 
-from penstock.template.assignment_targets import Target
 from penstock.template.errors import Fault
-from penstock.template.expressions import Expression
+from penstock.template.expressions import Expression, Target
 from penstock.template.statements import Statement
 
 

@@ -13,11 +13,16 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from penstock.errors import did_you_mean
-from penstock.template.assignment_targets import Target, read_target
 from penstock.template.errors import Fault
-from penstock.template.expressions import Expression, ExpressionCompiler
+from penstock.template.expressions import (
+    Expression,
+    ExpressionCompiler,
+    Target,
+    read_expression,
+    read_loop,
+    read_target,
+)
 from penstock.template.nodes import Branch, BranchArm, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
-from penstock.template.python_syntax import read_expression, read_loop
 from penstock.template.statements import read_set_statement
 
 MAX_DEPTH = 30
@@ -125,7 +130,7 @@ class _Parser:
         tree: ast.expr = ast.Constant(value=None)
         try:
             tree, source = read_expression(text, offset)
-            made = ExpressionCompiler(source).of(tree)
+            made = ExpressionCompiler(source).compile(tree)
         except Fault as fault:
             self._faults.append(fault)
             return (lambda frame: None), tree
@@ -178,7 +183,7 @@ class _Parser:
         self._needs(rest, piece)
         try:
             tree, source = read_loop(piece.text, piece.offset)
-            loop = read_target(tree.target, source), ExpressionCompiler(source).of(tree.iter)
+            loop = read_target(tree.target, source), ExpressionCompiler(source).compile(tree.iter)
             self._trees.append(tree)
         except Fault as fault:
             self._faults.append(fault)

@@ -10,12 +10,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.template.assignment_targets import Target, read_target
 from penstock.template.errors import Fault
-from penstock.template.expressions import ExpressionCompiler
+from penstock.template.expressions import ExpressionCompiler, ExpressionSource, Target, read_statement, read_target
 from penstock.template.frame import RenderFrame
 from penstock.template.operators import value_size
-from penstock.template.python_syntax import ExpressionSource, read_statement
 from penstock.template.values import Placeholder, Value, describe_value
 
 
@@ -29,21 +27,21 @@ class Statement:
 def read_set_statement(text: str, offset: int) -> tuple[Statement, ast.stmt]:
     """Raises Fault."""
     tree, source = read_statement(text, offset)
-    reading = ExpressionCompiler(source)
+    compiler = ExpressionCompiler(source)
     if isinstance(tree, ast.Assign):
-        return Statement(_read_assignment(tree, source, reading)), tree
+        return Statement(_read_assignment(tree, source, compiler)), tree
     if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
         return Statement(_augmented_assignment(tree, source)), tree
     if isinstance(tree, ast.Expr):
-        return Statement(_read_call(tree.value, source, reading)), tree
+        return Statement(_read_call(tree.value, source, compiler)), tree
     raise Fault("template-forbidden", "only variables can be set", offset, "write `{% set name = value %}`")
 
 
 def _read_assignment(
-    tree: ast.Assign, source: ExpressionSource, reading: ExpressionCompiler
+    tree: ast.Assign, source: ExpressionSource, compiler: ExpressionCompiler
 ) -> Callable[[RenderFrame], None]:
-    value = reading.of(tree.value)
-    targets = [_read_target(each, source, reading) for each in tree.targets]
+    value = compiler.compile(tree.value)
+    targets = [_read_target(each, source, compiler) for each in tree.targets]
 
     def run(frame: RenderFrame) -> None:
         found = value(frame)
@@ -53,12 +51,12 @@ def _read_assignment(
     return run
 
 
-def _read_target(node: ast.expr, source: ExpressionSource, reading: ExpressionCompiler) -> Target:
+def _read_target(node: ast.expr, source: ExpressionSource, compiler: ExpressionCompiler) -> Target:
     if not isinstance(node, ast.Subscript):
         return read_target(node, source)
     if not isinstance(node.value, ast.Name):
         raise source.fault(node, "template-forbidden", "only a variable's elements can be set")
-    name, key, place = node.value.id, reading.of(node.slice), source.place(node)
+    name, key, place = node.value.id, compiler.compile(node.slice), source.place(node)
     return lambda frame, value: _set_element(frame, name, key(frame), value, place)
 
 
@@ -82,14 +80,14 @@ def _augmented_assignment(tree: ast.AugAssign, source: ExpressionSource) -> Call
     assert isinstance(tree.target, ast.Name), "asked for those only"
     read = ast.copy_location(ast.Name(id=tree.target.id, ctx=ast.Load()), tree.target)
     both = ast.copy_location(ast.BinOp(left=read, op=tree.op, right=tree.value), tree)
-    value, put = ExpressionCompiler(source).of(both), read_target(tree.target, source)
+    value, put = ExpressionCompiler(source).compile(both), read_target(tree.target, source)
     return lambda frame: put(frame, value(frame))
 
 
-def _read_call(node: ast.expr, source: ExpressionSource, reading: ExpressionCompiler) -> Callable[[RenderFrame], None]:
+def _read_call(node: ast.expr, source: ExpressionSource, compiler: ExpressionCompiler) -> Callable[[RenderFrame], None]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
-        return _read_append(node, node.func, source, reading)
-    value = reading.of(node)
+        return _read_append(node, node.func, source, compiler)
+    value = compiler.compile(node)
 
     def run(frame: RenderFrame) -> None:
         value(frame)
@@ -98,12 +96,12 @@ def _read_call(node: ast.expr, source: ExpressionSource, reading: ExpressionComp
 
 
 def _read_append(
-    node: ast.Call, function: ast.Attribute, source: ExpressionSource, reading: ExpressionCompiler
+    node: ast.Call, function: ast.Attribute, source: ExpressionSource, compiler: ExpressionCompiler
 ) -> Callable[[RenderFrame], None]:
     """`name.append(value)` on a copy."""
     if not isinstance(function.value, ast.Name) or len(node.args) != 1 or node.keywords:
         raise source.fault(node, "template-forbidden", "`.append` is for a variable and one value")
-    name, value, place = function.value.id, reading.of(node.args[0]), source.place(node)
+    name, value, place = function.value.id, compiler.compile(node.args[0]), source.place(node)
 
     def run(frame: RenderFrame) -> None:
         owner = frame.lookup(name)
