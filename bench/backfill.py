@@ -22,7 +22,7 @@ import psutil
 
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.model.settings import BackfillSettings, Settings, SparkSettings
 
@@ -104,7 +104,7 @@ def generate(pipeline: Pipeline, table: str, gigabytes: float) -> tuple[int, int
     while core.registry.refresh(table).bytes < gigabytes * 1e9:
         first = 10**7 * ROWS_PER_BATCH + rows
         core.lake.bulk.sql(
-            f"INSERT INTO {qualified(table)} (id, code, noise, _seq) SELECT CAST(id AS DECIMAL(20, 0)), "
+            f"INSERT INTO {qualified_table(table)} (id, code, noise, _seq) SELECT CAST(id AS DECIMAL(20, 0)), "
             f"CAST(id % 1000 AS STRING), randstr(180), {first} + id - {rows} "
             f"FROM range({rows}, {rows + ROWS_PER_FILE}, 1, 1)"
         )

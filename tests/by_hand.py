@@ -28,7 +28,7 @@ from penstock.parse.project_loader import load_files
 from penstock.plan.planner import PlanOptions, make_plan
 from penstock.plan.steps import CreateTable
 from penstock.sql.compile import compile_sql
-from penstock.sql.syntax.tokens import put_in
+from penstock.sql.spark_text import replace_placeholders
 from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
 from penstock.state.made_tables import MadeTables
@@ -116,7 +116,7 @@ class ByHand:
                 merged_relation(binding) if read.final else binding_relation(binding, Latest())
             )
         limits = QueryLimits(60.0, 10**6, 2**30)
-        return run_query(self.lake.spark, put_in(query.sql, relations), query.columns, limits).rows
+        return run_query(self.lake.spark, replace_placeholders(query.sql, relations), query.columns, limits).rows
 
     def read(self, name: str, columns: Iterable[str], deployment: int = 1) -> list[tuple[object, ...]]:
         """Rows of a data source (or quarantine) as a deployment sees them; `columns` are Spark SQL."""

@@ -14,7 +14,7 @@ from penstock.deploy.lifecycle.drift import Drift, find, problems
 from penstock.errors import InvalidProject
 from penstock.lake.drift.recorded_tables import CHECK_VALID_SECONDS, DriftedTable
 from penstock.lake.maintenance.rewrite import materialize_columns
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 from penstock.plan.plan import Plan
 
@@ -59,7 +59,7 @@ class World:
 
     def sql(self, statement: str, name: str) -> None:
         """Run a statement from outside, with the table of a data source in the place of {}."""
-        self.outside.sql(statement.format(qualified(self.table(name))))
+        self.outside.sql(statement.format(qualified_table(self.table(name))))
 
     def drifts(self, name: str) -> list[Drift]:
         found = find(self.recorded, self.core.deployments.list())

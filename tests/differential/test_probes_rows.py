@@ -16,9 +16,9 @@ from tests.unit.sql.flights import column, text
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.engines.column_expression import compile_expression
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.outputs.conversion_probes import ForwardProbes, forward_probes
 from penstock.sql.outputs.forward_query import compile_forward
+from penstock.sql.spark_text import string_literal
 
 pytestmark = pytest.mark.spark
 
@@ -159,7 +159,7 @@ def _literal(value: object) -> str:
         case None:
             return "NULL"
         case str():
-            return text_literal(value)
+            return string_literal(value)
         case list():
             return f"array({', '.join(map(_literal, value))})"
         case int():

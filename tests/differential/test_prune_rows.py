@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from tests.unit.sql.flights import query
 from tests.unit.sql.test_prune import CASES, PROJECT, nested
 
-from penstock.sql.analysis.lineage import used_columns
 from penstock.sql.analysis.prune import prune
+from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.column_types import spark_type
 
 RELAXED = settings(
@@ -38,7 +38,7 @@ class Tables:
 
     def narrow(self, sql: str) -> str:
         """The SQL over sources of only those columns that it uses."""
-        for placeholder, columns in used_columns(sql).items():
+        for placeholder, columns in query_facts(sql).columns_read.items():
             listed = ", ".join(f"`{name}`" for name in sorted(columns)) or "1 AS `__nothing`"
             sql = sql.replace(placeholder, f"(SELECT {listed} FROM {placeholder})")
         return sql

@@ -21,7 +21,7 @@ from penstock.flow.landing.landing import (
     unquarantined_step,
 )
 from penstock.flow.work_items import collect_work
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.model.cursor import BatchCursor as BatchCursor
 from penstock.state.operations import OperationsLog
 
@@ -60,11 +60,11 @@ class Landings:
             repair_quarantine(self.hand.lake, self.hand.registry, target, batches, self.hand.inbox)
 
     def ids(self, target: LandingTable) -> list[int]:
-        return sorted(row.id for row in self.hand.lake.spark.table(qualified(target.table)).collect())
+        return sorted(row.id for row in self.hand.lake.spark.table(qualified_table(target.table)).collect())
 
     def quarantined(self, target: LandingTable) -> list[tuple[str, str, str]]:
         """(version, line, first problem), in the order of the log."""
-        rows = self.hand.lake.spark.table(qualified(target.quarantine)).orderBy("_seq", "version").collect()
+        rows = self.hand.lake.spark.table(qualified_table(target.quarantine)).orderBy("_seq", "version").collect()
         return [(row.version, row.raw, row.problems[0]) for row in rows]
 
 

@@ -11,8 +11,9 @@ from by_hand import ByHand
 from flows.test_incremental import FILES
 from penstock.flow.materialized_view import SnapshotExpired
 from penstock.flow.work_items import WorkItem
-from penstock.lake.spark.names import NAMESPACE, text
+from penstock.lake.spark.names import NAMESPACE
 from penstock.model.manifest import View
+from penstock.sql.spark_text import string_literal
 
 SECOND_VIEW = FILES["materializations/to_daily.pipe"].replace("FROM events", "FROM events WHERE amount > 3")
 
@@ -25,7 +26,7 @@ def rows(number: int) -> list[bytes]:
 
 def tend(pipeline: ByHand, table: str, *, merged: bool) -> None:
     """What an operator might run from outside, with the sharpest knife there is."""
-    name = text(f"{NAMESPACE}.{table}")
+    name = string_literal(f"{NAMESPACE}.{table}")
     if merged:
         pipeline.lake.spark.sql(
             f"CALL lake.system.rewrite_data_files(table => {name}, options => map('rewrite-all', 'true'))"
@@ -89,7 +90,7 @@ def test_files_that_were_merged_are_no_new_rows(by_hand: Callable[[Mapping[str, 
         table = pipeline.live.bindings[0].table
         tend(pipeline, table, merged=False)
         pipeline.lake.spark.sql(
-            f"CALL lake.system.rewrite_data_files(table => {text(f'{NAMESPACE}.{table}')}, "
+            f"CALL lake.system.rewrite_data_files(table => {string_literal(f'{NAMESPACE}.{table}')}, "
             "options => map('rewrite-all', 'true'))"
         )
         pipeline.registry.refresh(table)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from penstock.flow.table_registry import TableRegistry
 from penstock.lake.read.history_slices import SliceLimits, next_slice
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress
@@ -72,12 +72,12 @@ def test_a_step_that_another_server_made_is_not_made_again(lake: Lake, table: st
 def test_what_comes_between_two_steps_and_is_no_flow_does_not_stop_them(lake: Lake, table: str) -> None:
     registry = TableRegistry(lake)
     registry.commit(step(lake, 1), table, {"f": Progress(BatchCursor(1), {"s": 1})})
-    lake.spark.sql(f"UPDATE {qualified(table)} SET b = 'settled' WHERE _seq <= 1")
-    lake.spark.sql(f"INSERT INTO {qualified(table)} VALUES (7, 'outside', 7)")
+    lake.spark.sql(f"UPDATE {qualified_table(table)} SET b = 'settled' WHERE _seq <= 1")
+    lake.spark.sql(f"INSERT INTO {qualified_table(table)} VALUES (7, 'outside', 7)")
     assert registry.commit(step(lake, 2), table, {"f": Progress(BatchCursor(2), {"s": 2})}) == 1
     lake.spark.sql(f"CALL lake.system.rewrite_data_files(table => 'penstock.{table}')")
     assert registry.commit(step(lake, 3), table, {"f": Progress(BatchCursor(3), {"s": 3})}) == 1
-    rows = lake.spark.sql(f"SELECT a, b FROM {qualified(table)} ORDER BY a").collect()
+    rows = lake.spark.sql(f"SELECT a, b FROM {qualified_table(table)} ORDER BY a").collect()
     assert [tuple(row) for row in rows] == [(1, "settled"), (2, "x"), (3, "x"), (7, "outside")]
 
 
@@ -100,7 +100,7 @@ def test_changes_in_place(lake: Lake, table: str) -> None:
         physical_tables.widen_field(lake, table, Field("c", Decimal(12, 2)))
         physical_tables.set_sort_order(lake, table, [Transform("identity", "c")])
         physical_tables.set_partition_key(lake, table, [Transform("identity", "a")])
-    columns = {field.name: field.dataType.simpleString() for field in lake.spark.table(qualified(table)).schema}
+    columns = {field.name: field.dataType.simpleString() for field in lake.spark.table(qualified_table(table)).schema}
     assert columns == {"a": "bigint", "b": "string", "_seq": "bigint", "c": "decimal(12,2)", "d": "string"}
     put(lake, table, [2**31], 2)
     found = physical_tables.load_table(lake, table)
@@ -109,8 +109,8 @@ def test_changes_in_place(lake: Lake, table: str) -> None:
     for _ in range(2):
         physical_tables.drop_field(lake, table, "d")
         physical_tables.drop_field(lake, table, "c")
-    assert set(lake.spark.table(qualified(table)).columns) == {"a", "b", "_seq", "c"}, "c is in the sorting key"
-    assert sorted(row.a for row in lake.spark.table(qualified(table)).collect()) == [1, 2**31]
+    assert set(lake.spark.table(qualified_table(table)).columns) == {"a", "b", "_seq", "c"}, "c is in the sorting key"
+    assert sorted(row.a for row in lake.spark.table(qualified_table(table)).collect()) == [1, 2**31]
 
 
 def test_a_clone_goes_its_own_way(lake: Lake, table: str) -> None:
@@ -123,7 +123,7 @@ def test_a_clone_goes_its_own_way(lake: Lake, table: str) -> None:
     for number in range(8):
         put(lake, table, [10 + number], 2 + number)
     physical_tables.drop_table(lake, table)
-    assert sorted(row.a for row in lake.spark.table(qualified(clone)).collect()) == [1, 2, 3]
+    assert sorted(row.a for row in lake.spark.table(qualified_table(clone)).collect()) == [1, 2, 3]
     physical_tables.drop_table(lake, clone)
     assert clone not in physical_tables.list_tables(lake)
 
@@ -138,7 +138,8 @@ def test_slices_hold_each_row_once(lake: Lake, table: str, most_rows: int) -> No
     while True:
         piece = next_slice(lake, table, snapshot, after, SliceLimits(most_rows, 2**40))
         rows = lake.spark.sql(
-            f"SELECT a FROM {qualified(table)} VERSION AS OF {snapshot} WHERE _seq > {after} AND _seq <= {piece.upto}"
+            f"SELECT a FROM {qualified_table(table)} VERSION AS OF {snapshot}"
+            f" WHERE _seq > {after} AND _seq <= {piece.upto}"
         )
         seen += [row.a for row in rows.collect()]
         after = piece.upto

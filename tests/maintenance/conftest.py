@@ -12,7 +12,7 @@ from deploy.conftest import Running
 from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
 from penstock.deploy.pipeline import Pipeline
 from penstock.lake.maintenance.snapshot_expiry import list_snapshots
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 from penstock.model.settings import MaintenanceSettings, Settings, SparkSettings
 
@@ -66,7 +66,7 @@ class Tidy(Running):
         return str(binding.table)
 
     def files_of(self, table: str) -> int:
-        return int(self.core.lake.spark.sql(f"SELECT count(*) FROM {qualified(table)}.files").first()[0])
+        return int(self.core.lake.spark.sql(f"SELECT count(*) FROM {qualified_table(table)}.files").first()[0])
 
     def snapshots_of(self, table: str) -> int:
         found = list_snapshots(self.core.lake, table)
@@ -74,7 +74,7 @@ class Tidy(Running):
 
     def stored(self, table: str) -> int:
         """Rows on disk, whoever sees them."""
-        return int(self.core.lake.spark.table(qualified(table)).count())
+        return int(self.core.lake.spark.table(qualified_table(table)).count())
 
     def metadata_bytes(self, table: str) -> int:
         found = physical_tables.load_table(self.core.lake, table)

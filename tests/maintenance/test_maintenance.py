@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.conftest import Tidy
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 from penstock.state.batches import BatchesTrimmed
 
@@ -55,7 +55,7 @@ def test_small_files_become_few_and_sorted(tidy: Tidy) -> None:
     assert tidy.files_of(table) == 1
     assert tidy.files_of(tidy.table("clicks_per_user")) == 1
     assert answers(tidy, "clicks") == before
-    users = [row[0] for row in tidy.core.lake.spark.sql(f"SELECT user FROM {qualified(table)}").collect()]
+    users = [row[0] for row in tidy.core.lake.spark.sql(f"SELECT user FROM {qualified_table(table)}").collect()]
     assert users == sorted(users)
     (done,) = [each for each in tidy.operations("compaction") if each.datasource_name == table]  # type: ignore[attr-defined]
     assert (done.read_rows, done.written_rows, done.rows, done.result) == (90, 90, 0, "ok")  # type: ignore[attr-defined]

@@ -16,8 +16,8 @@ from penstock.parse.project_loader import load_files
 from penstock.plan.equivalence.view_equivalence import physical_sql
 from penstock.plan.plan import NOTHING
 from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
-from penstock.plan.spark_text import names
 from penstock.plan.steps import Activate
+from penstock.sql.spark_text import column_names
 from projects import Draft, drafts, edits
 
 SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -119,7 +119,7 @@ def physical_columns_are_declared(manifest: Manifest, tables: dict[str, set[str]
     for binding in manifest.bindings:
         read = {column.physical for column in binding.columns}
         for column in binding.columns:
-            read |= names(column.before.expression) - {SEQ} if column.before else set()
+            read |= column_names(column.before.expression) - {SEQ} if column.before else set()
         assert read <= tables[binding.table]
     for landing in manifest.landings:
         assert {column.physical for column in landing.columns} <= tables[landing.table]

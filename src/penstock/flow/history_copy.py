@@ -14,12 +14,12 @@ from penstock.crash_points import reached
 from penstock.flow.table_registry import TableRegistry
 from penstock.lake.read.bindings import Latest, Slice, TablePart, binding_relation, with_seq
 from penstock.lake.read.history_slices import SliceLimits, next_slice
-from penstock.lake.spark.names import quoted
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshot_tags import release_tag
 from penstock.lake.tables.snapshots import Progress, Snapshots
 from penstock.model.cursor import Cursor, HistoryCursor, TailCursor
 from penstock.model.manifest import SEQ, Copy
+from penstock.sql.spark_text import quote_identifier
 
 EMPTY_SOURCE = TailCursor(-1)
 """The cursor of a copy whose source had no row: it is complete."""
@@ -72,7 +72,7 @@ def _commit_slice(
 ) -> int:
     # Copied rows keep their place.
     read = binding_relation(with_seq(copy.source), part)
-    columns = ", ".join(f"{sql} AS {quoted(field)}" for field, sql in copy.select)
+    columns = ", ".join(f"{sql} AS {quote_identifier(field)}" for field, sql in copy.select)
     rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")
     added = registry.commit(rows, copy.table, made)
     reached("copy.committed")

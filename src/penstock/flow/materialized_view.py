@@ -17,15 +17,14 @@ from penstock.crash_points import reached
 from penstock.flow.table_registry import TableRegistry
 from penstock.lake.read.bindings import Appended, Latest, Slice, TablePart, binding_relation, merged_relation, with_seq
 from penstock.lake.read.history_slices import SliceLimits, next_slice
-from penstock.lake.spark.names import quoted
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshot_tags import release_tag, tag_snapshot
 from penstock.lake.tables.snapshots import Progress, Snapshots
 from penstock.model.cursor import BatchCursor, HistoryCursor, TailCursor
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, View, last_seq
 from penstock.model.types import String
-from penstock.sql.analysis.row_seq import with_own_seq
-from penstock.sql.syntax.tokens import put_in
+from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.spark_text import quote_identifier, replace_placeholders
 
 _NO_ROW_SEQ: set[str] = set()
 """The SQL of views of which Spark has said that their rows are not made from one row each, as an aggregate without
@@ -87,17 +86,18 @@ def _step_rows(session: SparkSession, view: View, step: ViewStep) -> DataFrame:
     keep their order; where there is no such row (or Spark does not take the SQL for it), that of the step."""
     texts = {other.placeholder: merged_relation(other.binding) for other in view.others}
     last = f"CAST({step.seq} AS BIGINT)"
-    own = with_own_seq(view.sql, view.trigger.placeholder) if view.sql not in _NO_ROW_SEQ else None
+    own = query_facts(view.sql).with_row_seq(view.trigger.placeholder) if view.sql not in _NO_ROW_SEQ else None
     if own is not None:
         trigger = binding_relation(with_seq(view.trigger.binding), step.part)
         try:
-            rows = session.sql(put_in(own, texts | {view.trigger.placeholder: trigger})).toDF(*view.fields, SEQ)
-            return rows.selectExpr(*map(quoted, view.fields), f"least({SEQ}, {last}) AS {SEQ}")
+            sql = replace_placeholders(own, texts | {view.trigger.placeholder: trigger})
+            rows = session.sql(sql).toDF(*view.fields, SEQ)
+            return rows.selectExpr(*map(quote_identifier, view.fields), f"least({SEQ}, {last}) AS {SEQ}")
         except AnalysisException:
             _NO_ROW_SEQ.add(view.sql)
     trigger = binding_relation(view.trigger.binding, step.part)
-    rows = session.sql(put_in(view.sql, texts | {view.trigger.placeholder: trigger})).toDF(*view.fields)
-    return rows.selectExpr(*map(quoted, view.fields), f"{last} AS {SEQ}")
+    rows = session.sql(replace_placeholders(view.sql, texts | {view.trigger.placeholder: trigger})).toDF(*view.fields)
+    return rows.selectExpr(*map(quote_identifier, view.fields), f"{last} AS {SEQ}")
 
 
 def resume_view(registry: TableRegistry, view: View, met: int) -> None:

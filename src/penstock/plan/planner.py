@@ -21,7 +21,6 @@ from penstock.plan.diff.column_matching import find_former_names
 from penstock.plan.diff.project_diff import diff_projects, pipe_kind
 from penstock.plan.diff.rollback import assess_rollback
 from penstock.plan.plan import Live, Plan, PlanOptions, Rejected, ResourcePlan, Size
-from penstock.plan.spark_text import is_plain
 from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, sort_steps
 from penstock.plan.strategies.candidate_reuse import reuse_from_candidate
 from penstock.plan.strategies.context import Context, Outcome
@@ -29,6 +28,7 @@ from penstock.plan.strategies.datasource_plan import plan_datasource
 from penstock.plan.strategies.removal import removal_problems, removed_resources
 from penstock.plan.strategies.unchanged import has_outdated_reader, keep_running_datasource, refresh_unchanged
 from penstock.plan.tables.barriers import place_barriers
+from penstock.sql.analysis.expression_facts import expression_facts
 
 __all__ = ["Live", "Plan", "PlanOptions", "Rejected", "ResourcePlan", "Size", "make_plan"]
 
@@ -116,7 +116,9 @@ def _complete_resource_plan(context: Context, outcome: Outcome) -> ResourcePlan:
     """What is said of a data source, with the columns that reading it computes and what a rollback would
     keep."""
     before = [(column.name, column.before) for column in outcome.binding.columns if column.before is not None]
-    computed = tuple(name for name, each in before if not each.is_settled and not is_plain(each.expression))
+    computed = tuple(
+        name for name, each in before if not each.is_settled and not expression_facts(each.expression).is_cheap
+    )
     name = outcome.resource.name
     new = context.project.datasource(name)
     kept = None

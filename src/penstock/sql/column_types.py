@@ -19,7 +19,8 @@ from penstock.model.types import Type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, Types
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.aggregates.table import aggregate_names
-from penstock.sql.expr.spark_types import text_literal, value_type, value_zero
+from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.spark_text import string_literal
 
 
 class UnknownState(ValueError):
@@ -85,5 +86,5 @@ def state_type(call: ParsedAggregate, types: Types, parameters: tuple[AggregateP
 
 def _parameter_text(parameter: AggregateParameter) -> str:
     if isinstance(parameter, str):
-        return text_literal(parameter)
+        return string_literal(parameter)
     return str(int(parameter)) if float(parameter).is_integer() else repr(parameter)

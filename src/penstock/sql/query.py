@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.model.types import Type
+from penstock.sql.analysis.expression_facts import ExpressionFacts, expression_facts
+from penstock.sql.analysis.query_facts import QueryFacts, query_facts
 
 FINAL = "__final_"
 """How the placeholder of a data source begins that is read with FINAL."""
@@ -38,6 +40,11 @@ class Query:
     reads: tuple[Read, ...]
     columns: tuple[tuple[str, Type], ...]
     with_totals: str = ""
+
+    @property
+    def facts(self) -> QueryFacts:
+        """What else is true of `sql`: lineage, whether it may raise, its variant with `_seq`."""
+        return query_facts(self.sql)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +87,13 @@ class ForwardColumn:
     sql: str
     uses: tuple[str, ...]
     renames: str | None = None
+
+    @property
+    def facts(self) -> ExpressionFacts:
+        """What is true of `sql`: whether it is NULL, repeatable, may raise."""
+        return expression_facts(self.sql)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is the same for every row and each time it is computed."""
+        return not self.uses and self.facts.is_constant

@@ -9,7 +9,7 @@ from penstock.errors import InvalidQuery
 from penstock.model.pipe import Dialect
 from penstock.sql.compile import compile_sql, names_read
 from penstock.sql.spark_dialect.allowed import SPARK_FUNCTIONS
-from penstock.sql.syntax.tokens import put_in
+from penstock.sql.spark_text import replace_placeholders
 
 REFUSED = """
 SELECT * FROM file('/etc/passwd')
@@ -116,7 +116,7 @@ def test_what_looks_like_a_placeholder_stays_what_it_is(name: str) -> None:
     relation = "(SELECT 'q' AS `year` FROM t)"
     for dialect in DIALECTS:
         query = compile_sql(PROJECT, text(f"SELECT '{name}' AS a, year AS `__all_flights__` FROM flights"), dialect)
-        whole = put_in(query.sql, {read.placeholder: relation for read in query.reads})
+        whole = replace_placeholders(query.sql, {read.placeholder: relation for read in query.reads})
         assert f"'{name}' AS `a`" in whole
         assert "AS `__all_flights__`" in whole
         assert whole.count(relation) == 1

@@ -11,8 +11,8 @@ from tests.unit.sql.flights import datasource, query, text
 
 from penstock.model.project import Project
 from penstock.sql.analysis.column_graph import Origin
-from penstock.sql.analysis.lineage import lineage, used_columns
 from penstock.sql.analysis.prune import prune
+from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.compile import compile_sql
 
 COLUMNS = {"a": "Int32", "b": "Int32", "c": "Nullable(Int32)", "d": "Int32", "s": "String", "arr": "Array(Int32)"}
@@ -199,13 +199,15 @@ def test_what_stays_is_what_counts(made: tuple[str, tuple[str, ...]], data: st.D
     """The columns of sources in the text that stays are those that lineage says, no more and no less."""
     sql = query(made[0], PROJECT).sql
     columns = data.draw(st.lists(st.sampled_from(made[1]), min_size=1, unique=True))
-    done, found = prune(sql, columns), lineage(sql)
+    done, found = prune(sql, columns), query_facts(sql).lineage
     counts = found.rows.union(*(origins for name, origins in found.outputs if name in columns))
     assert mentioned(done) == counts
-    assert {Origin(source, name) for source, names in used_columns(done).items() for name in names} == counts
-    assert [name for name, _ in lineage(done).outputs] == columns
+    assert {
+        Origin(source, name) for source, names in query_facts(done).columns_read.items() for name in names
+    } == counts
+    assert [name for name, _ in query_facts(done).lineage.outputs] == columns
     assert prune(done, columns) == done
-    assert found.whole == lineage(done).whole == frozenset()
+    assert found.whole == query_facts(done).lineage.whole == frozenset()
 
 
 def mentioned(sql: str) -> frozenset[Origin]:

@@ -23,7 +23,7 @@ from penstock.lake.read.bindings import (
     with_seq,
 )
 from penstock.lake.spark.errors import explain_error
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.model.cursor import HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import SEQ, Binding, Manifest, last_seq
@@ -80,9 +80,8 @@ def count_hidden(core: Core, hidden: HiddenRows) -> Problem | None:
     live = hidden.live
     shown = [*accepted_conditions(live.accepts), *([unexpired_condition(live)] if live.keeps is not None else [])]
     where = " AND ".join([*shown, f"({hidden.expired})"])
-    rows = int(
-        core.lake.bulk.sql(f"SELECT count(*) AS `rows` FROM {qualified(live.table)} WHERE {where}").collect()[0][0]
-    )
+    count = f"SELECT count(*) AS `rows` FROM {qualified_table(live.table)} WHERE {where}"
+    rows = int(core.lake.bulk.sql(count).collect()[0][0])
     if not rows:
         return None
     message = f"the TTL of `{hidden.name}` hides {rows_text(rows)} that live has"

@@ -19,11 +19,11 @@ from penstock.flow.lag import find_lags
 from penstock.lake.maintenance.rewrite import materialize_columns
 from penstock.lake.read.bindings import accepted_conditions
 from penstock.lake.read.history_slices import SliceLimits, next_slice
-from penstock.lake.spark.names import quoted
 from penstock.model.manifest import Before, Binding, BoundColumn, Manifest
 from penstock.model.manifest_updates import mark_materialized
-from penstock.plan.spark_text import is_plain
+from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.column_types import spark_type
+from penstock.sql.spark_text import quote_identifier
 
 PAUSE = 5.0
 """Seconds between two looks at what there is to settle."""
@@ -118,7 +118,7 @@ def share_of(binding: Binding) -> float:
 def _computed(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
     """The columns that reading computes; a constant or another column is not worth a rewrite."""
     for column in binding.columns:
-        if column.before is not None and not is_plain(column.before.expression):
+        if column.before is not None and not expression_facts(column.before.expression).is_cheap:
             yield column, column.before
 
 
@@ -126,7 +126,7 @@ def _value(column: BoundColumn, seen: str) -> str:
     """Rows that the version does not see may hold what cannot be computed."""
     assert column.before is not None, "only columns with an expression are unsettled"
     stored = f"CAST({column.before.expression} AS {spark_type(column.type)})"
-    return f"CASE WHEN {seen} THEN {stored} ELSE {quoted(column.physical)} END"
+    return f"CASE WHEN {seen} THEN {stored} ELSE {quote_identifier(column.physical)} END"
 
 
 def _settled(core: Core, found: Unsettled, upto: int) -> None:

@@ -33,12 +33,12 @@ from penstock.lake.maintenance.shared_files import set_properties
 from penstock.lake.read.bindings import column_value
 from penstock.lake.read.engine_merge import compacted_relation
 from penstock.lake.spark.cancellation import time_limit
-from penstock.lake.spark.names import quoted
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import REJECTS, SEQ, Binding
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
 from penstock.model.settings import MaintenanceSettings
 from penstock.model.types import AggregateFunction, Float, SimpleAggregateFunction, String, Type, unwrap_type
+from penstock.sql.spark_text import quote_identifier
 
 TURN = 10.0
 """Seconds after which no further run is begun: the other tables have their turn, and a server that stops
@@ -118,12 +118,14 @@ def merged_rows(how: TableMerge, view: str, stored: Sequence[tuple[str, str]]) -
     physical = [name for name, _ in stored if name != SEQ]
     logical = [(column.name, column.type) for column in how.binding.columns]
     carried: list[tuple[str, Type]] = [(_hidden(name), String()) for name in physical]
-    values = [f"{column_value(column)} AS {quoted(column.name)}" for column in how.binding.columns]
-    values += [f"{quoted(name)} AS {quoted(_hidden(name))}" for name in physical]
-    rows = f"(SELECT {', '.join(values)}, {SEQ} FROM {quoted(view)})"
+    values = [f"{column_value(column)} AS {quote_identifier(column.name)}" for column in how.binding.columns]
+    values += [f"{quote_identifier(name)} AS {quote_identifier(_hidden(name))}" for name in physical]
+    rows = f"(SELECT {', '.join(values)}, {SEQ} FROM {quote_identifier(view)})"
     made = {column.physical: column.name for column in how.binding.columns if column.name in _combined(how.rule)}
     columns = ", ".join(
-        quoted(name) if name == SEQ else f"CAST({quoted(made.get(name, _hidden(name)))} AS {of}) AS {quoted(name)}"
+        quote_identifier(name)
+        if name == SEQ
+        else f"CAST({quote_identifier(made.get(name, _hidden(name)))} AS {of}) AS {quote_identifier(name)}"
         for name, of in stored
     )
     return f"SELECT {columns} FROM {compacted_relation(how.rule, [*logical, *carried], rows, how.apart)}"
@@ -163,7 +165,10 @@ def _is_free(rule: Merge, binding: Binding) -> bool:
 
 def _is_covered(rule: Summing | Aggregating, binding: Binding) -> bool:
     """Whether each column is merged or the same in all rows of a key, and is stored as it is read."""
-    covered = {*rule.columns, *(column.name for column in binding.columns if quoted(column.name) in rule.keys)}
+    covered = {
+        *rule.columns,
+        *(column.name for column in binding.columns if quote_identifier(column.name) in rule.keys),
+    }
     settled = all(column.before is None or column.before.is_settled for column in binding.columns)
     return settled and all(column.name in covered for column in binding.columns)
 

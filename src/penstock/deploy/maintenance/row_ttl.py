@@ -18,7 +18,7 @@ from penstock.lake.maintenance.rewrite import drop_files, rewrite_files, select_
 from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
 from penstock.lake.read.bindings import unexpired_condition
 from penstock.lake.spark.cancellation import time_limit
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 
 SHARE = 4
@@ -97,7 +97,8 @@ def _count(
         return []
     by_path = {file.path: file for file in files}
     rows = core.lake.bulk.sql(
-        f"SELECT _file, count(*) FROM {qualified(on.table.id)} VERSION AS OF {snapshot} WHERE {expired} GROUP BY _file"
+        f"SELECT _file, count(*) FROM {qualified_table(on.table.id)} VERSION AS OF {snapshot}"
+        f" WHERE {expired} GROUP BY _file"
     )
     with time_limit(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
         found = rows.collect()

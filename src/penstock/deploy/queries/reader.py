@@ -26,7 +26,7 @@ from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
 from penstock.sql.compile import compile_copy, compile_pipe, compile_sql, names_read
 from penstock.sql.query import Query, Read, Rows
-from penstock.sql.syntax.tokens import put_in
+from penstock.sql.spark_text import replace_placeholders
 from penstock.template.declared_parameters import names_in_templates
 from penstock.template.frame import Parameter, RenderInput
 
@@ -163,7 +163,7 @@ class QueryReader:
         relations = {read.placeholder: _relation(manifest, read) for read in query.reads}
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.registry.snapshots(table).rows for table in read)
-        return rows, put_in(query.with_totals or query.sql, relations)
+        return rows, replace_placeholders(query.with_totals or query.sql, relations)
 
 
 def _load(deployment: Deployment) -> CompiledProject:

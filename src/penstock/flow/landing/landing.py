@@ -37,12 +37,13 @@ from penstock.flow.landing.spark_workers import (
     record_batches,
 )
 from penstock.flow.table_registry import TableRegistry
-from penstock.lake.spark.names import qualified, quoted
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import BatchCursor as BatchCursor
 from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing
 from penstock.model.types import is_nullable
+from penstock.sql.spark_text import quote_identifier
 from penstock.state.batches import Batch
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _landed_damaged_batches(lake: Lake, target: LandingTable, damaged: Sequence[
     """The batches whose segment was damaged only after the table had taken rows of it: which of its lines
     those were cannot be told any more, so none of them is quarantined."""
     inside = f"{SEQ} >= {damaged[0].number * ROWS_PER_BATCH} AND {SEQ} < {(damaged[-1].number + 1) * ROWS_PER_BATCH}"
-    rows = lake.spark.table(qualified(target.table)).where(inside)
+    rows = lake.spark.table(qualified_table(target.table)).where(inside)
     numbers = rows.selectExpr(f"{SEQ} DIV {ROWS_PER_BATCH} AS number").distinct()
     return frozenset(row.number for row in numbers.collect())
 
@@ -162,7 +163,7 @@ def _run_on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows
 
 def _row_schema(lake: Lake, target: LandingTable) -> StructType:
     """Columns as the table stores them now: a version may have widened what another one fills."""
-    stored = lake.spark.table(qualified(target.table)).schema
+    stored = lake.spark.table(qualified_table(target.table)).schema
     hidden = [StructField(SEQ, LongType()), StructField(REJECTS, StringType()), StructField(RECEIVED, TimestampType())]
     fields = [StructField(each.name, each.dataType) for each in stored.fields if each.name in _filled_columns(target)]
     flags = [StructField(flag, BooleanType()) for flag in _absence_flags(target).values()]
@@ -187,8 +188,8 @@ def _with_defaults(rows: DataFrame, target: LandingTable) -> DataFrame:
     """The rows as the table stores them. Defaults may read other columns: those are filled first."""
     flags = _absence_flags(target)
     for physical, default in _order_defaults(_column_defaults(target)):
-        now = quoted(physical)
-        missing = f"coalesce({quoted(flags[physical])}, false)" if physical in flags else f"{now} IS NULL"
+        now = quote_identifier(physical)
+        missing = f"coalesce({quote_identifier(flags[physical])}, false)" if physical in flags else f"{now} IS NULL"
         rows = rows.withColumn(physical, expr(f"CASE WHEN {missing} THEN {default} ELSE {now} END"))
     return rows.drop(RECEIVED, *flags.values())
 

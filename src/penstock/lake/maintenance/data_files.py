@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.model.manifest import SEQ
 
@@ -47,7 +47,9 @@ MAX_FILE_SHARE = 3
 
 def list_data_files(lake: Lake, table: str, snapshot: int) -> tuple[DataFile, ...]:
     """The files of a snapshot, by Iceberg's metadata."""
-    entries = lake.spark.sql(f"SELECT * FROM {qualified(table)}.entries VERSION AS OF {snapshot} WHERE status < 2")
+    entries = lake.spark.sql(
+        f"SELECT * FROM {qualified_table(table)}.entries VERSION AS OF {snapshot} WHERE status < 2"
+    )
     parted = "partition" in entries.select("data_file.*").columns
     rows = entries.selectExpr(
         "data_file.file_path",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from py4j.protocol import Py4JJavaError
 
 from penstock.crash_points import reached
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.java_table import JavaTable
@@ -59,7 +59,7 @@ def referenced_files(lake: Lake, those: Collection[str]) -> frozenset[str]:
     found: set[str] = set()
     for table in those:
         for part, column in _REFERENCES:
-            rows = lake.spark.sql(f"SELECT {column} FROM {qualified(table)}.{part}").collect()
+            rows = lake.spark.sql(f"SELECT {column} FROM {qualified_table(table)}.{part}").collect()
             found.update(normalize_path(row[0]) for row in rows if row[0])
         known = physical_tables.load_table(lake, table)
         if known is not None:

@@ -27,10 +27,11 @@ from pyspark.sql.functions import expr
 
 from penstock.crash_points import reached
 from penstock.lake.maintenance.data_files import DataFile
-from penstock.lake.spark.names import qualified, quoted
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.java_table import JavaTable, RewriteConflict, java_list
 from penstock.model.manifest import SEQ, Transform
+from penstock.sql.spark_text import quote_identifier
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -71,7 +72,7 @@ def compact_files(
 
 def select_all_rows(view: str, columns: Sequence[tuple[str, str]]) -> str:
     """All the rows, as they are."""
-    return f"SELECT {', '.join(quoted(name) for name, _ in columns)} FROM {quoted(view)}"
+    return f"SELECT {', '.join(quote_identifier(name) for name, _ in columns)} FROM {quote_identifier(view)}"
 
 
 def rewrite_files(  # noqa: PLR0913 - what is rewritten, and into what
@@ -103,7 +104,7 @@ def drop_files(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile])
 
 def sort_expressions(sort: Sequence[Transform]) -> tuple[str, ...]:
     """The order of rows in a file: the sorting key, then that of arrival."""
-    return (*(_SORT_TEMPLATES[each.kind].format(quoted(each.column)) for each in sort), quoted(SEQ))
+    return (*(_SORT_TEMPLATES[each.kind].format(quote_identifier(each.column)) for each in sort), quote_identifier(SEQ))
 
 
 _SORT_TEMPLATES = {
@@ -198,7 +199,7 @@ def _commit_rewrite(
 def materialize_columns(lake: Lake, table: str, values: Mapping[str, str], after: int, upto: int) -> None:
     """Give the rows with after < `_seq` <= upto the value of each expression (Spark SQL over the
     table's physical columns) in its column. Doing it again changes nothing."""
-    sets = ", ".join(f"{quoted(column)} = {expression}" for column, expression in sorted(values.items()))
+    sets = ", ".join(f"{quote_identifier(column)} = {expression}" for column, expression in sorted(values.items()))
     reached("lake.before")
-    lake.bulk.sql(f"UPDATE {qualified(table)} SET {sets} WHERE {SEQ} > {after} AND {SEQ} <= {upto}")
+    lake.bulk.sql(f"UPDATE {qualified_table(table)} SET {sets} WHERE {SEQ} > {after} AND {SEQ} <= {upto}")
     reached("lake.after")

@@ -14,11 +14,11 @@ from typing import TypeAlias, Union
 from typing_extensions import assert_never
 
 from penstock.lake.read.engine_merge import final_relation
-from penstock.lake.spark.names import qualified, quoted, text
+from penstock.lake.spark.names import qualified_table
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, version_mark
 from penstock.model.types import Int
-from penstock.plan.spark_text import substitute
 from penstock.sql.column_types import spark_type
+from penstock.sql.spark_text import quote_identifier, replace_columns, string_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,10 @@ TablePart: TypeAlias = Union[Latest, Slice, Appended]
 
 def binding_relation(binding: Binding, part: TablePart) -> str:
     """`(SELECT … FROM table … WHERE …)` with the binding's columns under their logical names."""
-    columns = ", ".join(f"{_column_sql(column)} AS {quoted(column.name)}" for column in binding.columns) or "1 AS `_`"
+    columns = (
+        ", ".join(f"{_column_sql(column)} AS {quote_identifier(column.name)}" for column in binding.columns)
+        or "1 AS `_`"
+    )
     wheres = [*_slice_conditions(part), *accepted_conditions(binding.accepts)]
     wheres += [unexpired_condition(binding)] if binding.keeps is not None and isinstance(part, Latest) else []
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
@@ -71,7 +74,7 @@ def merged_relation(binding: Binding) -> str:
 
 def unexpired_condition(binding: Binding) -> str:
     """The condition for rows that have not expired, over physical columns."""
-    return substitute(binding.keeps or "true", {column.name: _column_sql(column) for column in binding.columns})
+    return replace_columns(binding.keeps or "true", {column.name: _column_sql(column) for column in binding.columns})
 
 
 def column_value(column: BoundColumn) -> str:
@@ -81,13 +84,13 @@ def column_value(column: BoundColumn) -> str:
 
 def rejected_relation(binding: Binding, part: TablePart) -> str:
     """The same for a quarantine table: the rows that the version of their time rejected."""
-    columns = ", ".join(f"{_column_sql(column)} AS {quoted(column.name)}" for column in binding.columns)
+    columns = ", ".join(f"{_column_sql(column)} AS {quote_identifier(column.name)}" for column in binding.columns)
     wheres = [*_slice_conditions(part), f"concat(' ', version, ' ') = {version_mark_at_row(binding.accepts)}"]
     return f"(SELECT {columns} FROM {_from_table(binding.table, part)} WHERE {' AND '.join(wheres)})"
 
 
 def _from_table(table: str, part: TablePart) -> str:
-    name = qualified(table)
+    name = qualified_table(table)
     match part:
         case Latest():
             return name
@@ -119,16 +122,20 @@ def version_mark_at_row(chain: Sequence[Accepts]) -> str:
     """Spark SQL for the mark of the version of the chain that speaks for a row."""
     *earlier, last = chain
     cases = "".join(
-        f"WHEN {SEQ} <= {link.upto} THEN {text(version_mark(link.version))} "
+        f"WHEN {SEQ} <= {link.upto} THEN {string_literal(version_mark(link.version))} "
         for link in earlier
         if link.upto is not None
     )
-    return f"CASE {cases}ELSE {text(version_mark(last.version))} END" if cases else text(version_mark(last.version))
+    return (
+        f"CASE {cases}ELSE {string_literal(version_mark(last.version))} END"
+        if cases
+        else string_literal(version_mark(last.version))
+    )
 
 
 def _column_sql(column: BoundColumn) -> str:
     """The value of a column; cast, because another version may have widened what is stored."""
-    now = quoted(column.physical)
+    now = quote_identifier(column.physical)
     before = column.before
     if before is not None and before.cut is not None and not before.is_settled:
         unsettled = f"{SEQ} <= {before.cut}" + (f" AND {SEQ} > {before.settled}" if before.settled >= 0 else "")

@@ -31,11 +31,11 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import assert_never
 
-from penstock.lake.spark.names import quoted
 from penstock.model.manifest import SEQ
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
 from penstock.model.types import Type, is_nullable
 from penstock.sql.engines.merge_rules import merged_column
+from penstock.sql.spark_text import quote_identifier
 
 Columns = Sequence[tuple[str, Type]]
 _WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
@@ -74,14 +74,15 @@ def final_relation(rule: Merge, columns: Columns, rows: str) -> str:
     given = MergeInput(rows, columns, rule.keys, (*part, SEQ))
     match rule:
         case Replacing():
-            stays = f" AND {quoted(rule.deleted)} = 0" if rule.deleted else ""
+            stays = f" AND {quote_identifier(rule.deleted)} = 0" if rule.deleted else ""
             taken = f" WHERE {_valid_deletion_mark(rule.deleted)}" if rule.deleted else ""
             ranked = f"({_ranked_by_version(rule, given)}{taken})"
             return f"(SELECT {_column_list(columns)} FROM {ranked} WHERE {_PLACE} = 1{stays})"
         case Summing() | Aggregating():
             return _merged_by_key(rule, given, _nonzero_condition(rule, columns))
         case Collapsing():
-            shown = f"{_PLACE} = 1 AND {quoted(rule.sign)} = 1 AND ({_BALANCE} > 0 OR ({_BALANCE} = 0 AND {_LAST} = 1))"
+            added = f"({_BALANCE} > 0 OR ({_BALANCE} = 0 AND {_LAST} = 1))"
+            shown = f"{_PLACE} = 1 AND {quote_identifier(rule.sign)} = 1 AND {added}"
             return f"(SELECT {_column_list(columns)} FROM ({_ranked_by_sign(rule, given)}) WHERE {shown})"
         case VersionedCollapsing():
             return _uncancelled_rows(rule, given)
@@ -91,7 +92,7 @@ def final_relation(rule: Merge, columns: Columns, rows: str) -> str:
 
 def compacted_relation(rule: Merge, columns: Columns, rows: str, apart: Sequence[str] = ()) -> str:
     """What may be written in the place of `rows`, with `_seq`; rows that differ in `apart` stay apart."""
-    given = MergeInput(rows, columns, (*rule.keys, *rule.partition, *map(quoted, apart)), (SEQ,))
+    given = MergeInput(rows, columns, (*rule.keys, *rule.partition, *map(quote_identifier, apart)), (SEQ,))
     written = f"{_column_list(columns)}, {SEQ}"
     match rule:
         case Replacing():
@@ -115,18 +116,20 @@ def can_compact(rule: Merge) -> bool:
 
 
 def _ranked_by_version(rule: Replacing, rows: MergeInput) -> str:
-    by = (*([f"{quoted(rule.version)} DESC"] if rule.version else []), *rows.latest_first)
+    by = (*([f"{quote_identifier(rule.version)} DESC"] if rule.version else []), *rows.latest_first)
     return f"SELECT *, {rows.first(*by)} AS {_PLACE} FROM {rows.sql}"
 
 
 def _valid_deletion_mark(deleted: str) -> str:
-    return f"{quoted(deleted)} IN (0, 1)"
+    return f"{quote_identifier(deleted)} IN (0, 1)"
 
 
 def _merged_by_key(rule: Summing | Aggregating, rows: MergeInput, where: str, more: str = "") -> str:
     over = rows.over()
     values = ", ".join(
-        f"{merged_column(of, quoted(name), over)} AS {quoted(name)}" if name in rule.columns else quoted(name)
+        f"{merged_column(of, quote_identifier(name), over)} AS {quote_identifier(name)}"
+        if name in rule.columns
+        else quote_identifier(name)
         for name, of in rows.columns
     )
     made = f"SELECT {values}{more}, {rows.first(*rows.order)} AS {_PLACE} FROM {rows.sql}"
@@ -138,7 +141,7 @@ def _nonzero_condition(rule: Summing | Aggregating, columns: Columns) -> str:
     if isinstance(rule, Aggregating) or not rule.drops_zeros:
         return ""
     zeros = (
-        f"{quoted(name)} IS NULL" if is_nullable(of) else f"{quoted(name)} = 0"
+        f"{quote_identifier(name)} IS NULL" if is_nullable(of) else f"{quote_identifier(name)} = 0"
         for name, of in columns
         if name in rule.columns
     )
@@ -147,7 +150,7 @@ def _nonzero_condition(rule: Summing | Aggregating, columns: Columns) -> str:
 
 def _ranked_by_sign(rule: Collapsing, rows: MergeInput) -> str:
     """The rows with their place among those of their sign, the last first (of -1: the first first)."""
-    sign = quoted(rule.sign)
+    sign = quote_identifier(rule.sign)
     by_sign = replace(rows, group=(*rows.group, sign))
     forwards = f"row_number(){by_sign.over('ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW')}"
     place = f"if({sign} = 1, {by_sign.first(*by_sign.latest_first)}, {forwards})"
@@ -158,7 +161,7 @@ def _ranked_by_sign(rule: Collapsing, rows: MergeInput) -> str:
 
 
 def _uncollapsed_condition(rule: Collapsing) -> str:
-    sign = quoted(rule.sign)
+    sign = quote_identifier(rule.sign)
     more = f"({_BALANCE} <> 0 AND {sign} = sign({_BALANCE}) AND {_PLACE} <= abs({_BALANCE}))"
     return f"({more} OR ({_BALANCE} = 0 AND {_LAST} = 1 AND {_PLACE} = 1))"
 
@@ -166,8 +169,8 @@ def _uncollapsed_condition(rule: Collapsing) -> str:
 def _uncancelled_rows(rule: VersionedCollapsing, rows: MergeInput, more: str = "") -> str:
     """A row stays if the sum of signs, counted in the direction of the whole, never falls below the
     level that it has raised it to."""
-    sign = quoted(rule.sign)
-    rows = replace(rows, group=(*rows.group, quoted(rule.version)))
+    sign = quote_identifier(rule.sign)
+    rows = replace(rows, group=(*rows.group, quote_identifier(rule.version)))
     level = f"sum({sign}){rows.over('ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW')}"
     whole = f"sign(sum({sign}) OVER ({rows.partition_by}))"
     summed = f"SELECT *, {level} * {whole} AS {_LEVEL}, {whole} AS {_BALANCE} FROM {rows.sql} WHERE {sign} IN (1, -1)"
@@ -178,4 +181,4 @@ def _uncancelled_rows(rule: VersionedCollapsing, rows: MergeInput, more: str = "
 
 
 def _column_list(columns: Columns) -> str:
-    return ", ".join(quoted(name) for name, _ in columns)
+    return ", ".join(quote_identifier(name) for name, _ in columns)

@@ -6,22 +6,14 @@ name that reaches Spark SQL went through `quoted`.
 
 from __future__ import annotations
 
+from penstock.sql.spark_text import quote_identifier
+
 CATALOG = "lake"
 NAMESPACE = "penstock"
 MADE_BY = "penstock.by"
 """The key that tells, in the summary of a snapshot, that Penstock made it."""
 
 
-def quoted(name: str) -> str:
-    """A Spark SQL identifier."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def text(value: str) -> str:
-    """A Spark SQL string literal."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def qualified(table: str) -> str:
+def qualified_table(table: str) -> str:
     """The full name of a physical table in Spark SQL."""
-    return f"{CATALOG}.{NAMESPACE}.{quoted(table)}"
+    return f"{CATALOG}.{NAMESPACE}.{quote_identifier(table)}"

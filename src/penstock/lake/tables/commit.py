@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
 from penstock.crash_points import reached
-from penstock.lake.spark.names import qualified
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress, summary_options
 
@@ -32,7 +32,9 @@ def append_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], f
     It is Iceberg's overwrite of no row, which unlike its append can be told to validate what came
     before it; its snapshot is an append all the same (BaseOverwriteFiles.operation).
     """
-    writer = rows.writeTo(qualified(table)).option("check-ordering", "false").option("isolation-level", "serializable")
+    writer = (
+        rows.writeTo(qualified_table(table)).option("check-ordering", "false").option("isolation-level", "serializable")
+    )
     if follows is not None:
         writer = writer.option("validate-from-snapshot-id", str(follows))
     for key, value in summary_options(progress).items():
@@ -49,4 +51,4 @@ def append_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], f
 
 def commit_progress(lake: Lake, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
     """Commit progress without a row. Raises Overtaken."""
-    append_rows(lake.spark.table(qualified(table)).limit(0), table, progress, follows)
+    append_rows(lake.spark.table(qualified_table(table)).limit(0), table, progress, follows)

@@ -14,10 +14,11 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 
 from penstock.crash_points import reached
-from penstock.lake.spark.names import NAMESPACE, qualified, quoted
+from penstock.lake.spark.names import NAMESPACE, qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
 from penstock.sql.column_types import spark_type
+from penstock.sql.spark_text import quote_identifier
 
 PROPERTIES = {
     "format-version": "2",
@@ -47,14 +48,14 @@ def create_table(lake: Lake, table: Table) -> None:
     """Make the table with its layout. An existing one is left as it is."""
     if load_table(lake, table.id) is not None:
         return
-    fields = [f"{quoted(field.name)} {spark_type(field.type)}" for field in table.fields]
+    fields = [f"{quote_identifier(field.name)} {spark_type(field.type)}" for field in table.fields]
     hidden = [f"{SEQ} BIGINT"] + ([f"{REJECTS} STRING"] if table.lands else [])
     partition = f" PARTITIONED BY ({', '.join(map(_render_transform, table.partition))})" if table.partition else ""
     properties = ", ".join(f"'{key}'='{value}'" for key, value in PROPERTIES.items())
     _run_ddl(
         lake,
-        f"CREATE TABLE IF NOT EXISTS {qualified(table.id)} ({', '.join(fields + hidden)}) USING iceberg{partition}"
-        f" TBLPROPERTIES ({properties})"
+        f"CREATE TABLE IF NOT EXISTS {qualified_table(table.id)} ({', '.join(fields + hidden)})"
+        f" USING iceberg{partition} TBLPROPERTIES ({properties})"
     )
     if table.sort:
         set_sort_order(lake, table.id, table.sort)
@@ -65,8 +66,8 @@ def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
     there = _column_names(lake, table)
     new = [field for field in fields if field.name not in there]
     if new:
-        columns = ", ".join(f"{quoted(field.name)} {spark_type(field.type)}" for field in new)
-        _run_ddl(lake, f"ALTER TABLE {qualified(table)} ADD COLUMNS ({columns})")
+        columns = ", ".join(f"{quote_identifier(field.name)} {spark_type(field.type)}" for field in new)
+        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ADD COLUMNS ({columns})")
 
 
 def drop_field(lake: Lake, table: str, field: str) -> None:
@@ -79,22 +80,22 @@ def drop_field(lake: Lake, table: str, field: str) -> None:
     keys = [part.source_id for spec in metadata.partition_specs for part in spec.fields]
     keys += [part.source_id for order in metadata.sort_orders for part in order.fields]
     if found.schema().find_field(field).field_id not in keys:
-        _run_ddl(lake, f"ALTER TABLE {qualified(table)} DROP COLUMN {quoted(field)}")
+        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} DROP COLUMN {quote_identifier(field)}")
 
 
 def widen_field(lake: Lake, table: str, field: Field) -> None:
     """Promote a physical column to the stored type of `field` (int → long, float → double, a wider
     decimal: what Iceberg promotes without touching data)."""
-    have = lake.spark.table(qualified(table)).schema[field.name].dataType.simpleString()
+    have = lake.spark.table(qualified_table(table)).schema[field.name].dataType.simpleString()
     want = spark_type(field.type)
     if have.upper() != want.upper():
-        _run_ddl(lake, f"ALTER TABLE {qualified(table)} ALTER COLUMN {quoted(field.name)} TYPE {want}")
+        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ALTER COLUMN {quote_identifier(field.name)} TYPE {want}")
 
 
 def set_sort_order(lake: Lake, table: str, sort: Sequence[Transform]) -> None:
     """Set the order in which later writes and compactions lay out rows."""
     order = f"LOCALLY ORDERED BY {', '.join(map(_render_transform, sort))}" if sort else "UNORDERED"
-    _run_ddl(lake, f"ALTER TABLE {qualified(table)} WRITE {order}")
+    _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} WRITE {order}")
 
 
 def set_partition_key(lake: Lake, table: str, partition: Sequence[Transform]) -> None:
@@ -102,9 +103,9 @@ def set_partition_key(lake: Lake, table: str, partition: Sequence[Transform]) ->
     have = _current_partition(lake, table)
     want = tuple(map(_render_transform, partition))
     for gone in [each for each in have if each not in want]:
-        _run_ddl(lake, f"ALTER TABLE {qualified(table)} DROP PARTITION FIELD {gone}")
+        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} DROP PARTITION FIELD {gone}")
     for new in [each for each in want if each not in have]:
-        _run_ddl(lake, f"ALTER TABLE {qualified(table)} ADD PARTITION FIELD {new}")
+        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ADD PARTITION FIELD {new}")
 
 
 def clone_table(lake: Lake, table: str, clone: str) -> None:
@@ -116,11 +117,11 @@ def clone_table(lake: Lake, table: str, clone: str) -> None:
     if original is None or load_table(lake, clone) is not None:
         return
     keep = ", ".join(f"'{key}'='{value}'" for key, value in SHARED_FILES_PROPERTIES.items())
-    _run_ddl(lake, f"ALTER TABLE {qualified(table)} SET TBLPROPERTIES ({keep})")
+    _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} SET TBLPROPERTIES ({keep})")
     reached("lake.before")
     lake.catalog.register_table((NAMESPACE, clone), original.refresh().metadata_location)
     reached("lake.after")
-    _run_ddl(lake, f"ALTER TABLE {qualified(clone)} SET TBLPROPERTIES ({keep}, 'penstock.clone-of'='{table}')")
+    _run_ddl(lake, f"ALTER TABLE {qualified_table(clone)} SET TBLPROPERTIES ({keep}, 'penstock.clone-of'='{table}')")
 
 
 def drop_table(lake: Lake, table: str) -> None:
@@ -128,7 +129,7 @@ def drop_table(lake: Lake, table: str) -> None:
     found = load_table(lake, table)
     if found is not None:
         purge = "" if found.properties.get("gc.enabled") == "false" else " PURGE"
-        _run_ddl(lake, f"DROP TABLE IF EXISTS {qualified(table)}{purge}")
+        _run_ddl(lake, f"DROP TABLE IF EXISTS {qualified_table(table)}{purge}")
 
 
 def _run_ddl(lake: Lake, sql: str) -> None:
@@ -172,5 +173,5 @@ _TRANSFORM_KINDS: Mapping[str, Literal["identity", "years", "months", "days", "h
 
 
 def _render_transform(transform: Transform) -> str:
-    column = quoted(transform.column)
+    column = quote_identifier(transform.column)
     return column if transform.kind == "identity" else f"{transform.kind}({column})"

@@ -15,9 +15,10 @@ from collections.abc import Collection
 from py4j.protocol import Py4JJavaError
 
 from penstock.crash_points import reached
-from penstock.lake.spark.names import qualified, quoted
+from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
+from penstock.sql.spark_text import quote_identifier
 
 TAG_PREFIX = "penstock_"
 MAX_TRIES = 20
@@ -28,9 +29,9 @@ RETENTION_DAYS = 100 * 365
 def tag_snapshot(lake: Lake, table: str, snapshot: int, reader: tuple[str, str]) -> None:
     """Let the snapshot stay while `reader` (its target and flow) reads it."""
     name = tag_name(reader)
-    clause = f"CREATE TAG IF NOT EXISTS {quoted(name)} AS OF VERSION {snapshot} RETAIN {RETENTION_DAYS} DAYS"
+    clause = f"CREATE TAG IF NOT EXISTS {quote_identifier(name)} AS OF VERSION {snapshot} RETAIN {RETENTION_DAYS} DAYS"
     if name not in list_tags(lake, table):
-        _alter_tags(lake, f"ALTER TABLE {qualified(table)} {clause}")
+        _alter_tags(lake, f"ALTER TABLE {qualified_table(table)} {clause}")
 
 
 def release_tag(lake: Lake, table: str, reader: tuple[str, str]) -> None:
@@ -41,7 +42,7 @@ def release_tag(lake: Lake, table: str, reader: tuple[str, str]) -> None:
 def drop_tags_except(lake: Lake, table: str, names: Collection[str]) -> None:
     """Drop the tags of ours that are not among these names (see `name_of`)."""
     for name in sorted(set(list_tags(lake, table)) - set(names)):
-        _alter_tags(lake, f"ALTER TABLE {qualified(table)} DROP TAG IF EXISTS {quoted(name)}")
+        _alter_tags(lake, f"ALTER TABLE {qualified_table(table)} DROP TAG IF EXISTS {quote_identifier(name)}")
 
 
 def list_tags(lake: Lake, table: str) -> tuple[str, ...]:

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.tokens import TokenType
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.types import Type
 from penstock.plan.diff.query_equality import is_same_sql
-from penstock.plan.spark_text import tree_of
 from penstock.sql.column_types import spark_type
 from penstock.sql.compile import compile_forward
 from penstock.sql.query import ForwardColumn
+from penstock.sql.spark_text import DIALECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,43 +48,13 @@ def read_forward_query(old: DataSource, new: DataSource) -> ForwardQuery | None:
         return ForwardQuery(problems=error.problems or (whole,))
 
 
-def is_constant(column: ForwardColumn) -> bool:
-    """Whether the value is the same for every row and whenever it is asked for."""
-    tree = tree_of(column.sql)
-    return tree is not None and not column.uses and all(isinstance(node, _CONSTANT) for node in tree.walk())
-
-
-_CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Neg, exp.Paren)
-
-
-def is_repeatable(column: ForwardColumn) -> bool:
-    """Whether the value is the same whenever it is asked for: no clock, no random number."""
-    tokens = sqlglot.tokenize(column.sql, dialect="spark")
-    return not any(token.text.lower() in _NONDETERMINISTIC and token.token_type not in _TEXT_TOKENS for token in tokens)
-
-
-_NONDETERMINISTIC = frozenset(
-    {"current_timestamp", "current_date", "now", "rand", "randn", "uuid", "shuffle", "monotonically_increasing_id"}
-)
-"""Spark functions that sql.functions compiles to and that give another value each time."""
-_TEXT_TOKENS = (TokenType.STRING, TokenType.IDENTIFIER)
-
-
-def is_null(column: ForwardColumn) -> bool:
-    """Whether the value is NULL for every row."""
-    tree = tree_of(column.sql)
-    while isinstance(tree, (exp.Cast, exp.TryCast, exp.Paren)):
-        tree = tree.this
-    return isinstance(tree, exp.Null)
-
-
 def keeps_values(column: ForwardColumn, before: Column, after: Type) -> bool:
     """Whether the query gives the values of `before` as they are, but for casts to the types of the
     two columns: no more than what changing the type in place does."""
-    tree = tree_of(column.sql)
+    tree = column.facts.tree
     allowed = {_normal_type(before.type), _normal_type(after)}
     while isinstance(tree, (exp.Cast, exp.TryCast, exp.Paren)):
-        if not isinstance(tree, exp.Paren) and tree.to.sql(dialect="spark") not in allowed:
+        if not isinstance(tree, exp.Paren) and tree.to.sql(dialect=DIALECT) not in allowed:
             return False
         tree = tree.this
     return isinstance(tree, exp.Column) and tree.name == before.name
@@ -94,4 +62,4 @@ def keeps_values(column: ForwardColumn, before: Column, after: Type) -> bool:
 
 def _normal_type(of: Type) -> str:
     """A Spark type as sqlglot writes it."""
-    return str(exp.DataType.build(spark_type(of), dialect="spark").sql(dialect="spark"))
+    return str(exp.DataType.build(spark_type(of), dialect=DIALECT).sql(dialect=DIALECT))

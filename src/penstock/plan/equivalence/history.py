@@ -18,11 +18,10 @@ from penstock.plan.diff.column_matching import ColumnMatch
 from penstock.plan.diff.forward_query import keeps_values
 from penstock.plan.equivalence.redundant_bounds import unbounded, widened
 from penstock.plan.equivalence.view_equivalence import FAMILIES, Feeding, pair, telling
-from penstock.plan.spark_text import output_names
 from penstock.plan.tables.column_placement import DataSourceTransition, value_before_cut
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
-from penstock.sql.analysis.lineage import lineage, used_columns
 from penstock.sql.analysis.prune import prune
+from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.column_types import spark_type
 
 
@@ -102,7 +101,7 @@ def again(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) ->
 
 def projected(view: View, fields: Sequence[str]) -> View:
     """The view cut down to some of its physical columns and to what these depend on."""
-    outputs = dict(zip(view.fields, output_names(view.sql), strict=False))
+    outputs = dict(zip(view.fields, query_facts(view.sql).output_names, strict=False))
     present = [field for field in fields if field in outputs]
     sql = prune(view.sql, [outputs[field] for field in present])
     return narrowed(replace(view, sql=sql, fields=tuple(present)))
@@ -111,7 +110,8 @@ def projected(view: View, fields: Sequence[str]) -> View:
 def narrowed(view: View) -> View:
     """The view with no more columns of its sources than its SQL depends on; with all of a source of
     which that is not known."""
-    used, whole = used_columns(view.sql), lineage(view.sql).whole
+    facts = query_facts(view.sql)
+    used, whole = facts.columns_read, facts.lineage.whole
 
     def cut(source: Source) -> Source:
         if source.placeholder in whole or source.binding.merge is not None:

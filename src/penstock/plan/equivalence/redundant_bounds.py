@@ -15,7 +15,8 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.manifest import Source, View
 from penstock.model.types import Type, unwrap_type
-from penstock.plan.spark_text import tree_of
+from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.spark_text import DIALECT
 
 Columns = frozenset[tuple[str, str]]
 """Tables with physical columns."""
@@ -48,15 +49,16 @@ def _is_wide(of: Type) -> bool:
 
 def unbounded(view: View, columns: Columns) -> View:
     """The view without bounds around functions of these columns alone; in one form, to be compared."""
-    tree = tree_of(view.sql) if columns else None
-    if tree is None:
+    parsed = query_facts(view.sql).tree if columns else None
+    if parsed is None:
         return view
+    tree = parsed.copy()
     sources = dict(_sources(tree, view))
     for node in list(tree.find_all(exp.Greatest, exp.DateFromUnixDate)):
         inner = _bounded(node)
         if inner is not None and all(_is_of(each, sources, columns) for each in inner.find_all(exp.Column)):
             node.replace(inner.copy())
-    return replace(view, sql=tree.sql(dialect="spark"))
+    return replace(view, sql=tree.sql(dialect=DIALECT))
 
 
 def _sources(tree: exp.Expr, view: View) -> Iterator[tuple[str, Source]]:
@@ -72,7 +74,7 @@ def _sources(tree: exp.Expr, view: View) -> Iterator[tuple[str, Source]]:
 def _bounded(node: exp.Expr) -> exp.Expr | None:
     """What `greatest(x, 1970-01-01)` and the last 16 bits of a day are a bound around."""
     if isinstance(node, exp.Greatest):
-        lows = [each.sql(dialect="spark") for each in node.expressions]
+        lows = [each.sql(dialect=DIALECT) for each in node.expressions]
         return node.this if len(lows) == 1 and lows[0] in _FIRST else None
     bits = node.this if isinstance(node, exp.DateFromUnixDate) else None
     if isinstance(bits, exp.BitwiseAnd) and bits.expression.name == "65535" and isinstance(bits.this, exp.UnixDate):

@@ -23,13 +23,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import BoundColumn, Source, View
-from penstock.plan.spark_text import output_names, tree_of
 from penstock.plan.tables.running_datasource import without_materialized_range
+from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.column_types import spark_type
 
 
@@ -130,9 +129,10 @@ def _read(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object
 
 def physical_sql(view: View) -> tuple[str, ...]:
     """The words of a view's SQL."""
-    tokens = sqlglot.tokenize(view.sql, dialect="spark")
+    facts = query_facts(view.sql)
+    tokens = facts.tokens
     sources = {source.placeholder: source for source in (view.trigger, *view.others)}
-    targets = dict(zip(output_names(view.sql), view.fields, strict=False))
+    targets = dict(zip(facts.output_names, view.fields, strict=False))
     text = _Text(tokens, sources, _aliases(tokens, sources), targets)
     return tuple(text.word(at) for at in range(len(tokens)))
 
@@ -227,7 +227,7 @@ def kind_of(sql: str, name: str, stored: str) -> str:
 def is_type_blind(sql: str, name: str) -> bool:
     """Whether the width of a column has no effect. Columns are told by name alone: one that another
     source has too counts as this one."""
-    tree = tree_of(sql)
+    tree = query_facts(sql).tree
     if tree is None:
         return False
     uses: dict[str, list[exp.Column]] = {}

@@ -16,9 +16,9 @@ from penstock.model.project import Project
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
 from penstock.plan.diff.changes import Change
 from penstock.plan.plan import MOVING, NOTHING, HiddenRows, Live, PlanOptions, ResourcePlan, Size
-from penstock.plan.spark_text import names
 from penstock.plan.steps import CheckRows, Clone, Step
 from penstock.plan.tables.running_datasource import RunningDataSource, find_running
+from penstock.sql.analysis.expression_facts import expression_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Context:
             return size.bytes
         used = {column.physical for column in bound.columns}
         open_ones = [each.before for each in bound.columns if each.before and not each.before.is_settled]
-        used |= {name for before in open_ones for name in names(before.expression)}
+        used |= {name for before in open_ones for name in expression_facts(before.expression).column_names}
         return sum(widths.get(name, 0) for name in used)
 
     def is_unclear(self, name: str) -> bool:

@@ -21,7 +21,6 @@ from penstock.plan.diff.row_visibility import build_final_rule, build_ttl_filter
 from penstock.plan.equivalence.history import again, computed, stored
 from penstock.plan.equivalence.view_equivalence import Feeding, compare
 from penstock.plan.plan import NOTHING, HiddenRows
-from penstock.plan.spark_text import substitute
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
 from penstock.plan.strategies.context import Context, Outcome
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
@@ -38,6 +37,7 @@ from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTra
 from penstock.plan.tables.flows import TargetTable
 from penstock.plan.tables.running_datasource import RunningDataSource, is_ordered_by_seq
 from penstock.sql.column_types import spark_type
+from penstock.sql.spark_text import replace_columns
 
 
 def plan_datasource(context: Context, name: str) -> Outcome:
@@ -242,5 +242,5 @@ def _apply_engine_rules(context: Context, source: DataSource, outcome: Outcome) 
         return replace(outcome, binding=bound, problems=problems)
     now = {column.name: f"CAST({value_before_cut(column)} AS {spark_type(column.type)})" for column in bound.columns}
     place = source.engine.location("ENGINE_TTL") or source.location
-    hidden = HiddenRows(source.name, run.binding, f"NOT ({substitute(kept.keeps, now)})", place)
+    hidden = HiddenRows(source.name, run.binding, f"NOT ({replace_columns(kept.keeps, now)})", place)
     return replace(outcome, binding=bound, problems=problems, hides=hidden)

@@ -14,7 +14,7 @@ from penstock.plan.diff.forward_query import keeps_values
 from penstock.plan.steps import Check, CheckRows
 from penstock.plan.strategies.choice import StrategyChoice
 from penstock.plan.tables.column_placement import DataSourceTransition
-from penstock.sql.outputs.conversion_probes import forward_probes, may_raise
+from penstock.sql.outputs.conversion_probes import forward_probes
 
 
 def build_row_checks(way: DataSourceTransition, choice: StrategyChoice) -> CheckRows | None:
@@ -45,7 +45,7 @@ def _build_checks(way: DataSourceTransition) -> Iterator[Check]:
         if probe.column in names:
             yield Check(probe.column, probe.kind, probe.conversion, probe.value, probe.bad)
     for column in computed:
-        if column.name in probed.unsure and may_raise(column.sql):
+        if column.name in probed.unsure and column.facts.may_raise:
             yield Check(column.name, "unsure", "", column.sql)
 
 

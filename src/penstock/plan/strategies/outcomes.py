@@ -17,7 +17,6 @@ from penstock.plan.diff.row_visibility import NULL_ENGINE
 from penstock.plan.equivalence.history import as_live, copied, projected, stored
 from penstock.plan.equivalence.view_equivalence import Feeding
 from penstock.plan.plan import NOTHING, ResourcePlan
-from penstock.plan.spark_text import names
 from penstock.plan.steps import AddFields, Clone, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField
 from penstock.plan.strategies.choice import StrategyChoice
 from penstock.plan.strategies.context import Context, Outcome
@@ -25,6 +24,7 @@ from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTra
 from penstock.plan.tables.flows import TargetTable, build_landing, build_view, quarantine_binding, quarantine_table
 from penstock.plan.tables.running_datasource import RunningDataSource, extend_accepted_versions
 from penstock.plan.tables.table_layout import TableLayout, build_layout
+from penstock.sql.analysis.expression_facts import expression_facts
 
 
 def create_datasource(context: Context, source: DataSource) -> Outcome:
@@ -125,7 +125,9 @@ def extend_live_table(live: Table, fit: ColumnPlacement, columns: Iterable[Bound
     used: set[str] = set()
     for column in columns:
         before = column.before
-        used |= {column.physical} | (names(before.expression) if before and not before.is_settled else frozenset())
+        used |= {column.physical} | (
+            expression_facts(before.expression).column_names if before and not before.is_settled else frozenset()
+        )
         types[column.physical] = Field(column.physical, column.type)
     fields = tuple(field for name, field in types.items() if name in used)
     return Table(live.id, fields, laid.partition, laid.sort, live.lands)

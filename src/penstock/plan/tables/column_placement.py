@@ -16,13 +16,14 @@ from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.column_compatibility import can_ingest, can_share_column, is_promotion, strip_nullable
 from penstock.plan.diff.column_matching import ColumnMatch, match_columns
-from penstock.plan.diff.forward_query import ForwardQuery, is_constant, is_null, is_repeatable, keeps_values
+from penstock.plan.diff.forward_query import ForwardQuery, keeps_values
 from penstock.plan.diff.query_equality import is_same_sql
-from penstock.plan.spark_text import names, quoted, substitute
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
+from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compile import cast_column
 from penstock.sql.query import ForwardColumn
+from penstock.sql.spark_text import quote_identifier, replace_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +193,9 @@ def _place_by_forward_query(
 ) -> _PlacedColumn | BlockedColumn:
     """A new column of which a forward query says what it is for the rows there are."""
     bound = BoundColumn(column.name, column.type, column.name)
-    if is_null(said) and is_nullable(column.type):
+    if said.facts.is_null and is_nullable(column.type):
         return _PlacedColumn(column, bound, own=True)
-    if is_constant(said):
+    if said.is_constant:
         return _PlacedColumn(column, replace(bound, before=Before(said.sql)), own=True)
     copied = way.run.source.column(said.renames) if said.renames else None
     live = way.run.binding.column(said.renames) if said.renames else None
@@ -214,10 +215,10 @@ def _place_bridged_column(
     way: DataSourceTransition, said: ForwardColumn, otherwise: BlockedColumn
 ) -> _PlacedColumn | BlockedColumn:
     """A column that is computed whenever rows from before are read, if it is the same each time."""
-    if not is_repeatable(said):
+    if not said.facts.is_repeatable:
         return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
     values = {column.name: value_before_cut(without_pending_cut(column)) for column in way.run.binding.columns}
-    before = Before(substitute(said.sql, values))
+    before = Before(replace_columns(said.sql, values))
     bound = BoundColumn(otherwise.column.name, otherwise.column.type, otherwise.column.name, before)
     return _PlacedColumn(otherwise.column, bound, own=True, computed=otherwise.reason)
 
@@ -241,18 +242,18 @@ def _default_for_earlier_rows(
     if default is None:
         return "NULL" if is_nullable(column.type) else column_default(column.type)
     values = {}
-    for name in sorted(names(default) - above):
+    for name in sorted(expression_facts(default).column_names - above):
         read = way.new.column(name)
         if name in placed:
             values[name] = value_before_cut(placed[name].bound)
         elif read is not None:
             values[name] = f"({_default_for_earlier_rows(way, read, placed, above | {name})})"
-    return substitute(default, values)
+    return replace_columns(default, values)
 
 
 def value_before_cut(column: BoundColumn) -> str:
     """What a bound column is for the rows there are now: Spark SQL over physical columns."""
-    physical, before = quoted(column.physical), column.before
+    physical, before = quote_identifier(column.physical), column.before
     if before is None or before.is_settled:
         return physical
     if before.cut is None:

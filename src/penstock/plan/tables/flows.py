@@ -27,9 +27,9 @@ from penstock.model.manifest import (
 from penstock.model.types import Array, DateTime64, String
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
 from penstock.plan.diff.row_visibility import KEEPS_NOTHING
-from penstock.plan.spark_text import quoted, replace_calls, substitute
 from penstock.sql import query
 from penstock.sql.query import Read
+from penstock.sql.spark_text import quote_identifier, replace_calls, replace_columns
 
 QUARANTINE = (
     Field("version", String()),
@@ -59,11 +59,11 @@ class TargetTable:
 def build_landing(place: TargetTable, stream: str, compiled: CompiledProject, starts: Starts) -> Landing:
     """The flow of raw batches into a table. Its version says which rows it takes, and how."""
     physical = place.physical
-    stored = {name: quoted(to) for name, to in physical.items()}
+    stored = {name: quote_identifier(to) for name, to in physical.items()}
     columns = []
     for column in place.source.columns:
         default = compiled.default(place.source, column)
-        written = replace_calls(substitute(default, stored), RECEIVED) if default is not None else None
+        written = replace_calls(replace_columns(default, stored), RECEIVED) if default is not None else None
         path = place.source.path_of(column)
         columns.append(LandingColumn(column.name, physical[column.name], column.type, path, written))
     return Landing(stream, place.table, _landing_version(place.table, columns), tuple(columns), starts)

@@ -36,7 +36,8 @@ from penstock.sql.aggregates.array_state import (
 )
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable, sum_type
 from penstock.sql.aggregates.uniq import merge_sets, needs_no_map
-from penstock.sql.expr.spark_types import text_literal, value_type
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.spark_text import string_literal
 
 
 def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str], gather: str) -> Aggregate:
@@ -96,7 +97,7 @@ def _concat_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> s
 
 
 def _concat(state: AggregateState) -> str:
-    between = text_literal(str(state.parameters[0])) if state.parameters else "''"
+    between = string_literal(str(state.parameters[0])) if state.parameters else "''"
     rows = f"slice({state.sql}, 1, {int(state.parameters[1])})" if len(state.parameters) > 1 else state.sql
     joined = f"array_join(transform(` c`, ` x` -> CAST(` x` AS STRING)), {between})"
     return default_unless_nullable(

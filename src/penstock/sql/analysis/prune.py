@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from penstock.sql.analysis.column_graph import Block, Graph, Refs, SelectList, Slot, last
-from penstock.sql.analysis.lineage import analysed
-from penstock.sql.expr.spark_types import quote_identifier
+from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.spark_text import quote_identifier
 
 _AROUND = "__kept"
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
@@ -44,14 +43,14 @@ class _List:
 def prune(sql: str, columns: Sequence[str]) -> str:
     """The SQL of these columns, in this order; of one without meaning where there are none. Raises
     ValueError for a column that is not there, or twice."""
-    found = analysed(sql)
+    found = query_facts(sql).column_graph
     if found is None:
         return sql if sql.startswith(_opening(columns)) else _wrapped(sql, columns)
     graph, top = found
     wanted = _wanted(top, columns)
     if wanted is None or not _gives(graph, top, wanted):
         sql = _wrapped(sql, columns)
-        graph, top = analysed(sql) or found
+        graph, top = query_facts(sql).column_graph or found
         wanted = top.slots if columns else ()
     return _cut(sql, graph, graph.reach(top.rows.union(wanted)), wanted)
 
@@ -86,7 +85,7 @@ def _gives(graph: Graph, top: Block, wanted: tuple[Slot, ...]) -> bool:
 
 
 def _cut(sql: str, graph: Graph, live: Refs, wanted: tuple[Slot, ...]) -> str:
-    tokens = sqlglot.tokenize(sql, dialect="spark")
+    tokens = query_facts(sql).tokens
     ends = {token.end: place for place, token in enumerate(tokens)}
     lists = (_list(tokens, ends, each, _kept(each, live, wanted)) for each in graph.lists)
     return _Text(sql, {each.span.start: each for each in lists}).part(_Span(0, len(sql)))

@@ -1,90 +1,87 @@
-"""A view's SQL that gives the `_seq` of the row which each of its rows was made from.
+"""A view's SQL with one more column: the `_seq` of the row that each of its rows was made from.
 
-In: the compiled SQL of a materialized node and its trigger's placeholder. Out: the SQL with one more
-column, or None where a row has no row of its own: rows are grouped, made distinct or united. Called by
-flow.view. Invariant: the text is only added to; where its shape is not known for certain there is none.
-Rows of one step keep the order of insertion by it, which decides what ReplacingMergeTree and
-CollapsingMergeTree show.
+In: the compiled SQL of a materialized node and its trigger's placeholder. Out: the SQL with `_seq` added, or None where
+a row of the view is not made from one row of the trigger: rows are grouped, made distinct or united. Rows of one step
+keep the order of insertion by it, which decides what ReplacingMergeTree and CollapsingMergeTree show. Invariant: text
+is only added; where the shape of the SQL is not known for certain the answer is None.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from sqlglot.tokens import Token, TokenType
+
+from penstock.sql.spark_text import QUOTED, closing_parenthesis, replace_spans, source_text, tokenize_spark
+
 SEQ = "_seq"
-_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`(?:[^`]|``)*`|\w+|[^\w\s]", re.DOTALL)
-_MANY_TO_ONE = frozenset(("GROUP", "HAVING", "UNION", "INTERSECT", "EXCEPT", "MINUS", "DISTINCT", "WITH", "PIVOT"))
+_MANY_TO_ONE = frozenset(["GROUP", "HAVING", "UNION", "INTERSECT", "EXCEPT", "MINUS", "DISTINCT", "WITH", "PIVOT"])
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    start: int
+class _Addition:
+    """Where `_seq` is to be added to a select list: before the FROM at `place`, as a column of `relation`."""
 
-    @property
-    def word(self) -> str:
-        return self.text.upper()
+    place: int
+    relation: str
 
 
 @lru_cache(maxsize=1024)
-def with_own_seq(sql: str, trigger: str) -> str | None:
-    """`sql` with `_seq` as its last column, for a trigger whose relation has `_seq`."""
-    tokens = tuple(_Token(found.group(), found.start()) for found in _TOKEN.finditer(sql))
-    added = _added(tokens, trigger)
-    if added is None:
+def with_row_seq(sql: str, trigger: str) -> str | None:
+    """`sql` with `_seq` as its last column, to be run over a relation for `trigger` that has `_seq`."""
+    additions = _additions(sql, tokenize_spark(sql), trigger)
+    if additions is None:
         return None
-    parts, end = [], 0
-    for at, owner in sorted(added):
-        parts += [sql[end:at].rstrip(), f", {owner}.{SEQ} "]
-        end = at
-    return "".join(parts) + sql[end:]
+    in_order = sorted(additions, key=lambda addition: addition.place)
+    return replace_spans(
+        sql, ((len(sql[: each.place].rstrip()), each.place, f", {each.relation}.{SEQ} ") for each in in_order)
+    )
 
 
-def _added(tokens: Sequence[_Token], trigger: str) -> list[tuple[int, str]] | None:
-    """Where the column is to stand in each SELECT down to the trigger, and whose it is."""
-    at = _from(tokens)
-    if at is None or at + 1 >= len(tokens):
+def _additions(sql: str, tokens: Sequence[Token], trigger: str) -> list[_Addition] | None:
+    """One for each SELECT from the outermost down to the one that reads the trigger."""
+    place = _place_of_from(tokens)
+    if place is None or place + 1 >= len(tokens):
         return None
-    source = tokens[at + 1]
-    if source.text == trigger:
-        alias = _alias(tokens, at + 2)
-        return [(tokens[at].start, alias)] if alias is not None else None
-    if source.text != "(":
+    source = tokens[place + 1]
+    if source_text(sql, source) == trigger:
+        alias = _alias(sql, tokens, place + 2)
+        return [_Addition(tokens[place].start, alias)] if alias is not None else None
+    if source.text != "(" or source.token_type in QUOTED:
         return None
-    end = _closing(tokens, at + 1)
-    inner = _added(tokens[at + 2 : end], trigger)
-    alias = _alias(tokens, end + 1)
-    return [(tokens[at].start, alias), *inner] if inner is not None and alias is not None else None
+    end = closing_parenthesis(tokens, place + 1)
+    inner = _additions(sql, tokens[place + 2 : end], trigger)
+    alias = _alias(sql, tokens, end + 1)
+    return [_Addition(tokens[place].start, alias), *inner] if inner is not None and alias is not None else None
 
 
-def _from(tokens: Sequence[_Token]) -> int | None:
-    """The FROM of a SELECT that gives its rows one by one."""
-    if not tokens or tokens[0].word != "SELECT":
+def _place_of_from(tokens: Sequence[Token]) -> int | None:
+    """The index of the FROM of a SELECT that makes each of its rows from one row; None for any other."""
+    if not tokens or _keyword(tokens[0]) != "SELECT":
         return None
     depth, found = 0, None
-    for at, token in enumerate(tokens):
-        depth += (token.text in "([") - (token.text in ")]")
-        if depth == 0 and token.word in _MANY_TO_ONE:
+    for index, token in enumerate(tokens):
+        kind = token.token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        word = _keyword(token) if depth == 0 else ""
+        if word in _MANY_TO_ONE:
             return None
-        if depth == 0 and token.word == "FROM" and found is None:
-            found = at
+        if word == "FROM" and found is None:
+            found = index
     return found
 
 
-def _alias(tokens: Sequence[_Token], at: int) -> str | None:
-    """The alias that is given at a place: ``AS `x` `` or ``AS x``."""
-    if at + 1 >= len(tokens) or tokens[at].word != "AS":
+def _keyword(token: Token) -> str:
+    """The first word of a token (sqlglot reads GROUP BY as one) in upper case; '' for a name or a literal in quotes."""
+    return "" if token.token_type in QUOTED else next(iter(token.text.upper().split()), "")
+
+
+def _alias(sql: str, tokens: Sequence[Token], index: int) -> str | None:
+    """The alias that is written at `index`, with its quotes: ``AS `x` `` or ``AS x``."""
+    if index + 1 >= len(tokens) or _keyword(tokens[index]) != "AS":
         return None
-    return tokens[at + 1].text
-
-
-def _closing(tokens: Sequence[_Token], opened: int) -> int:
-    depth = 0
-    for at in range(opened, len(tokens)):
-        depth += (tokens[at].text == "(") - (tokens[at].text == ")")
-        if depth == 0:
-            return at
-    return len(tokens)
+    return source_text(sql, tokens[index + 1])

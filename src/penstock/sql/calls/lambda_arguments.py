@@ -14,10 +14,10 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.bind_once import fresh_name
-from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed, as_condition, is_null, typed
 from penstock.sql.functions.arguments import zip_arrays
 from penstock.sql.functions.function import UINT8, BadArguments
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.tree import call_name, call_parts
 
 

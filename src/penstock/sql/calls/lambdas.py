@@ -33,12 +33,13 @@ from penstock.sql.calls.lambda_arguments import (
 )
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.bind_once import fresh_name
-from penstock.sql.expr.spark_types import quote_identifier, value_type, value_zero
+from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, typed
 from penstock.sql.functions.arguments import check_order, zip_arrays
 from penstock.sql.functions.arrays.numeric import ARRAY_FOLDS
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments
 from penstock.sql.functions.maps import MAP_SORTS
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.tree import call_name, call_parts
 
 Form = Callable[[Translator, exp.Anonymous], Typed]

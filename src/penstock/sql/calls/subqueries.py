@@ -11,9 +11,10 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.conversions.literals import adapt_literals
-from penstock.sql.expr.spark_types import quote_identifier, text_literal, value_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import NULL, Typed, is_null, nullable_if_any
 from penstock.sql.operators.comparisons import as_comparable_pair
+from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
 
 _UINT8 = t.Int(8, signed=False)
@@ -45,7 +46,7 @@ def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: 
         raise tr.refused(node, "wrong-column-count", message, "(SELECT tuple(…) FROM …)")
     of = t.Tuple(tuple((name, value.type) for name, value in columns))
     spark = ", ".join(f"{quote_identifier(name)}: {value.spark}" for name, value in columns)
-    fields = ", ".join(f"{text_literal(name)}, {quote_identifier(name)}" for name in names)
+    fields = ", ".join(f"{string_literal(name)}, {quote_identifier(name)}" for name in names)
     return Typed(f"(SELECT named_struct({fields}) FROM ({sql}))", of, f"STRUCT<{spark}>")
 
 

@@ -13,11 +13,11 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
-from penstock.sql.expr.spark_types import quote_identifier, text_literal
 from penstock.sql.expr.typed import Typed, text, typed
 from penstock.sql.operators import arithmetic, comparisons
 from penstock.sql.operators.literals import make_tuple, negate
 from penstock.sql.operators.names import tuple_element
+from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tree import call_name
 
 
@@ -93,7 +93,7 @@ def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _tuple_names(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.all(call_arguments(tr, node, 1, 1))
-    names = ", ".join(text_literal(name) for name in _field_names(tr, node, value))
+    names = ", ".join(string_literal(name) for name in _field_names(tr, node, value))
     return typed(f"array({names})", t.Array(t.String()))
 
 

@@ -21,8 +21,9 @@ from penstock.sql.compiler.block import (
 )
 from penstock.sql.compiler.environment import SelectOutput
 from penstock.sql.compiler.fill_column import FillRole, FillSlot, fill_rows, mark_all_real, rows_or_placeholder
-from penstock.sql.expr.spark_types import quote_identifier, value_zero
+from penstock.sql.expr.spark_types import value_zero
 from penstock.sql.expr.typed import NEVER
+from penstock.sql.spark_text import quote_identifier
 
 _DATE32 = "DATE'1970-01-01'"
 """What ClickHouse adds to a column of Date32, whose default is another day."""

@@ -16,9 +16,10 @@ from penstock.sql.clauses.with_clause import add_with_names
 from penstock.sql.compiler.any_join_filters import AnyJoinRows, combine_any_joins
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import quote_identifier, value_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.literals import cast_all
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import refused
 
 _WORDS: dict[type[exp.SetOperation], str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}

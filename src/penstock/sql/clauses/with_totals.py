@@ -20,8 +20,9 @@ from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_po
 from penstock.sql.clauses.projection import select_item_value
 from penstock.sql.compiler.block import SelectBlock, TranslatedColumn, from_to_having, stored_sql
 from penstock.sql.compiler.environment import SelectOutput, Totals
-from penstock.sql.expr.spark_types import quote_identifier, value_zero
+from penstock.sql.expr.spark_types import value_zero
 from penstock.sql.expr.typed import Typed
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import Refused, refused
 from penstock.sql.syntax.tree import call_name
 

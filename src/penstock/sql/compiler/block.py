@@ -16,8 +16,8 @@ from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.compiler.fill_column import FillColumn
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
+from penstock.sql.spark_text import quote_identifier
 
 
 @dataclass(frozen=True, slots=True)

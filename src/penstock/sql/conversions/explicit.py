@@ -14,15 +14,16 @@ from typing import Literal, TypeAlias
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.sql.analysis.may_raise import may_raise, tolerant
+from penstock.sql.analysis.may_raise import may_raise, suppress_errors
 from penstock.sql.column_types import spark_type
 from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.implicit import cast_column, is_same_state
 from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import quote_identifier, text_literal, value_type, value_zero
+from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import NOTHING, Typed, is_null, typed
+from penstock.sql.spark_text import quote_identifier, string_literal
 
 OnFailure: TypeAlias = Literal["error", "zero", "null"]
 
@@ -86,14 +87,14 @@ def _or_error(value: Typed, want: Type, conversion: Conversion) -> str:
     if conversion.valid is None:
         return conversion.sql
     given = f"{value.sql} IS NOT NULL AND " if value.nullable else ""
-    message = f"concat('cannot convert ', CAST({value.sql} AS STRING), {text_literal(f' to {want}')})"
+    message = f"concat('cannot convert ', CAST({value.sql} AS STRING), {string_literal(f' to {want}')})"
     return f"if({given}NOT ({conversion.valid}), raise_error({message}), {conversion.sql})"
 
 
 def _or_null(conversion: Conversion) -> str:
     if conversion.valid is not None:
         return f"if({conversion.valid}, {conversion.sql}, NULL)"
-    return tolerant(conversion.sql) if may_raise(conversion.sql) else conversion.sql
+    return suppress_errors(conversion.sql) if may_raise(conversion.sql) else conversion.sql
 
 
 def _or_other(value: Typed, conversion: Conversion, other: str) -> str:
@@ -101,7 +102,7 @@ def _or_other(value: Typed, conversion: Conversion, other: str) -> str:
         return f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN {conversion.valid} THEN {conversion.sql} ELSE {other} END"
     if not may_raise(conversion.sql):
         return conversion.sql
-    return f"if({value.sql} IS NULL, NULL, coalesce({tolerant(conversion.sql)}, {other}))"
+    return f"if({value.sql} IS NULL, NULL, coalesce({suppress_errors(conversion.sql)}, {other}))"
 
 
 _CONTAINERS = (t.Array, t.Map, t.Tuple)
@@ -156,7 +157,7 @@ def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -
         )
         if field is None:
             return None
-        parts.append(f"{text_literal(named or f'_{place}')}, {_as_field(field, new).sql}")
+        parts.append(f"{string_literal(named or f'_{place}')}, {_as_field(field, new).sql}")
     return Conversion(f"named_struct({', '.join(parts)})")
 
 
@@ -165,7 +166,7 @@ def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
     element = convert(typed("` e`", old), new, ConversionMode("error", overflow))
     if element is None or not element.nullable or is_nullable(new):
         return element.sql if element is not None else None
-    return f"if(` e` IS NULL, raise_error({text_literal(f'cannot convert NULL to {new}')}), {element.sql})"
+    return f"if(` e` IS NULL, raise_error({string_literal(f'cannot convert NULL to {new}')}), {element.sql})"
 
 
 def _as_field(value: Typed, want: Type) -> Typed:
@@ -176,5 +177,5 @@ def require_not_null(value: Typed, want: Type) -> Typed:
     """A converted value as one of a type that has no NULL: there a NULL is an error."""
     if not value.nullable:
         return value
-    message = text_literal("Cannot convert NULL value to non-Nullable type")
+    message = string_literal("Cannot convert NULL value to non-Nullable type")
     return typed(f"coalesce({value.sql}, raise_error({message}))", want)

@@ -19,8 +19,8 @@ from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.dates import from_wall_clock, from_written_clock, zone_of
 from penstock.sql.expr.ip_addresses import ip_literal_digits, ipv6_text, normalize_ipv4
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, integer, typed
+from penstock.sql.spark_text import string_literal
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
 
@@ -101,7 +101,7 @@ def _parse_ipv6(text: str, of: Type) -> Typed:
 def _parse_enum(text: str, of: Type) -> Typed:
     if not isinstance(of, t.Enum) or text not in dict(of.values):
         raise ValueError(text)
-    return typed(text_literal(text), of)
+    return typed(string_literal(text), of)
 
 
 def _parse_integer(text: str, of: Type) -> Typed:

@@ -11,8 +11,9 @@ from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.overflow import TWO_64
-from penstock.sql.expr.spark_types import text_literal, value_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, as_spark, number_sql
+from penstock.sql.spark_text import string_literal
 
 _INTEGER = "^[+-]?[0-9]+$"
 _DECIMAL = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -63,7 +64,7 @@ def _time_to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversio
 def _text_to_integer(value: Typed, want: t.Int) -> Conversion | None:
     """Digits with a sign; the number of an enum's name."""
     if isinstance(value.bare, t.Enum):
-        pairs = ", ".join(f"{text_literal(name)}, {number}" for name, number in value.bare.values)
+        pairs = ", ".join(f"{string_literal(name)}, {number}" for name, number in value.bare.values)
         return Conversion(f"CAST(map({pairs})[{value.sql}] AS {value_type(want)})")
     if not isinstance(value.bare, _TEXTS):
         return None

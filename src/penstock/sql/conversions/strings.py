@@ -12,11 +12,11 @@ from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import wall_clock
 from penstock.sql.expr.ip_addresses import IPV4_PATTERN, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark
+from penstock.sql.spark_text import string_literal
 
 _HEX = "[0-9a-fA-F]"
-_UUID = text_literal(rf"^({_HEX}{{8}}-({_HEX}{{4}}-){{3}}{_HEX}{{12}}|{_HEX}{{32}})\z")
+_UUID = string_literal(rf"^({_HEX}{{8}}-({_HEX}{{4}}-){{3}}{_HEX}{{12}}|{_HEX}{{32}})\z")
 _WITHOUT_SIGNS = "'^(.{8})(.{4})(.{4})(.{4})(.{12})$', '$1-$2-$3-$4-$5'"
 _TEXTS = (t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6)
 
@@ -52,12 +52,12 @@ def _to_kept_text(shown: str, want: Type) -> Conversion | None:
 
 def _to_enum(value: Typed, want: t.Enum) -> Conversion | None:
     if isinstance(value.bare, t.Int):
-        pairs = ", ".join(f"{number}, {text_literal(name)}" for name, number in want.values)
+        pairs = ", ".join(f"{number}, {string_literal(name)}" for name, number in want.values)
         sql = f"map({pairs})[{as_spark(value, 'INT')}]"
         return Conversion(sql, f"{sql} IS NOT NULL")
     if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
         return None
-    names = ", ".join(text_literal(name) for name, _ in want.values)
+    names = ", ".join(string_literal(name) for name, _ in want.values)
     return Conversion(value.sql, f"{value.sql} IN ({names})")
 
 

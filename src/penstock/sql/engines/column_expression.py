@@ -15,9 +15,9 @@ from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.column_types import spark_type
 from penstock.sql.compiler.scope import ScopeTable, SelectScope, UsedSources
 from penstock.sql.compiler.translator import OutputColumns, Translator
-from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
 from penstock.sql.query import Expression
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import Report, refused
 from penstock.sql.syntax.tree import parse_select_list
 

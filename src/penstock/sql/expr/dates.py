@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.spark_text import string_literal
 
 _CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
 _SUBSECOND_DIGITS = {"MILLISECOND": 3, "MICROSECOND": 6}
@@ -44,12 +44,12 @@ def zone_of(of: Type) -> str | None:
 def wall_clock(value: Typed) -> str:
     """The SQL of a time as its zone's clock shows it."""
     zone = zone_of(value.bare)
-    return f"from_utc_timestamp({value.sql}, {text_literal(zone)})" if zone else value.sql
+    return f"from_utc_timestamp({value.sql}, {string_literal(zone)})" if zone else value.sql
 
 
 def from_wall_clock(sql: str, zone: str | None) -> str:
     """The inverse of `wall_clock`."""
-    return f"to_utc_timestamp({sql}, {text_literal(zone)})" if zone and zone not in ("UTC", "Etc/UTC") else sql
+    return f"to_utc_timestamp({sql}, {string_literal(zone)})" if zone and zone not in ("UTC", "Etc/UTC") else sql
 
 
 def from_written_clock(sql: str, zone: str | None) -> str:
@@ -58,7 +58,7 @@ def from_written_clock(sql: str, zone: str | None) -> str:
     if not zone or zone in ("UTC", "Etc/UTC"):
         return sql
     java = from_wall_clock(sql, zone)
-    shown = f"from_utc_timestamp({java}, {text_literal(zone)})"
+    shown = f"from_utc_timestamp({java}, {string_literal(zone)})"
     return f"timestamp_micros(unix_micros({java}) + unix_micros({sql}) - unix_micros({shown}))"
 
 

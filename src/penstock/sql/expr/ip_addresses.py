@@ -10,20 +10,20 @@ import re
 from ipaddress import IPv6Address
 
 from penstock.sql.expr.bind_once import bind_once
-from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.spark_text import string_literal
 
 _BYTE = "(?![0-9]{5})0{0,3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IPV4 = rf"{_BYTE}(?:[.]{_BYTE}){{3}}"
 _GROUP = "[0-9a-f]{1,4}"
 _GROUPS = f"{_GROUP}(?::{_GROUP})*"
-IPV4_PATTERN = text_literal(rf"^{_IPV4}\z")
+IPV4_PATTERN = string_literal(rf"^{_IPV4}\z")
 """A pattern of Spark's; leading zeros are passed over."""
-_MAPPED = text_literal(rf"^(?!0[0-9]){_IPV4}\z")
-_ENDS_IN_IPV4 = text_literal(rf"^[0-9a-f:]*:{_IPV4}\z")
-_FULL_IPV6 = text_literal(rf"^{_GROUP}(?::{_GROUP}){{7}}\z")
-_SHORTENED_IPV6 = text_literal(rf"^(?:{_GROUPS})?::(?:{_GROUPS})?\z")
-_TRIPLE_COLON = text_literal(r"(?<=[0-9a-f]):::(?=[0-9a-f])")
-_OUTER_COLON = text_literal(r"^:(?!:)|(?<!:):$")
+_MAPPED = string_literal(rf"^(?!0[0-9]){_IPV4}\z")
+_ENDS_IN_IPV4 = string_literal(rf"^[0-9a-f:]*:{_IPV4}\z")
+_FULL_IPV6 = string_literal(rf"^{_GROUP}(?::{_GROUP}){{7}}\z")
+_SHORTENED_IPV6 = string_literal(rf"^(?:{_GROUPS})?::(?:{_GROUPS})?\z")
+_TRIPLE_COLON = string_literal(r"(?<=[0-9a-f]):::(?=[0-9a-f])")
+_OUTER_COLON = string_literal(r"^:(?!:)|(?<!:):$")
 IPV6_DIGITS = 32
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.expr.ip_addresses import ipv4_number, ipv6_digits
-from penstock.sql.expr.spark_types import text_literal
+from penstock.sql.spark_text import string_literal
 
 _STORED_AS_TEXT = (t.Enum, t.UUID, t.IPv4, t.IPv6)
 ORDER_HINT = "toString(…) of them, if the order of texts will do"
@@ -51,5 +51,5 @@ def order_key(of: Type, sql: str) -> str:
 
 def enum_number(of: t.Enum, sql: str) -> str:
     """The number behind a text of an enumeration."""
-    cases = " ".join(f"WHEN {text_literal(name)} THEN {number}" for name, number in of.values)
+    cases = " ".join(f"WHEN {string_literal(name)} THEN {number}" for name, number in of.values)
     return f"CASE {sql} {cases} END"

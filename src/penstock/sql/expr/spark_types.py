@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable
+from penstock.sql.spark_text import quote_identifier, string_literal
 
 
 def value_type(of: Type) -> str:
@@ -20,7 +21,10 @@ def value_type(of: Type) -> str:
         case t.Map(key, value):
             return f"MAP<{value_type(key)}, {value_type(value)}>"
         case t.Tuple(fields):
-            named = (f"`{name or f'_{place}'}`: {value_type(inner)}" for place, (name, inner) in enumerate(fields, 1))
+            named = (
+                f"{quote_identifier(name or f'_{place}')}: {value_type(inner)}"
+                for place, (name, inner) in enumerate(fields, 1)
+            )
             return f"STRUCT<{', '.join(named)}>" if fields else "VOID"
         case _:
             return _scalar_type(of)
@@ -63,7 +67,10 @@ def value_zero(of: Type) -> str:
         case t.Array() | t.Map():
             return f"CAST({'array()' if isinstance(of, t.Array) else 'map()'} AS {value_type(of)})"
         case t.Tuple(fields):
-            parts = (f"'{name or f'_{place}'}', {value_zero(inner)}" for place, (name, inner) in enumerate(fields, 1))
+            parts = (
+                f"{string_literal(name or f'_{place}')}, {value_zero(inner)}"
+                for place, (name, inner) in enumerate(fields, 1)
+            )
             return f"named_struct({', '.join(parts)})"
         case _:
             return _scalar_zero(of)
@@ -88,19 +95,8 @@ def _scalar_zero(of: Type) -> str:
         case t.FixedString(length):
             return f"repeat(chr(0), {length})"
         case t.Enum(_, values):
-            return text_literal(min(values, key=lambda pair: pair[1])[0])
+            return string_literal(min(values, key=lambda pair: pair[1])[0])
         case t.Date(wide=True):
             return "DATE'1900-01-01'"
         case _:
             return _ZEROS.get(type(of), "''")
-
-
-def text_literal(text: str) -> str:
-    """A Spark SQL string literal."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
-    return "'" + escaped.replace("\0", "\\0").replace("\t", "\\t") + "'"
-
-
-def quote_identifier(name: str) -> str:
-    """An identifier in back-ticks."""
-    return "`" + name.replace("`", "``") + "`"

@@ -11,7 +11,8 @@ from typing import TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.sql.expr.spark_types import text_literal, value_type
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.spark_text import string_literal
 
 Constant: TypeAlias = Union[str, int, float, bool]
 
@@ -86,7 +87,7 @@ def integer_literal_type(value: int) -> t.Int:
 
 def text(value: str) -> Typed:
     """A string literal."""
-    return Typed(text_literal(value), t.String(), "STRING", value)
+    return Typed(string_literal(value), t.String(), "STRING", value)
 
 
 def as_spark(value: Typed, spark: str) -> str:

@@ -24,7 +24,6 @@ from sqlglot import exp
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable
-from penstock.sql.expr.spark_types import quote_identifier, text_literal
 from penstock.sql.expr.typed import Typed
 from penstock.sql.from_clause.from_subquery import FromSubquery, columns_read, replace_from, subquery_of_from
 from penstock.sql.from_clause.join_condition import (
@@ -41,6 +40,7 @@ from penstock.sql.from_clause.join_condition import (
 )
 from penstock.sql.from_clause.join_kinds import JoinKind, relations_after_join
 from penstock.sql.from_clause.tables import TableReference
+from penstock.sql.spark_text import quote_identifier, string_literal
 
 
 def any_join(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
@@ -236,7 +236,7 @@ _WITHOUT_ORDER = ("MAP<", "VARIANT")
 
 def row_struct(columns: Mapping[str, Typed]) -> str:
     """The columns as one value."""
-    fields = ", ".join(f"{text_literal(name)}, {value.sql}" for name, value in columns.items())
+    fields = ", ".join(f"{string_literal(name)}, {value.sql}" for name, value in columns.items())
     return f"named_struct({fields or _PLACEHOLDER_FIELD})"
 
 

@@ -16,8 +16,8 @@ from penstock.sql.column_types import column_default
 from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed, typed
+from penstock.sql.spark_text import quote_identifier
 
 
 def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:

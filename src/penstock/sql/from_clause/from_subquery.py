@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable
-from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
+from penstock.sql.spark_text import quote_identifier
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from penstock.errors import did_you_mean
 from penstock.integer_parsing import parse_whole_number
 from penstock.model import types as t
 from penstock.sql.compiler.environment import Environment
-from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.functions.function import UINT8, UINT64
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tree import call_name, call_parts
 

@@ -26,12 +26,13 @@ from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import check_length
 from penstock.sql.engines.merge_rules import MergeRuleResult, merge_rule
 from penstock.sql.expr.bind_once import is_generated_name
-from penstock.sql.expr.spark_types import quote_identifier, value_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed
 from penstock.sql.from_clause.sample import refuse_sample, sampled_rows
 from penstock.sql.from_clause.table_functions import GeneratedRows, rows_of_function
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.query import FINAL
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tree import call_name, call_parts
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import TokenType
 
@@ -16,9 +15,10 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import quote_identifier, text_literal, value_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, as_spark, text
 from penstock.sql.functions.function import BadArguments
+from penstock.sql.spark_text import quote_identifier, string_literal, tokenize_spark
 
 _MAX_INT = 2**31 - 1
 _STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6)
@@ -34,7 +34,7 @@ def literal_string(value: Typed, what: str) -> str:
 def literal_strings(value: Typed, what: str) -> list[Typed]:
     """The texts of a literal array. Raises BadArguments for what is none."""
     try:
-        tokens = sqlglot.tokenize(value.sql, dialect="spark")
+        tokens = tokenize_spark(value.sql)
     except SqlglotError:
         tokens = []
     found = [text(token.text) for token in tokens if token.token_type == TokenType.STRING]
@@ -88,7 +88,7 @@ def binary_to_string(sql: str) -> str:
 
 def template_literal(value: str) -> str:
     """A literal in a template of `simple`, whose braces are doubled."""
-    return text_literal(value).replace("{", "{{").replace("}", "}}")
+    return string_literal(value).replace("{", "{{").replace("}", "}}")
 
 
 def element_type(value: Typed) -> Type:

@@ -13,10 +13,11 @@ from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
-from penstock.sql.expr.spark_types import text_literal, value_type, value_zero
+from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, null_test, typed
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 
 def require_common_type(values: Sequence[Typed]) -> Type:
@@ -121,7 +122,7 @@ def _throw_if(values: Sequence[Typed]) -> Typed:
     message = literal_string(values[1], "the message") if len(values) > 1 else "Value passed to 'throwIf' is non-zero"
     if values[0].nullable:
         raise BadArguments("`throwIf` of a Nullable is not supported", "ifNull")
-    return typed(f"if({as_condition(values[0])}, raise_error({text_literal(message)}), 0)", UINT8)
+    return typed(f"if({as_condition(values[0])}, raise_error({string_literal(message)}), 0)", UINT8)
 
 
 def _is_nullable(values: Sequence[Typed]) -> Typed:

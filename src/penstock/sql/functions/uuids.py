@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
 from penstock.sql.functions.arguments import binary_to_string, literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 _ZERO_UUID = f"'{'0' * 32}'"
 _SIXTEEN_BYTES = t.FixedString(16)
-_UUID = text_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
+_UUID = string_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
 
 
 def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:

@@ -25,8 +25,9 @@ from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text, order_key
-from penstock.sql.expr.spark_types import text_literal, value_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import NEVER, NULL, Typed, as_spark, boolean, is_null
+from penstock.sql.spark_text import string_literal
 
 COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
@@ -215,7 +216,7 @@ def match_like(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: 
     if letters is None:
         message = f"{word} {pair[1].sql} is not supported: its letters are equal to others in several ways"
         raise tr.refused(node, "unsupported-syntax", message, "lowerUTF8(…) LIKE …")
-    folded, like = (f"translate({sql}, {', '.join(map(text_literal, letters))})" for sql in (pair[0].sql, known))
+    folded, like = (f"translate({sql}, {', '.join(map(string_literal, letters))})" for sql in (pair[0].sql, known))
     return boolean(f"({folded} {word} {like})", *pair)
 
 
@@ -223,7 +224,7 @@ def _literal_pattern(tr: Translator, node: exp.Expr, text: str) -> str:
     pattern = spark_like_pattern(text)
     if pattern is None:
         raise tr.refused(node, "invalid-literal", "the pattern ends with a backslash", r"`\\\\` is a backslash")
-    return text_literal(pattern)
+    return string_literal(pattern)
 
 
 FOLDED_LETTERS = ("İΣ", "\ue000σ")

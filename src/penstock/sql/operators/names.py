@@ -12,9 +12,10 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.spark_types import quote_identifier, value_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
 from penstock.sql.operators.literals import float_literal
+from penstock.sql.spark_text import quote_identifier
 
 
 def translate_column(tr: Translator, node: exp.Expr) -> Typed:

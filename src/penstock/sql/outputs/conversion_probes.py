@@ -1,7 +1,7 @@
 """What a FORWARD_QUERY does to the values that are there: counted before it is run for good.
 
 In: the text of the query, the old columns and the new. Out: for each conversion a `Probe`, Spark SQL that says
-which rows fail in it or take a default; `may_raise` for any compiled SQL. Called by plan and deploy.
+which rows fail in it or take a default. Called by plan and deploy.
 Invariant: no SQL of a probe raises; what no probe tells makes its column `unsure`.
 
 For which values a conversion fails or takes a default.
@@ -32,7 +32,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.sql.analysis.may_raise import may_raise, tolerant
+from penstock.sql.analysis.may_raise import may_raise, suppress_errors
 from penstock.sql.calls.dispatch import HANDLERS, translate_call
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.compiler.translator import NodeHandler, Translator
@@ -49,8 +49,6 @@ from penstock.sql.outputs.forward_query import compile_forward, read_select_list
 from penstock.sql.syntax.problems import Report
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts
-
-__all__ = ["Probe", "ForwardProbes", "forward_probes", "may_raise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ def conversion_faults(value: Typed, to: Type, mode: ConversionMode) -> Faults | 
     checked = convert(value, want, replace(mode, failure="null", default=None))
     if checked is None:
         return None
-    bad = f"{value.sql} IS NOT NULL AND {tolerant(checked.sql)} IS NULL"
+    bad = f"{value.sql} IS NOT NULL AND {suppress_errors(checked.sql)} IS NULL"
     if isinstance(value.bare, t.Float) and isinstance(want, t.Int) and mode.overflow == "wraps" and want.high > 2**63:
         bad = f"{bad} AND abs({value.sql}) < double('Infinity')"
     return (("fails" if mode.failure == "error" else "default", bad),)
@@ -125,7 +123,7 @@ def conversion_faults(value: Typed, to: Type, mode: ConversionMode) -> Faults | 
 
 def parsing_faults(value: Typed, parsed: Typed, mode: ConversionMode) -> Faults:
     """Of parseDateTimeBestEffort and its kin: `parsed` is what the function OrNull makes of the value."""
-    bad = f"{value.sql} IS NOT NULL AND {tolerant(parsed.sql)} IS NULL"
+    bad = f"{value.sql} IS NOT NULL AND {suppress_errors(parsed.sql)} IS NULL"
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
@@ -369,7 +367,7 @@ class ConversionWatcher:
             return strict
         self.found.add_faults(value, faults, source_text(node), self.guards)
         raises = bool(faults) or _fails_for_null(value, strict, mode)
-        return replace(strict, sql=self.found.stand_in(tolerant(strict.sql) if raises else strict.sql))
+        return replace(strict, sql=self.found.stand_in(suppress_errors(strict.sql) if raises else strict.sql))
 
     def _find_faults(
         self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, ConversionMode]

@@ -25,9 +25,9 @@ from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.spark_types import quote_identifier, text_literal
 from penstock.sql.expr.typed import Typed, typed
 from penstock.sql.outputs.view import check_column_names, find_target, refused_column, stored_value
+from penstock.sql.spark_text import quote_identifier, string_literal
 
 ROW = "row"
 
@@ -129,7 +129,7 @@ def _json_sql(part: _Part, pieces: Mapping[str, str]) -> str:
     if isinstance(part, Column):
         return pieces.get(part.name, "'null'")
     keys = [f"{json.dumps(key, ensure_ascii=False)}:" for key in part.fields]
-    before = [text_literal(key if place == 0 else f",{key}") for place, key in enumerate(keys)]
+    before = [string_literal(key if place == 0 else f",{key}") for place, key in enumerate(keys)]
     fields = [f"{key}, {_json_sql(each, pieces)}" for key, each in zip(before, part.fields.values(), strict=True)]
     return f"concat('{{', {', '.join(fields)}, '}}')"
 
@@ -182,7 +182,7 @@ def _json_ready(sql: str, of: Type, depth: int) -> str:
 def _json_ready_tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
     names = [name or f"_{place}" for place, (name, _) in enumerate(fields, 1)]
     parts = [
-        f"{text_literal(name)}, {_json_ready(f'{sql}.{quote_identifier(name)}', of, depth)}"
+        f"{string_literal(name)}, {_json_ready(f'{sql}.{quote_identifier(name)}', of, depth)}"
         for name, (_, of) in zip(names, fields, strict=True)
     ]
     return f"named_struct({', '.join(parts)})"

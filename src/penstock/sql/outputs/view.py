@@ -19,9 +19,9 @@ from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import column_value, row_translator
-from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
 from penstock.sql.spark_dialect.compile import parse_spark
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tree import parse_query, parse_select_list

@@ -28,13 +28,12 @@ from penstock.model.datasource import Text
 from penstock.model.types import Type
 from penstock.sql.column_types import spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
-from penstock.sql.expr.spark_types import quote_identifier
 from penstock.sql.expr.typed import Typed
 from penstock.sql.from_clause.tables import find_node, inline_node, nearest_name, register_placeholder
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
+from penstock.sql.spark_text import PARSE_ERRORS, quote_identifier, replace_placeholders
 from penstock.sql.syntax.problems import refused
-from penstock.sql.syntax.tokens import put_in
-from penstock.sql.syntax.tree import PARSE_ERRORS, syntax_problem
+from penstock.sql.syntax.tree import syntax_problem
 
 _SPARK = sqlglot.Dialect.get_or_raise("spark")
 
@@ -77,7 +76,7 @@ def compile_spark(environment: Environment) -> SelectOutput:
         quote_identifier(each.name): str(each.placeholder) if each.sql is None else f"({each.sql})"
         for each in sources.values()
     }
-    sql = put_in(qualified.sql(dialect="spark", comments=False), texts)
+    sql = replace_placeholders(qualified.sql(dialect="spark", comments=False), texts)
     grouped = any(each.find(exp.AggFunc) is not None for each in tree.find_all(exp.Select))
     return SelectOutput(sql, columns, grouped)
 

@@ -11,12 +11,13 @@ in quotes is never touched: a literal or an alias that looks like a placeholder 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import sqlglot
 from sqlglot.parsers.clickhouse import ClickHouseParser
 from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.sql.spark_text import Tokens, closing_parenthesis
 
 CALL_MARK = "@"
 """Ends the name of a call, so that sqlglot has no class for it and keeps name and arguments."""
@@ -66,10 +67,7 @@ _CALLS = frozenset({TokenType.VAR, *ClickHouseParser.FUNC_TOKENS})
 SAMPLE_PARTS = 4
 """`SAMPLE a/b OFFSET c/d` is read as `SAMPLE ((a, b, c, d))`: its OFFSET is not that of LIMIT."""
 
-Tokens = list[Token]
-
-
-def tokenize(text: str) -> Tokens:
+def tokenize_clickhouse(text: str) -> Tokens:
     """Tokens ready to parse. Raises sqlglot's TokenError."""
     tokens = list(_DIALECT.tokenize(text))
     for rewrite in REWRITES:
@@ -80,17 +78,6 @@ def tokenize(text: str) -> Tokens:
 def token_like(token: Token, kind: TokenType, text: str) -> Token:
     """Another token at the place of one."""
     return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
-
-
-def closing(tokens: Tokens, start: int) -> int:
-    """The index of the parenthesis that closes the one at `start`; the end where none does."""
-    depth = 0
-    for index in range(start, len(tokens)):
-        kind = tokens[index].token_type
-        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
-        if depth == 0:
-            return index
-    return len(tokens)
 
 
 def _kind(tokens: Tokens, index: int) -> TokenType | None:
@@ -165,7 +152,7 @@ def plain_calls(tokens: Tokens) -> Tokens:
         if opens:
             before = kinds[index - 1] if index else None
             if before in (TokenType.DCOLON, TokenType.ALIAS) and token.token_type != TokenType.L_PAREN:
-                type_end = closing(tokens, index + 1)
+                type_end = closing_parenthesis(tokens, index + 1)
             if index > type_end and _is_call(token, before):
                 token = token_like(token, TokenType.VAR, token.text + CALL_MARK)
         out.append(token)
@@ -189,7 +176,7 @@ def parametric_calls(tokens: Tokens) -> Tokens:
         out.append(token)
         if not token.text.endswith(CALL_MARK) or token.token_type != TokenType.VAR:
             continue
-        end = closing(tokens, index + 1)
+        end = closing_parenthesis(tokens, index + 1)
         if _kind(tokens, end + 1) == TokenType.L_PAREN:
             inner = tokens[index + 1 : end + 1]
             comma = [] if _kind(tokens, end + 2) == TokenType.R_PAREN else [token_like(token, TokenType.COMMA, ",")]
@@ -241,11 +228,3 @@ def _ratio(tokens: Tokens, index: int) -> tuple[Tokens, int]:
 
 REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (limit_by, bare_except, samples, plain_calls, parametric_calls)
 """In order: calls are marked before their parameters are looked for."""
-
-
-_WORD = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|\w+""", re.DOTALL)
-
-
-def put_in(sql: str, texts: Mapping[str, str]) -> str:
-    """`sql` with each word (or whole name in backquotes) that is a key replaced by its text, in one pass."""
-    return _WORD.sub(lambda found: texts.get(found.group(), found.group()), sql)

@@ -22,11 +22,9 @@ from sqlglot.tokens import TokenType
 from penstock.errors import Problem
 from penstock.model.datasource import Text
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
+from penstock.sql.spark_text import PARSE_ERRORS, Tokens
 from penstock.sql.syntax.problems import Refused, place_of, refused
-from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, Tokens, select_list, tokenize
-
-PARSE_ERRORS = (ParseError, TokenError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
-"""What sqlglot raises for a text that is no SQL: its builders of nodes do not check what they get."""
+from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, select_list, tokenize_clickhouse
 
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 
@@ -75,7 +73,7 @@ def _parse(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> exp.Expr:
     if not text.text.strip():
         raise refused(text, None, "empty-query", "expected a SELECT, found nothing")
     try:
-        tokens = tokenize(text.text)
+        tokens = tokenize_clickhouse(text.text)
         _check_bytes(text, tokens)
         found = [each for each in _DIALECT.parser().parse(prepare(tokens), text.text) if each is not None]
     except PARSE_ERRORS as error:

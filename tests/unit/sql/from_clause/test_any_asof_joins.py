@@ -7,7 +7,7 @@ from tests.unit.sql.flights import datasource, problems, query, view
 
 from penstock.errors import InvalidQuery
 from penstock.model.project import Project
-from penstock.sql.analysis.row_seq import with_own_seq
+from penstock.sql.analysis.row_seq import with_row_seq
 from penstock.sql.compile import compile_view
 
 COLUMNS = {"k": "Int32", "v": "Int64", "f": "Float64", "s": "String", "at": "DateTime", "arr": "Array(Int32)"}
@@ -154,7 +154,7 @@ def test_the_rows_of_a_view_stay_what_they_are(tables: str) -> None:
     found = compile_view(PROJECT, made, made.nodes[0])
     assert found.trigger.placeholder == "__new_t__"
     assert f"FROM __new_t__ AS `t` {VIEWS[tables]}" in found.query.sql
-    own = with_own_seq(found.query.sql, "__new_t__")
+    own = with_row_seq(found.query.sql, "__new_t__")
     assert own is not None
     assert own.count(", `t`._seq ") == 1
 

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.sql.flights import datasource, query, view
 
 from penstock.model.project import Project
-from penstock.sql.analysis.lineage import lineage
+from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.compile import compile_view
 
 COLUMNS = {"a": "Int32", "b": "Int32", "arr": "Array(Int32)", "z": "Array(String)"}
@@ -52,7 +52,7 @@ def test_what_is_not_named_is_not_read() -> None:
     assert [(each.datasource, each.columns) for each in found.reads] == [("t", ("arr",)), ("u", ())]
     found = query("SELECT t.b, e FROM t ARRAY JOIN arr AS e CROSS JOIN u", PROJECT)
     assert found.reads[0].columns == ("b", "arr")
-    assert lineage(found.sql).whole == frozenset()
+    assert query_facts(found.sql).lineage.whole == frozenset()
 
 
 def test_names_of_constants_are_read() -> None:

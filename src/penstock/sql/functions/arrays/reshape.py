@@ -11,11 +11,12 @@ from penstock.model import types as t
 from penstock.model.types import Type, is_nullable
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import quote_identifier, value_type, value_zero
+from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_spark, is_null, typed
 from penstock.sql.functions.arguments import as_spark_int, check_equality, element_type, literal_integer, zip_arrays
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, UINT64, BadArguments, Function
+from penstock.sql.spark_text import quote_identifier
 
 _NESTED = (t.Array, t.Map, t.Tuple)
 _EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (

@@ -13,7 +13,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import quote_identifier, value_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, as_spark, typed
 from penstock.sql.functions.arguments import cast_to_common_array, check_equality, element_type, zip_arrays
 from penstock.sql.functions.function import (
@@ -27,6 +27,7 @@ from penstock.sql.functions.function import (
     template_function,
 )
 from penstock.sql.functions.maps import map_contains
+from penstock.sql.spark_text import quote_identifier
 
 
 def cast_array_and_value(values: Sequence[Typed]) -> tuple[str, str, Type]:

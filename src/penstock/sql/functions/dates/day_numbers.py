@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import has_whole_hour_offsets, offset_at_1970, wall_clock, wrap_to_range, zone_of
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import INT32, STRING, UINT16, UINT32, UINT64, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 _JULIAN_DAY_OF_1970 = 40587
 _FIRST_JULIAN_DAY, _LAST_JULIAN_DAY = -678941, 2973483
-_ISO_DATE = text_literal(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z")
+_ISO_DATE = string_literal(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z")
 
 
 def _days_since_year_zero(values: Sequence[Typed]) -> Typed:

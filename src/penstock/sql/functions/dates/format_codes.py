@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, from_wall_clock, wall_clock, wrap_to_range, zone_of
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.dates.parse_best_effort import handle_unparsable
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 _SPARK_LETTERS: Mapping[str, str] = {
     "%Y": "yyyy",
@@ -85,7 +85,7 @@ def format_time(value: Typed, pattern: str) -> str:
     moment = f"CAST({wall} AS TIMESTAMP)" if value.spark == "DATE" else wall
     pieces = re.findall(r"%.|[^%]+|%", pattern, re.DOTALL)
     if all(piece in _SPARK_LETTERS or not piece.startswith("%") for piece in pieces):
-        return f"date_format({moment}, {text_literal(''.join(map(_spark_pattern_piece, pieces)))})"
+        return f"date_format({moment}, {string_literal(''.join(map(_spark_pattern_piece, pieces)))})"
     return f"concat({', '.join(_code_sql(piece, value, moment) for piece in pieces)})"
 
 
@@ -96,9 +96,9 @@ def _spark_pattern_piece(piece: str) -> str:
 
 def _code_sql(piece: str, value: Typed, moment: str) -> str:
     if not piece.startswith("%"):
-        return text_literal(piece)
+        return string_literal(piece)
     if piece in _SPARK_LETTERS:
-        return f"date_format({moment}, {text_literal(_SPARK_LETTERS[piece])})"
+        return f"date_format({moment}, {string_literal(_SPARK_LETTERS[piece])})"
     if piece in _CODE_FORMULAS:
         return _CODE_FORMULAS[piece].format(moment)
     if piece == "%f":
@@ -160,7 +160,7 @@ def _format_regexp(form: str) -> tuple[str, list[str]]:
 def _parse_wall_clock(text: str, form: str) -> str:
     pattern, names = _format_regexp(form)
     parts = {**_DEFAULTS, "year": "2000" if {"month", "name", "day"} & {*names} else "1970"}
-    quoted = text_literal(pattern)
+    quoted = string_literal(pattern)
     written = {}
     for place, name in enumerate(names, 1):
         group = f"regexp_extract({text}, {quoted}, {place})"

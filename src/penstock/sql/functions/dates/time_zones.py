@@ -14,10 +14,10 @@ from penstock.model.types import Type
 from penstock.sql.conversions.dates import LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, wall_clock, zone_of
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 
 def apply_zone_argument(value: Typed, values: Sequence[Typed], place: int) -> Typed:
@@ -58,7 +58,7 @@ def _time_zone_name(values: Sequence[Typed]) -> Typed:
         raise BadArguments("`timezoneOf` needs a DateTime")
     if of.zone is None and values:
         raise BadArguments("the time zone is the server's", "timezoneOf(toTimeZone(…, 'UTC'))")
-    return typed(text_literal(of.zone or "UTC"), STRING)
+    return typed(string_literal(of.zone or "UTC"), STRING)
 
 
 def _require_zoneless(value: Typed, name: str) -> t.DateTime | t.DateTime64:
@@ -75,7 +75,7 @@ def _clip_datetime(value: Typed, sql: str) -> Typed:
 
 def _to_utc_timestamp(values: Sequence[Typed]) -> Typed:
     """ClickHouse takes the offset that the zone has when it is this time in UTC."""
-    value, zone = values[0], text_literal(literal_string(values[1], "the time zone"))
+    value, zone = values[0], string_literal(literal_string(values[1], "the time zone"))
     _require_zoneless(value, "toUTCTimestamp")
     sql = bind_if_long(
         value.sql, lambda v: f"timestamp_micros(2 * unix_micros({v}) - unix_micros(from_utc_timestamp({v}, {zone})))"
@@ -84,7 +84,7 @@ def _to_utc_timestamp(values: Sequence[Typed]) -> Typed:
 
 
 def _from_utc_timestamp(values: Sequence[Typed]) -> Typed:
-    value, zone = values[0], text_literal(literal_string(values[1], "the time zone"))
+    value, zone = values[0], string_literal(literal_string(values[1], "the time zone"))
     _require_zoneless(value, "fromUTCTimestamp")
     return _clip_datetime(value, f"from_utc_timestamp({value.sql}, {zone})")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed
 from penstock.sql.functions.function import BadArguments
+from penstock.sql.spark_text import string_literal
 
 _DOCUMENT_PATH = "$[0]['v']"
 
@@ -38,7 +38,9 @@ def parse_document(js: str) -> str:
 
 def variant_at_path(js: str, path: str) -> str:
     """The value of a text at a VARIANT's path, which begins with `$`."""
-    return f"try_variant_get({parse_document(js)}, {text_literal(_DOCUMENT_PATH + path.removeprefix('$'))}, 'variant')"
+    return (
+        f"try_variant_get({parse_document(js)}, {string_literal(_DOCUMENT_PATH + path.removeprefix('$'))}, 'variant')"
+    )
 
 
 def _literal_steps(steps: Sequence[Typed]) -> list[str | int]:
@@ -67,11 +69,11 @@ def _walk_steps(js: str, steps: list[str | int]) -> tuple[str, str]:
 
 
 def _get_variant(variant: str, path: str) -> str:
-    return variant if path == "$" else f"try_variant_get({variant}, {text_literal(path)}, 'variant')"
+    return variant if path == "$" else f"try_variant_get({variant}, {string_literal(path)}, 'variant')"
 
 
 def _get_json_text(text: str, path: str) -> str:
-    return text if path == "$" else f"get_json_object({text}, {text_literal(path)})"
+    return text if path == "$" else f"get_json_object({text}, {string_literal(path)})"
 
 
 def _member_at(variant: str, text: str, place: int) -> tuple[str, str]:
@@ -82,8 +84,8 @@ def _member_at(variant: str, text: str, place: int) -> tuple[str, str]:
     member = f"try_element_at(try_cast({variant} AS MAP<STRING, VARIANT>), {key})"
     element = f"try_element_at(try_cast({variant} AS ARRAY<VARIANT>), {place})"
     found = f"if({variant_kind(variant)} LIKE 'OBJECT%', {member}, {element})"
-    opening, closing = text_literal("$['"), text_literal("']")
+    opening, closing = string_literal("$['"), string_literal("']")
     of_key = f"get_json_object({text}, concat({opening}, {key}, {closing}))"
     size = f"size(try_cast({variant} AS ARRAY<VARIANT>))"
-    at = f"concat('$[', {size} + {place}, ']')" if place < 0 else text_literal(f"$[{place - 1}]")
+    at = f"concat('$[', {size} + {place}, ']')" if place < 0 else string_literal(f"$[{place - 1}]")
     return found, f"if({variant_kind(variant)} LIKE 'OBJECT%', {of_key}, get_json_object({text}, {at}))"

@@ -10,18 +10,18 @@ from collections.abc import Callable, Sequence
 
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any
 from penstock.sql.functions.arguments import binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.extract import null_where_json_is_null
+from penstock.sql.spark_text import string_literal
 
-_STRING = text_literal('^"(?:[^"\\\\]|\\\\(?s:.))*"')
-_INTEGER = text_literal('^"?(-?[0-9]{1,18})(?![0-9])')
-_UNSIGNED = text_literal('^"?([0-9]{1,18})(?![0-9])')
-_FRACTION = text_literal('^"?(-?[0-9]+(?:[.][0-9]*)?(?:[eE][+-]?[0-9]+)?)')
+_STRING = string_literal('^"(?:[^"\\\\]|\\\\(?s:.))*"')
+_INTEGER = string_literal('^"?(-?[0-9]{1,18})(?![0-9])')
+_UNSIGNED = string_literal('^"?([0-9]{1,18})(?![0-9])')
+_FRACTION = string_literal('^"?(-?[0-9]+(?:[.][0-9]*)?(?:[eE][+-]?[0-9]+)?)')
 # Only a quote is escaped here: two backslashes do not end it.
-_TOKEN = text_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|[^"\\[\\]{},]+')
+_TOKEN = string_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|[^"\\[\\]{},]+')
 _KINDS = ("String", "Int", "UInt", "Float", "Bool", "Raw")
 
 
@@ -29,7 +29,7 @@ def _name_needle(values: Sequence[Typed]) -> str:
     name = literal_string(values[1], "the name")
     if not name or '"' in name or "\\" in name:
         raise BadArguments("a name with quotes is not supported", "JSONExtractString …")
-    return text_literal(f'"{name}":')
+    return string_literal(f'"{name}":')
 
 
 def _text_after_name(values: Sequence[Typed]) -> str:

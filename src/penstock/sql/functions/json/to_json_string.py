@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.spark_types import quote_identifier, text_literal
 from penstock.sql.expr.typed import NOTHING, Typed, typed, unless_null
 from penstock.sql.functions.function import STRING, BadArguments, Function
+from penstock.sql.spark_text import quote_identifier, string_literal
 
 _QUOTED = (t.Date, t.DateTime, t.DateTime64, t.UUID, t.IPv4, t.IPv6)
 
@@ -53,7 +53,7 @@ def _tuple_json(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: in
     parts = []
     for place, (name, inner) in enumerate(fields, 1):
         shown = _value_json(typed(f"{sql}.{quote_identifier(name or f'_{place}')}", inner), depth)
-        parts.append(f"concat({_json_string(text_literal(name))}, ':', {shown})" if name else shown)
+        parts.append(f"concat({_json_string(string_literal(name))}, ':', {shown})" if name else shown)
     opening, closing = ("{", "}") if all(name for name, _ in fields) else ("[", "]")
     return f"concat('{opening}', concat_ws(',', {', '.join(parts)}), '{closing}')"
 
@@ -61,7 +61,7 @@ def _tuple_json(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: in
 def _json_string(sql: str) -> str:
     """A text with quotes; a slash is escaped."""
     whole = f"to_json(array({sql}))"
-    return f"replace(substring({whole}, 2, length({whole}) - 2), '/', {text_literal(chr(92) + '/')})"
+    return f"replace(substring({whole}, 2, length({whole}) - 2), '/', {string_literal(chr(92) + '/')})"
 
 
 def _scalar_json(value: Typed) -> str:

@@ -18,15 +18,15 @@ from penstock.sql.expr.ip_addresses import (
     ipv6_digits,
     ipv6_text,
 )
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, UINT8, UINT32, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 _DECIMAL_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_IPV4_ADDRESS = text_literal(rf"^{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}\z")
+_IPV4_ADDRESS = string_literal(rf"^{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}[.]{_DECIMAL_BYTE}\z")
 _SIXTEEN_BYTES = t.FixedString(16)
-_WITHOUT_ZEROS = text_literal(r"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)){3}\z")
+_WITHOUT_ZEROS = string_literal(r"^(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)){3}\z")
 _ZERO_DIGITS = f"'{'0' * IPV6_DIGITS}'"
 _IPV4_RANGE = t.Tuple(((None, t.IPv4()), (None, t.IPv4())))
 _NOT_IPV6 = "raise_error('the text is no IPv6 address')"

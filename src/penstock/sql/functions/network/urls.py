@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import as_spark_int, bytes_as_characters, empty_if_null, literal_string
 from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 # The scheme takes 13 characters at most; its first may be anything.
 _SCHEME = r"^(?://|[\x00-\x7F][A-Za-z0-9.+-]{0,12}://)?+"
@@ -36,7 +36,7 @@ _NEXT = r"(?:^[^?#]*[?#]|(?!^)\G[&#])(?:[^=&#?]*\?)*"
 _PAIRS = _NEXT + r"([^=&#?]*(?=[&#])|[^=&#?]*=[^&#]*)"
 _NAMES = _NEXT + r"([^=&#?]*)(?=[=&#])[^&#]*"
 _QUERY = r"^[^?#]*(?=[?#])[\s\S]*?"
-_LEVELS = text_literal(r"(?:^[a-z0-9]+://(?=[\s\S])[^/?#]*|(?!^)\G[/?#]*[^/?#]+)[/?#]?")
+_LEVELS = string_literal(r"(?:^[a-z0-9]+://(?=[\s\S])[^/?#]*|(?!^)\G[/?#]*[^/?#]+)[/?#]?")
 _PIECES = r"%[\s\S]{0,2}|[^%]+"
 _NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
 
@@ -45,7 +45,7 @@ def _part_function(name: str, pattern: str) -> Function:
     """The first group of a pattern."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        sql = f"regexp_extract({values[0].sql}, {text_literal(pattern)}, 1)"
+        sql = f"regexp_extract({values[0].sql}, {string_literal(pattern)}, 1)"
         return typed(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
@@ -55,7 +55,7 @@ def _cut_function(name: str, pattern: str) -> Function:
     """Without what a pattern matches but for its first group."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        sql = f"regexp_replace({values[0].sql}, {text_literal(pattern)}, '$1')"
+        sql = f"regexp_replace({values[0].sql}, {string_literal(pattern)}, '$1')"
         return typed(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
@@ -75,7 +75,7 @@ def _port(values: Sequence[Typed]) -> Typed:
     default = as_spark_int(values[1]) if len(values) > 1 else "0"
     if len(values) > 1 and values[1].bare != UINT16:
         raise BadArguments(f"the default port must be a UInt16, this is {values[1].type}", "toUInt16(…)")
-    found = f"try_cast(regexp_extract({values[0].sql}, {text_literal(_PORT)}, 1) AS INT)"
+    found = f"try_cast(regexp_extract({values[0].sql}, {string_literal(_PORT)}, 1) AS INT)"
     sql = bind_if_long(found, lambda p: f"if({p} BETWEEN 0 AND {_HIGHEST_PORT}, {p}, {default})")
     sql = unless_null(sql, values[0])
     return Typed(sql, nullable_if_any(UINT16, list(values)), "INT")
@@ -89,20 +89,20 @@ def _parameter_name(value: Typed) -> str:
 
 
 def _extract_parameter(values: Sequence[Typed]) -> Typed:
-    pattern = text_literal(rf"{_QUERY}[?#&]{_parameter_name(values[1])}=([^&#]*)")
+    pattern = string_literal(rf"{_QUERY}[?#&]{_parameter_name(values[1])}=([^&#]*)")
     return typed(f"regexp_extract({values[0].sql}, {pattern}, 1)", nullable_if_any(STRING, [values[0]]))
 
 
 def _cut_parameter(values: Sequence[Typed]) -> Typed:
     """With the `&` behind it, or the one in front if it is the last."""
     pair = f"{_parameter_name(values[1])}=[^&#]*"
-    pattern = text_literal(rf"^([^?#]*(?=[?#])[\s\S]*?)(?:([?#&]){pair}&|&{pair}(?![^#])|([?#]){pair})")
+    pattern = string_literal(rf"^([^?#]*(?=[?#])[\s\S]*?)(?:([?#&]){pair}&|&{pair}(?![^#])|([?#]){pair})")
     return typed(f"regexp_replace({values[0].sql}, {pattern}, '$1$2$3')", nullable_if_any(STRING, [values[0]]))
 
 
 def _find_all_function(name: str, pattern: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        sql = f"regexp_extract_all({values[0].sql}, {text_literal(pattern)}, 1)"
+        sql = f"regexp_extract_all({values[0].sql}, {string_literal(pattern)}, 1)"
         return typed(empty_if_null(sql, values[0]), _STRINGS)
 
     return Function(name, (1, 1), ("text",), build)
@@ -151,7 +151,7 @@ def _encode(values: Sequence[Typed], blank: str) -> Typed:
 
 def _decode(values: Sequence[Typed], template: str) -> Typed:
     """`%` and two bytes that are no hexadecimal digits stay, whatever they are."""
-    parts = f"regexp_extract_all({bytes_as_characters(template.format(values[0].sql))}, {text_literal(_PIECES)}, 0)"
+    parts = f"regexp_extract_all({bytes_as_characters(template.format(values[0].sql))}, {string_literal(_PIECES)}, 0)"
     byte = "decode(unhex(substring(` p`, 2)), 'ISO-8859-1')"
     each = f"if(` p` RLIKE '^%[0-9A-Fa-f]{{2}}$', {byte}, ` p`)"
     joined = f"array_join(transform({parts}, ` p` -> {each}), '')"

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed
 from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _DECIMAL_UNITS = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
@@ -90,7 +90,7 @@ def _readable_function(name: str, units: Sequence[str]) -> Function:
 
 
 def _number_with_unit(number: str, units: Sequence[str]) -> str:
-    names = f"array({', '.join(map(text_literal, units))})[` s`.i - 1]"
+    names = f"array({', '.join(map(string_literal, units))})[` s`.i - 1]"
     digits = "CAST(` c` DIV 100 AS STRING), '.', lpad(CAST(` c` % 100 AS STRING), 2, '0')"
     return f"concat(if({number} < 0, '-', ''), {digits}, {names})"
 

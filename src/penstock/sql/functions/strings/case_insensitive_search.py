@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, text
 from penstock.sql.functions.arguments import literal_string, literal_strings
 from penstock.sql.functions.function import BadArguments, Function, Kind
 from penstock.sql.functions.strings import search, substrings
+from penstock.sql.spark_text import string_literal
 
 _CASE_SENSITIVE_FUNCTIONS = {row.name: row for row in (*search.FUNCTIONS, *substrings.FUNCTIONS)}
 _FOLDABLE_RANGES = ((0x00, 0x17F), (0x391, 0x3C9), (0x400, 0x45F))
@@ -39,14 +39,14 @@ def _lower_needle_letters(value: Typed, needles: Iterable[str]) -> Typed:
     letters = sorted({each for each in "".join(needles) if each.upper() != each})
     if not letters:
         return value
-    large = text_literal("".join(each.upper() for each in letters))
+    large = string_literal("".join(each.upper() for each in letters))
     signs = "".join(_LOOKALIKE_CAPITALS[each] for each in letters if each in _LOOKALIKE_CAPITALS)
 
     def formula(v: str) -> str:
-        folded = f"translate({v}, {large}, {text_literal(''.join(letters))})"
+        folded = f"translate({v}, {large}, {string_literal(''.join(letters))})"
         return f"if({v} RLIKE '[{signs}]', raise_error('the case of {signs} is not defined'), {folded})"
 
-    plain = f"translate({value.sql}, {large}, {text_literal(''.join(letters))})"
+    plain = f"translate({value.sql}, {large}, {string_literal(''.join(letters))})"
     return replace(value, sql=bind_if_long(value.sql, formula) if signs else plain, constant=None)
 
 
@@ -72,7 +72,7 @@ def _needle_array_function(name: str, of: str) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         needles = [_lower_needle(str(each.constant)) for each in literal_strings(values[1], f"what `{name}` looks for")]
-        listed = replace(values[1], sql=f"array({', '.join(map(text_literal, needles))})")
+        listed = replace(values[1], sql=f"array({', '.join(map(string_literal, needles))})")
         return _CASE_SENSITIVE_FUNCTIONS[of].build([_lower_needle_letters(values[0], needles), listed])
 
     return Function(name, (2, 2), ("text", "array"), build)

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import binary_to_string, bytes_as_characters, to_binary
 from penstock.sql.functions.function import INT32, STRING, UINT8, BadArguments, Function, template_function
+from penstock.sql.spark_text import string_literal
 
 _XML_ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"))
 _NOT_BASE64 = "raise_error('the text is not base64')"
-_NON_ASCII = text_literal("[^\\x00-\\x7F]")
+_NON_ASCII = string_literal("[^\\x00-\\x7F]")
 
 
 def _radix_digits(value: Typed, spark: str, base: int) -> str:
@@ -84,7 +84,7 @@ def _base64_function(name: str, url: str, otherwise: str) -> Function:
 def _encode_xml(values: Sequence[Typed]) -> Typed:
     sql = values[0].sql
     for sign, written in _XML_ESCAPES:
-        sql = f"replace({sql}, {text_literal(sign)}, {text_literal(written)})"
+        sql = f"replace({sql}, {string_literal(sign)}, {string_literal(written)})"
     return typed(sql, nullable_if_any(STRING, list(values)))
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([0-9]*)\}|[{}]")
 _EMPTY = "''"
@@ -50,14 +50,14 @@ def _format(values: Sequence[Typed]) -> Typed:
     places: list[str] = []
     end = 0
     for found in _PLACEHOLDER.finditer(pattern):
-        pieces.append(text_literal(pattern[end : found.start()]))
+        pieces.append(string_literal(pattern[end : found.start()]))
         end = found.end()
         if found[0] in ("{{", "}}"):
-            pieces.append(text_literal(found[0][0]))
+            pieces.append(string_literal(found[0][0]))
             continue
         pieces.append(texts[_argument_index(found, places, len(texts))])
         places.append(found[1])
-    pieces.append(text_literal(pattern[end:]))
+    pieces.append(string_literal(pattern[end:]))
     unused = [value for value, text in zip(values[1:], texts, strict=True) if text not in pieces]
     sql = f"concat({', '.join(each for each in pieces if each != _EMPTY)})"
     return typed(unless_null(sql, *unused), nullable_if_any(STRING, list(values)))
@@ -75,7 +75,7 @@ def _argument_index(found: re.Match[str], before: list[str], count: int) -> int:
 
 
 def _concat_with_separator(values: Sequence[Typed]) -> Typed:
-    separator = text_literal(literal_string(values[0], "the separator of `concatWithSeparator`"))
+    separator = string_literal(literal_string(values[0], "the separator of `concatWithSeparator`"))
     texts = _string_arguments(values[1:], "concatWithSeparator")
     pieces = [piece for text in texts for piece in (separator, text)][1:]
     sql = f"concat({', '.join(pieces)})" if pieces else _EMPTY

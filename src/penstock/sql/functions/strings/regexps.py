@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import (
     empty_if_null,
@@ -22,6 +21,7 @@ from penstock.sql.functions.arguments import (
 )
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.re2 import BadPattern, Pattern, java_pattern
+from penstock.sql.spark_text import string_literal
 
 _WHAT = "the regular expression"
 _REPLACEMENT_PIECE = re.compile(r"\\(.)|([$])|([^\\$]+)|(\\$)", re.DOTALL)
@@ -51,13 +51,13 @@ def _grouped_pattern(value: Typed, name: str) -> Pattern:
 
 
 def _match(values: Sequence[Typed]) -> Typed:
-    java = text_literal(_read_pattern(values[1]).java)
+    java = string_literal(_read_pattern(values[1]).java)
     return Typed(f"({values[0].sql} RLIKE {java})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
 def _test_function(name: str, any_case: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        java = text_literal(_read_pattern(values[1], any_case).java)
+        java = string_literal(_read_pattern(values[1], any_case).java)
         return Typed(
             template.format(f"({values[0].sql} RLIKE {java})"), nullable_if_any(UINT8, list(values)), "BOOLEAN"
         )
@@ -71,19 +71,19 @@ def _extract_group(values: Sequence[Typed]) -> Typed:
     place = literal_integer(values[2], "the number of the group") if len(values) > 2 else min(1, pattern.groups)
     if not 0 <= place <= pattern.groups:
         raise BadArguments(f"the pattern has {pattern.groups} groups, not {place}")
-    sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {place})"
+    sql = f"regexp_extract({values[0].sql}, {string_literal(pattern.java)}, {place})"
     return typed(sql, nullable_if_any(STRING, [values[0]]))
 
 
 def _extract(values: Sequence[Typed]) -> Typed:
     """The first group of the first match, or the whole match where there is no group."""
     pattern = _read_pattern(values[1])
-    sql = f"regexp_extract({values[0].sql}, {text_literal(pattern.java)}, {min(1, pattern.groups)})"
+    sql = f"regexp_extract({values[0].sql}, {string_literal(pattern.java)}, {min(1, pattern.groups)})"
     return typed(sql, nullable_if_any(STRING, list(values)))
 
 
 def _extract_all_sql(value: Typed, pattern: Pattern, group: int) -> str:
-    return f"regexp_extract_all({value.sql}, {text_literal(pattern.java)}, {group})"
+    return f"regexp_extract_all({value.sql}, {string_literal(pattern.java)}, {group})"
 
 
 def _extract_all(values: Sequence[Typed]) -> Typed:
@@ -94,7 +94,7 @@ def _extract_all(values: Sequence[Typed]) -> Typed:
 
 def _extract_groups(values: Sequence[Typed]) -> Typed:
     pattern = _grouped_pattern(values[1], "extractGroups")
-    java = text_literal(pattern.java)
+    java = string_literal(pattern.java)
 
     def formula(v: str) -> str:
         groups = ", ".join(f"regexp_extract({v}, {java}, {place})" for place in range(1, pattern.groups + 1))
@@ -152,7 +152,7 @@ def _replace_all(values: Sequence[Typed]) -> Typed:
     other = _java_replacement(literal_string(values[2], "the replacement"), pattern, 0)
     if not values[1].constant:
         return typed(values[0].sql, of)
-    return typed(f"regexp_replace({values[0].sql}, {text_literal(pattern.java)}, {text_literal(other)})", of)
+    return typed(f"regexp_replace({values[0].sql}, {string_literal(pattern.java)}, {string_literal(other)})", of)
 
 
 def _replace_one(values: Sequence[Typed]) -> Typed:
@@ -163,16 +163,16 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
     other = _java_replacement(text, pattern, 2 if whole else 1)
     if not values[1].constant:
         return typed(values[0].sql, of)
-    java = text_literal(f"(?s)^(.*?)({'' if whole else '?:'}" + pattern.java.removeprefix("(?s)") + ")")
+    java = string_literal(f"(?s)^(.*?)({'' if whole else '?:'}" + pattern.java.removeprefix("(?s)") + ")")
     glued = "\\" if other[:1].isdigit() else ""
-    return typed(f"regexp_replace({values[0].sql}, {java}, {text_literal('$1' + glued + other)})", of)
+    return typed(f"regexp_replace({values[0].sql}, {java}, {string_literal('$1' + glued + other)})", of)
 
 
 def _split_by_regexp(values: Sequence[Typed]) -> Typed:
     if not values[0].constant:
         letters = f"filter(split({values[1].sql}, ''), ` p` -> ` p` <> '')"
         return typed(limit_parts(empty_if_null(letters, values[1]), values), t.Array(STRING))
-    java = text_literal(_nonempty_pattern(values[0], "splitByRegexp").java)
+    java = string_literal(_nonempty_pattern(values[0], "splitByRegexp").java)
     value = f"coalesce({values[1].sql}, '')" if values[1].nullable else values[1].sql
     return typed(limit_parts(f"split({value}, {java}, -1)", values), t.Array(STRING))
 
@@ -183,12 +183,12 @@ def _multi_match_any(values: Sequence[Typed]) -> Typed:
     for text in (str(each.constant) for each in literal_strings(values[1], "the patterns")):
         if _HYPERSCAN_DIFFERS.search(text):
             raise BadArguments(f"`{text}` in `multiMatchAny` is not supported", "use match(…) OR match(…)")
-    tests = " OR ".join(f"{values[0].sql} RLIKE {text_literal(each.java)}" for each in patterns)
+    tests = " OR ".join(f"{values[0].sql} RLIKE {string_literal(each.java)}" for each in patterns)
     return Typed(f"({tests})", nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
 def _quote_meta(values: Sequence[Typed]) -> Typed:
-    signs, quoted = text_literal(r"[\x{0}\\|()^$.\[\]?*+{:\-]"), text_literal(r"\\$0")
+    signs, quoted = string_literal(r"[\x{0}\\|()^$.\[\]?*+{:\-]"), string_literal(r"\\$0")
     return typed(f"regexp_replace({values[0].sql}, {signs}, {quoted})", nullable_if_any(STRING, [values[0]]))
 
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import as_spark_int, binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.transformations import ASCII_LOWER
+from penstock.sql.spark_text import string_literal
 
 _CASE_SENSITIVE = "{0}"
 _NEEDLE = "` n`"
@@ -160,7 +160,7 @@ def _has_token_function(name: str, *, any_case: bool, lenient: bool) -> Function
             raise BadArguments(f"the token of `{name}` is more than one word", "position, multiSearchAny")
         quoted = re.escape(_ascii_lower(word) if any_case else word)
         pattern = f"(?<!{_WORD_CHARACTER}){quoted}(?!{_WORD_CHARACTER})" if word else "(?!)"
-        return Typed(f"({template.format(values[0].sql)} RLIKE {text_literal(pattern)})", of, "BOOLEAN")
+        return Typed(f"({template.format(values[0].sql)} RLIKE {string_literal(pattern)})", of, "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "constant"), build)
 
@@ -175,7 +175,7 @@ def _has_subsequence_function(name: str, *, any_case: bool) -> Function:
             raise BadArguments(f"the needle of `{name}` must be ASCII", "hasSubsequenceUTF8")
         parts = (re.escape(sign) for sign in (_ascii_lower(needle) if any_case else needle))
         pattern = r"\A" + "".join(f"[^{part}]*+{part}" for part in parts)
-        sql = f"({template.format(values[0].sql)} RLIKE {text_literal(pattern)})"
+        sql = f"({template.format(values[0].sql)} RLIKE {string_literal(pattern)})"
         return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "constant"), build)

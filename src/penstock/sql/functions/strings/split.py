@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, typed
 from penstock.sql.functions.arguments import binary_to_string, limit_parts, literal_integer, literal_string, to_binary
 from penstock.sql.functions.function import STRING, BadArguments, Function
+from penstock.sql.spark_text import string_literal
 
 _STRINGS = t.Array(STRING)
 _NOT_ALPHANUMERIC = "[\\x00-/:-@\\[-`{-\\x7F]+"
@@ -31,7 +31,7 @@ def _split_by_separator_function(name: str) -> Function:
             return typed(limit_parts(_split_into_bytes(_empty_string_if_null(values[1])), values), _STRINGS)
         if "\\E" in separator:
             raise BadArguments(f"`\\E` in the separator of `{name}` is not supported")
-        pattern = text_literal(r"\Q" + separator + r"\E")
+        pattern = string_literal(r"\Q" + separator + r"\E")
         return typed(limit_parts(f"split({_empty_string_if_null(values[1])}, {pattern}, -1)", values), _STRINGS)
 
     return Function(name, (2, 3), ("constant", "text", "constant"), build)
@@ -49,7 +49,7 @@ def _split_into_bytes(value: str) -> str:
 
 def _split_into_words_function(name: str, pattern: str) -> Function:
     """What is between separators, which are no parts themselves."""
-    sql = f"filter(split({{0}}, {text_literal(pattern)}, -1), ` p` -> ` p` <> '')".replace("{0}", "\0")
+    sql = f"filter(split({{0}}, {string_literal(pattern)}, -1), ` p` -> ` p` <> '')".replace("{0}", "\0")
 
     def build(values: Sequence[Typed]) -> Typed:
         return typed(limit_parts(sql.replace("\0", _empty_string_if_null(values[0])), values, 1), _STRINGS)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
 from penstock.sql.functions.arguments import (
     as_spark_int,
@@ -23,6 +22,7 @@ from penstock.sql.functions.arguments import (
 )
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function, template_function
 from penstock.sql.functions.strings.transformations import ASCII_LOWER
+from penstock.sql.spark_text import string_literal
 
 _ONE = Typed("1", UINT8, "INT", 1)
 _MAX_OVERLAY_PLACE = 2**30
@@ -140,7 +140,7 @@ def _substring_index_function(name: str) -> Function:
         if len(sign) != 1 or (name == "substringIndex" and not sign.isascii()):
             raise BadArguments(f"the delimiter of `{name}` must be a single character", "splitByString takes more")
         count = literal_integer(values[2], "the count")
-        sql = f"substring_index({values[0].sql}, {text_literal(sign)}, {max(min(count, 2**31 - 1), -(2**31) + 1)})"
+        sql = f"substring_index({values[0].sql}, {string_literal(sign)}, {max(min(count, 2**31 - 1), -(2**31) + 1)})"
         return typed(sql, nullable_if_any(STRING, [values[0]]))
 
     return Function(name, (3, 3), ("text", "constant", "constant"), build)

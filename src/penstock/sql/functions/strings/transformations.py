@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import text_literal
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
 from penstock.sql.functions.arguments import (
     as_spark_int,
@@ -20,6 +19,7 @@ from penstock.sql.functions.arguments import (
     literal_string,
 )
 from penstock.sql.functions.function import STRING, BadArguments, Function, template_function
+from penstock.sql.spark_text import string_literal
 
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 ASCII_LOWER = "translate({0}, '" + _UPPER + "', '" + _LOWER + "')"
@@ -55,7 +55,7 @@ def _trim_function(name: str, template: str) -> Function:
         if not signs.isascii():
             raise BadArguments(f"the characters of `{name}` must be ASCII", "use replaceRegexpAll")
         of = nullable_if_any(STRING, [values[0]])
-        sql = template.format(values[0].sql, text_literal(signs)) if signs else values[0].sql
+        sql = template.format(values[0].sql, string_literal(signs)) if signs else values[0].sql
         return typed(sql, of)
 
     return Function(name, (1, 2), ("text", "constant"), build)
@@ -82,7 +82,7 @@ def _pad_function(name: str, template: str, letter: str) -> Function:
             raise BadArguments(f"the length of `{name}` must be an unsigned number", "use toUInt32")
         if letter == "byte" and not letters.isascii():
             raise BadArguments(f"the letters of `{name}` must be ASCII", f"use {name}UTF8")
-        sql = template.format(values[0].sql, as_spark_int(values[1]), text_literal(letters))
+        sql = template.format(values[0].sql, as_spark_int(values[1]), string_literal(letters))
         return typed(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (2, 3), ("text", "integer", "constant"), build)
@@ -95,7 +95,7 @@ def _translate_function(name: str) -> Function:
             raise BadArguments("the letters of `translate` must be ASCII", "use translateUTF8")
         if len(new) > len(old) or len(set(old)) < len(old) or "\0" in old + new:
             raise BadArguments(f"`{name}` takes each letter once, and no more new letters than old ones")
-        sql = f"translate({values[0].sql}, {text_literal(old)}, {text_literal(new)})"
+        sql = f"translate({values[0].sql}, {string_literal(old)}, {string_literal(new)})"
         return typed(sql, nullable_if_any(STRING, [values[0]]))
 
     return Function(name, (3, 3), ("text", "constant", "constant"), build)
@@ -105,8 +105,8 @@ def _reverse_by_separator(values: Sequence[Typed]) -> Typed:
     sign = literal_string(values[1], "the separator") if len(values) > 1 else "."
     if not sign:
         raise BadArguments("the separator of `reverseBySeparator` is empty", "reverse")
-    joined = text_literal(sign.encode().decode("latin-1"))
-    pattern = text_literal(re.escape(sign.encode().decode("latin-1")))
+    joined = string_literal(sign.encode().decode("latin-1"))
+    pattern = string_literal(re.escape(sign.encode().decode("latin-1")))
     parts = f"reverse(split({bytes_as_characters(values[0].sql)}, {pattern}))"
     return typed(
         binary_to_string(f"encode(array_join({parts}, {joined}), 'ISO-8859-1')"), nullable_if_any(STRING, [values[0]])
@@ -117,7 +117,7 @@ def _append_trailing_char(values: Sequence[Typed]) -> Typed:
     sign = literal_string(values[1], "the last character")
     if len(sign) != 1 or not sign.isascii():
         raise BadArguments("the last character of `appendTrailingCharIfAbsent` must be one ASCII character")
-    last = text_literal(sign)
+    last = string_literal(sign)
 
     def formula(v: str) -> str:
         return f"if({v} = '' OR endswith({v}, {last}), {v}, concat({v}, {last}))"

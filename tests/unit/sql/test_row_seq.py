@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.sql.analysis.row_seq import with_own_seq
+from penstock.sql.analysis.row_seq import with_row_seq
 
 NEW = "__new_events__"
 
@@ -29,7 +29,7 @@ NEW = "__new_events__"
     ],
 )
 def test_a_row_of_its_own(sql: str, expected: str) -> None:
-    assert with_own_seq(sql, NEW) == expected
+    assert with_row_seq(sql, NEW) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_a_row_of_its_own(sql: str, expected: str) -> None:
     ],
 )
 def test_no_row_of_its_own(sql: str) -> None:
-    assert with_own_seq(sql, NEW) is None
+    assert with_row_seq(sql, NEW) is None

@@ -7,7 +7,7 @@ from tests.unit.sql.flights import datasource, pipe, query, text
 
 from penstock.model.project import Project
 from penstock.sql.analysis.column_graph import Origin
-from penstock.sql.analysis.lineage import lineage, used_columns
+from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.compile import compile_sql
 
 COLUMNS = {"a": "Int32", "b": "Int32", "c": "Nullable(Int32)", "d": "Float64", "s": "String",
@@ -79,7 +79,7 @@ CASES = {
 
 @pytest.mark.parametrize("sql", CASES)
 def test_clauses(sql: str) -> None:
-    found = lineage(query(sql, PROJECT).sql)
+    found = query_facts(query(sql, PROJECT).sql).lineage
     outputs = ", ".join(f"{name}: {shown(origins)}".rstrip() for name, origins in found.outputs)
     assert (outputs, shown(found.rows)) == CASES[sql]
     assert found.whole == frozenset()
@@ -104,7 +104,7 @@ SPARK = {
 
 @pytest.mark.parametrize("sql", SPARK)
 def test_clauses_of_spark_sql(sql: str) -> None:
-    found = lineage(compile_sql(PROJECT, text(sql), "spark").sql)
+    found = query_facts(compile_sql(PROJECT, text(sql), "spark").sql).lineage
     outputs = ", ".join(f"{name}: {shown(origins)}".rstrip() for name, origins in found.outputs)
     assert (outputs, shown(found.rows), " ".join(each.split("_")[3] for each in found.whole)) == SPARK[sql]
 
@@ -127,5 +127,5 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("sql", UNKNOWN)
 def test_what_cannot_be_told_is_whole(sql: str) -> None:
-    assert lineage(sql).whole == UNKNOWN[sql]
-    assert not UNKNOWN[sql] & set(used_columns(sql))
+    assert query_facts(sql).lineage.whole == UNKNOWN[sql]
+    assert not UNKNOWN[sql] & set(query_facts(sql).columns_read)

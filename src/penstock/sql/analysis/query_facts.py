@@ -1,0 +1,105 @@
+"""What is true of a compiled SELECT: its output columns, what it reads, and its variant with `_seq`.
+
+In: compiled Spark SQL, from a `Query` or from a stored manifest. Out: `QueryFacts`, which derives a fact when it is
+first asked for and keeps it. The same text gives the same object, so no text is parsed twice. Invariant of the lineage:
+a column that counts is never left out; where a name cannot be resolved, every source that it may mean is `whole`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from sqlglot import exp
+
+from penstock.sql.analysis.column_graph import ANY, Block, Graph, Origin, Ref, Scope, read_query
+from penstock.sql.analysis.may_raise import may_raise
+from penstock.sql.analysis.row_seq import with_row_seq
+from penstock.sql.spark_text import Tokens, parse_tree, placeholders, tokenize_spark
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """`outputs`: each column and the source columns its value depends on; `rows`: the source columns that decide
+    which rows there are; `whole`: placeholders of sources of which any other column may count too."""
+
+    outputs: tuple[tuple[str, frozenset[Origin]], ...]
+    rows: frozenset[Origin]
+    whole: frozenset[str]
+
+
+@dataclass(frozen=True)
+class QueryFacts:
+    """Facts of one SELECT. Made by `query_facts`; `tokens`, `tree` and `column_graph` must not be changed."""
+
+    sql: str
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The tokens of the text. Raises sqlglot's TokenError."""
+        return tokenize_spark(self.sql)
+
+    @cached_property
+    def tree(self) -> exp.Expr | None:
+        """The syntax tree; None where sqlglot does not know the form."""
+        return parse_tree(self.sql)
+
+    @cached_property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the columns of the result, in order; none where sqlglot does not know the form."""
+        return tuple(self.tree.named_selects) if isinstance(self.tree, exp.Query) else ()
+
+    @cached_property
+    def column_graph(self) -> tuple[Graph, Block] | None:
+        """What each column is made of, and the outermost SELECT; None where that cannot be told."""
+        if self.tree is None:
+            return None
+        graph = Graph()
+        try:
+            return graph, read_query(graph, self.tree, Scope())
+        except RecursionError:
+            return None
+
+    @cached_property
+    def lineage(self) -> Lineage:
+        """The source columns that each output column, and the rows, depend on."""
+        if self.column_graph is None:
+            return Lineage((), frozenset(), placeholders(self.sql))
+        graph, top = self.column_graph
+        outputs = tuple((name, _origins(graph, [slot])) for name, slot in zip(top.names, top.slots, strict=True))
+        return Lineage(outputs, _origins(graph, top.rows), _whole_sources(graph, top))
+
+    @cached_property
+    def columns_read(self) -> Mapping[str, frozenset[str]]:
+        """By placeholder, the columns that outputs or rows depend on; without the sources that are `whole`."""
+        if self.column_graph is None:
+            return {}
+        graph, top = self.column_graph
+        read = _origins(graph, top.all)
+        sources = sorted(graph.sources - _whole_sources(graph, top))
+        return {name: frozenset(origin.column for origin in read if origin.placeholder == name) for name in sources}
+
+    @cached_property
+    def may_raise(self) -> bool:
+        """Whether Spark may raise an error for some row; true of any form that is not known to be safe."""
+        return may_raise(self.sql)
+
+    def with_row_seq(self, trigger: str) -> str | None:
+        """The SQL with the `_seq` of the row of `trigger` that each row was made from; None where there is none."""
+        return with_row_seq(self.sql, trigger)
+
+
+@lru_cache(maxsize=256)
+def query_facts(sql: str) -> QueryFacts:
+    """The facts of a compiled SELECT. The same object for the same text, for the 256 texts used last."""
+    return QueryFacts(sql)
+
+
+def _origins(graph: Graph, refs: Iterable[Ref]) -> frozenset[Origin]:
+    return frozenset(ref for ref in graph.reach(refs) if isinstance(ref, Origin) and ref.column != ANY)
+
+
+def _whole_sources(graph: Graph, top: Block) -> frozenset[str]:
+    origins = (ref for ref in graph.reach(top.all) if isinstance(ref, Origin))
+    return frozenset(origin.placeholder for origin in origins if origin.column == ANY)
