@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-slow test-fast check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql clean
+.PHONY: help demo test test-slow test-all test-fast check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,9 +16,13 @@ test: ## Set up, then run the tests: first those without a JVM, then Spark, then
 	@scripts/bootstrap test
 	@$(VENV)/python scripts/run_tests.py $(TESTS)
 
-test-slow: ## The tests that `make test` leaves out: more of the same, at length (CI runs both)
+test-slow: ## The tests that `make test` leaves out: more of the same, at length
 	@scripts/bootstrap test
 	@$(VENV)/python scripts/run_tests.py --slow $(TESTS)
+
+test-all: ## `make test` and `make test-slow` in one, which starts Java less often
+	@scripts/bootstrap test
+	@$(VENV)/python scripts/run_tests.py --all $(TESTS)
 
 test-fast: ## The tests that need no JVM
 	@scripts/bootstrap test

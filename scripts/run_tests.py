@@ -1,9 +1,9 @@
 """Run the tests, cheapest first, and sum them up.
 
-In: `--fast` for those without a JVM only, `--slow` for those marked slow and no others; other arguments
-go to pytest. Out: pytest's output and, as the last lines, what failed and `N passed, N failed`. Called by
-`make test`, `make test-slow`. Invariant: a test process holds at most one Spark session, so each folder of
-JVM tests runs in a process of its own; each test runs in one of the two.
+In: `--fast` for the tests without a JVM, `--slow` for those marked slow, `--all` for every test; without one of
+them, all but those marked slow. Other arguments go to pytest. Out: pytest's output and, as the last lines, what
+failed and `N passed, N failed`. Each test process has at most one Spark session at a time, and each folder of
+tests/ runs in one process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PURE = ("unit", "golden", "properties", "docs")
 """Folders of tests/ whose tests need no JVM."""
+SHARED = ("deploy", "flows", "maintenance", "fuzz", "apart")
+"""Folders that share a process and with it the start of a JVM, in this order: the first decides how much memory the
+JVM has. Their fixtures end with their folder (`scope="package"`, which needs an __init__.py)."""
 LAST = ("chaos", "e2e")
 """Folders that run whole servers: after all others."""
-SHOWN = 12
+KINDS = {"--slow": ["-m", "slow"], "--all": []}
+"""What pytest is told for each kind of run. Any other run leaves out the slow tests."""
+LISTED_FILES = 12
 """So many of the slowest files are named at the end."""
-MESSAGE = 200
-"""So many characters of what a failed test says stand beside its name at the end."""
-LEAVE = 60.0
-"""Seconds a test process has to end once its report is written. One that a thread keeps is killed, and is a failure."""
+MESSAGE_CHARACTERS = 200
+"""So much of what a failed test says stands beside its name at the end."""
+EXIT_SECONDS = 60.0
+"""What a test process has to end once its report is written. One that a thread keeps is killed, and is a failure."""
 STARTED = "PENSTOCK_TEST_STARTED"
 """The file into which a test process writes the name of the test it runs. Where it is named, a folder whose tests are
 all of the other kind is no failure (tests/conftest.py)."""
@@ -36,11 +41,11 @@ all of the other kind is no failure (tests/conftest.py)."""
 
 @dataclass(frozen=True)
 class Count:
-    """What a pytest process said. A process that dies before its report counts as one failure."""
+    """The results of a pytest process. One that dies before its report counts as one failure."""
 
     passed: int = 0
     failed: tuple[str, ...] = ()
-    """Each test's name and the beginning of what it said."""
+    """Each test's name and the beginning of its message."""
     skipped: int = 0
     seconds: Counter[str] = field(default_factory=Counter)
     """By test file."""
@@ -51,66 +56,69 @@ class Count:
 
 
 def main(arguments: list[str]) -> int:
-    passed_on = ["-m", "slow" if "--slow" in arguments else "not slow"]
-    passed_on += [each for each in arguments if each not in ("--fast", "--slow")]
+    own = [argument for argument in arguments if argument in ("--fast", *KINDS)]
+    options = KINDS.get(own[0] if own else "", ["-m", "not slow"])
+    options = [*options, *(argument for argument in arguments if argument not in own)]
     started = time.monotonic()
     total = Count()
-    for folders in processes("--fast" in arguments):
-        total += pytest([f"tests/{folder}" for folder in folders], passed_on)
+    for folders in test_processes(without_jvm="--fast" in own):
+        total += run_pytest([f"tests/{folder}" for folder in folders], options)
     print(f"\n{time.monotonic() - started:.0f} seconds in all; most of them in")
-    for name, seconds in total.seconds.most_common(SHOWN):
+    for name, seconds in total.seconds.most_common(LISTED_FILES):
         print(f"  {seconds:6.0f} {name}")
-    for each in total.failed:
-        print(f"FAILED {each}")
+    for failure in total.failed:
+        print(f"FAILED {failure}")
     skipped = f", {total.skipped} skipped" if total.skipped else ""
     print(f"{total.passed} passed, {len(total.failed)} failed{skipped}")
     return 1 if total.failed or not total.passed else 0
 
 
-def processes(fast: bool) -> list[list[str]]:  # noqa: FBT001  (read once from the command line)
+def test_processes(*, without_jvm: bool) -> list[list[str]]:
     """The folders of each test process, in the order they run."""
     folders = sorted(path.name for path in (ROOT / "tests").iterdir() if any(path.rglob("test_*.py")))
-    pure = [name for name in PURE if name in folders]
-    spark = [name for name in folders if name not in (*PURE, *LAST)]
-    return [pure] if fast else [pure, *([name] for name in spark), *([name] for name in LAST if name in folders)]
+    pure, shared, last = ([name for name in group if name in folders] for group in (PURE, SHARED, LAST))
+    alone = [[name] for name in folders if name not in (*pure, *shared, *last)]
+    groups = [pure] if without_jvm else [pure, shared, *alone, *([name] for name in last)]
+    return [group for group in groups if group]
 
 
-def pytest(paths: list[str], arguments: list[str]) -> Count:
+def run_pytest(paths: list[str], options: list[str]) -> Count:
     with tempfile.TemporaryDirectory() as folder:
         report, started = Path(folder, "report.xml"), Path(folder, "started")
         print(f"\n== pytest {' '.join(paths)}", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *paths, *arguments]
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *paths, *options]
         with subprocess.Popen(command, cwd=ROOT, env={**os.environ, STARTED: str(started)}) as process:
-            ended = leave(process, report)
+            ended = wait_for_end(process, report)
         code = process.returncode
         if not ended:
-            kept = f"{' '.join(paths)}: a thread that a test left kept the process from its end"
-            return counted(report, 0) + Count(failed=(kept,))
+            message = f"{' '.join(paths)}: a thread that a test left kept the process from its end"
+            return count_report(report, 0) + Count(failed=(message,))
         if report.exists():
-            return counted(report, code)
+            return count_report(report, code)
         last = started.read_text() if started.exists() else "no test"
         return Count(failed=(f"{' '.join(paths)}: ended with exit code {code} while it ran {last}",))
 
 
-def leave(process: subprocess.Popen[bytes], report: Path) -> bool:
-    """Wait until it ends; False where it had to be killed."""
+def wait_for_end(process: subprocess.Popen[bytes], report: Path) -> bool:
+    """False if the process had to be killed."""
     while process.poll() is None and not report.exists():
         time.sleep(0.2)
     try:
-        process.wait(LEAVE)
+        process.wait(EXIT_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         return False
     return True
 
 
-def counted(report: Path, code: int) -> Count:
+def count_report(report: Path, code: int) -> Count:
+    """The results in a JUnit report of a process that ended with this exit code."""
     root = Xml.parse(report).getroot()
     seconds: Counter[str] = Counter()
     failed: list[str] = []
     for case in root.iter("testcase"):
         seconds[case.get("classname", "")] += float(case.get("time", 0))
-        failed += [named(case, said) for said in case if said.tag in ("failure", "error")]
+        failed += [failure_line(case, result) for result in case if result.tag in ("failure", "error")]
     suites = list(root.iter("testsuite"))
     tests, skipped = (sum(int(suite.get(name, 0)) for suite in suites) for name in ("tests", "skipped"))
     passed = max(tests - len(failed) - skipped, 0)
@@ -119,9 +127,9 @@ def counted(report: Path, code: int) -> Count:
     return Count(passed, tuple(failed), skipped, seconds)
 
 
-def named(case: Xml.Element, said: Xml.Element) -> str:
-    message = " ".join(said.get("message", "").split())
-    return f"{case.get('classname', '')}::{case.get('name', '')}: {message[:MESSAGE]}"
+def failure_line(case: Xml.Element, result: Xml.Element) -> str:
+    message = " ".join(result.get("message", "").split())
+    return f"{case.get('classname', '')}::{case.get('name', '')}: {message[:MESSAGE_CHARACTERS]}"
 
 
 if __name__ == "__main__":

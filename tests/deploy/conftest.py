@@ -72,7 +72,7 @@ class Running:
         return {each["name"]: each["strategy"] for each in deployment.plan["resources"]}  # type: ignore[attr-defined, index]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     made = Running(tmp_path_factory.mktemp("home"))
     yield made

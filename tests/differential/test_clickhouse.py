@@ -1,6 +1,7 @@
 """Each query of `queries/*.sql` on ClickHouse (chDB) and, compiled, on Spark: the same rows and types.
 
-A query that ClickHouse refuses must be refused here or fail on Spark.
+A query that ClickHouse refuses must be refused here or fail on Spark. The share of the queries that `make test` runs
+is run with the code that Spark generates for a query; the others without it, as generating it takes most of the time.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from pyspark.errors import PySparkException
 from tests.differential.compare import by_text, statements, without_hint
 from tests.differential.engines import ClickHouse, Spark, same
@@ -25,15 +27,27 @@ SHARE = 10
 pytestmark = pytest.mark.spark
 
 
-def slow(sql: str) -> list[pytest.MarkDecorator]:
-    """By the text alone: another query in the same file does not change which ones are quick."""
-    return [pytest.mark.slow] if zlib.crc32(sql.encode()) % SHARE else []
+def in_share(sql: str) -> bool:
+    """By the text alone: another query in the same file does not change which ones `make test` runs."""
+    return zlib.crc32(sql.encode()) % SHARE == 0
 
 
-@pytest.mark.parametrize(
-    ("family", "sql"), [pytest.param(*each, id=f"{each[0]}-{each[1][:60]}", marks=slow(each[1])) for each in QUERIES]
-)
+def cases(queries: list[tuple[str, str]]) -> list[ParameterSet]:
+    return [pytest.param(family, sql, id=f"{family}-{sql[:60]}") for family, sql in queries]
+
+
+@pytest.mark.parametrize(("family", "sql"), cases([each for each in QUERIES if in_share(each[1])]))
 def test_same_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) -> None:
+    compare_rows(family, sql, clickhouse, spark)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "sql"), cases([each for each in QUERIES if not in_share(each[1])]))
+def test_same_rows_without_generated_code(family: str, sql: str, clickhouse: ClickHouse, quick: Spark) -> None:
+    compare_rows(family, sql, clickhouse, quick)
+
+
+def compare_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) -> None:
     try:
         names, types, theirs = clickhouse.rows(sql)
     except RuntimeError:

@@ -15,7 +15,7 @@ from penstock.model.settings import Settings, SparkSettings
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     opened = open_lake(
         Settings(spark=SparkSettings(master="local[2]", driver_memory="2g")), tmp_path_factory.mktemp("lake")

@@ -31,7 +31,7 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
     home: Path = tmp_path_factory.mktemp("home")
     conf = {"spark.penstock.hidden": "a-hidden-value"}
@@ -45,7 +45,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
     made.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def host(pipeline: Pipeline) -> Host:
     HOST.opened(pipeline)
     return HOST

@@ -85,7 +85,7 @@ class Tidy(Running):
         return [each for each in self.core.operations.recent(1000) if each.event_type == kind]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def tidy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tidy]:
     patch = pytest.MonkeyPatch()
     patch.setattr(SnapshotExpiry, "safe", 0.0)

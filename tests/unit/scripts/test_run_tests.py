@@ -35,7 +35,7 @@ def test_passed_failed_and_skipped(run_tests: ModuleType, tmp_path: Path) -> Non
         '<testcase classname="b" name="y"><error message="no server"/></testcase>'
         '<testcase classname="b" name="z"><skipped message="no"/></testcase>'
     )
-    found = run_tests.counted(report(tmp_path, cases, tests=10, skipped=3), 1)
+    found = run_tests.count_report(report(tmp_path, cases, tests=10, skipped=3), 1)
     assert (found.passed, found.skipped) == (5, 3)
     assert found.failed == ("a::x: assert 1 == 2", "b::y: no server")
 
@@ -43,7 +43,7 @@ def test_passed_failed_and_skipped(run_tests: ModuleType, tmp_path: Path) -> Non
 def test_the_seconds_of_each_file(run_tests: ModuleType, tmp_path: Path) -> None:
     cases = "".join(f'<testcase classname="{name}" time="{took}"/>' for name, took in [("a", 2), ("b", 1), ("a", 3.5)])
     path = report(tmp_path, cases, tests=3)
-    found = run_tests.counted(path, 0) + run_tests.counted(path, 0)
+    found = run_tests.count_report(path, 0) + run_tests.count_report(path, 0)
     assert (found.passed, found.seconds.most_common()) == (6, [("a", 11.0), ("b", 2.0)])
 
 
@@ -54,7 +54,7 @@ def test_a_process_that_died_is_a_failure_named_by_its_last_test(
     test.write_text("import os\ndef test_lives():\n    pass\ndef test_dies():\n    os._exit(7)\n")
     (tmp_path / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
-    (failed,) = run_tests.pytest(["test_dies.py"], []).failed
+    (failed,) = run_tests.run_pytest(["test_dies.py"], []).failed
     assert failed == "test_dies.py: ended with exit code 7 while it ran test_dies.py::test_dies"
 
 
@@ -64,14 +64,14 @@ def test_a_process_that_a_thread_keeps_is_killed_and_is_a_failure(
     test = "import threading, time\ndef test_one():\n    threading.Thread(target=time.sleep, args=(1000,)).start()\n"
     (tmp_path / "test_leaves.py").write_text(test)
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
-    monkeypatch.setattr(run_tests, "LEAVE", 0.5)
-    found = run_tests.pytest(["test_leaves.py"], [])
+    monkeypatch.setattr(run_tests, "EXIT_SECONDS", 0.5)
+    found = run_tests.run_pytest(["test_leaves.py"], [])
     assert found.passed == 1
     assert found.failed == ("test_leaves.py: a thread that a test left kept the process from its end",)
 
 
 def test_an_exit_code_that_no_test_explains_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
-    (failed,) = run_tests.counted(report(tmp_path, "", tests=0), 5).failed
+    (failed,) = run_tests.count_report(report(tmp_path, "", tests=0), 5).failed
     assert failed == "pytest ended with exit code 5, and no test failed"
 
 
@@ -83,16 +83,22 @@ def test_a_folder_without_tests_of_the_kind_is_none_and_nothing_at_all_is_no_suc
     (tmp_path / "tests" / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
     (tmp_path / "tests" / "empty").mkdir()
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
-    assert run_tests.pytest(["tests/unit"], ["-m", "slow"]) == run_tests.Count()
-    (failed,) = run_tests.pytest(["tests/empty"], ["-m", "slow"]).failed
+    assert run_tests.run_pytest(["tests/unit"], ["-m", "slow"]) == run_tests.Count()
+    (failed,) = run_tests.run_pytest(["tests/empty"], ["-m", "slow"]).failed
     assert failed == "pytest ended with exit code 5, and no test failed"
     assert (run_tests.main([]), run_tests.main(["--slow"])) == (0, 1)
 
 
 def test_every_folder_of_tests_is_in_one_process(run_tests: ModuleType) -> None:
-    first, *others = run_tests.processes(fast=False)
-    assert "unit" in first
-    assert all(len(folders) == 1 for folders in others), "one Spark session a process"
-    there = {path.name for path in (ROOT / "tests").iterdir() if any(path.rglob("test_*.py"))}
-    assert {name for folders in (first, *others) for name in folders} == there
-    assert run_tests.processes(fast=True) == [first]
+    pure, *others = run_tests.test_processes(without_jvm=False)
+    assert "unit" in pure
+    names = [name for folders in (pure, *others) for name in folders]
+    assert sorted(names) == sorted(path.name for path in (ROOT / "tests").iterdir() if any(path.rglob("test_*.py")))
+    assert run_tests.test_processes(without_jvm=True) == [pure]
+
+
+def test_fixtures_of_folders_that_share_a_process_end_with_their_folder(run_tests: ModuleType) -> None:
+    """One Spark session at a time."""
+    for folder in run_tests.SHARED:
+        assert (ROOT / "tests" / folder / "__init__.py").exists(), "pytest knows the end of a package only"
+        assert not [path for path in (ROOT / "tests" / folder).glob("*.py") if 'scope="session"' in path.read_text()]
