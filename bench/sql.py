@@ -71,7 +71,7 @@ class Measured:
 
     name: str
     ours: float
-    by_hand: float
+    make_pipeline: float
     compiling: float
 
 
@@ -110,10 +110,10 @@ def _session(folder: str, rows: int) -> SparkSession:
 def _measure(session: SparkSession, repeats: int) -> Iterator[Measured]:
     columns = tuple(Column(name, parse_type(of), location=Location("hits.datasource")) for name, of in COLUMNS.items())
     project = Project.of([DataSource("hits", columns, Engine())], [])
-    for name, (clickhouse, by_hand) in PAIRS.items():
+    for name, (clickhouse, make_pipeline) in PAIRS.items():
         text = Text(clickhouse, Location("q.sql"))
         compiling = statistics.median(_seconds(lambda text=text: compile_sql(project, text, "clickhouse")) for _ in range(COMPILED))
-        pair = (compile_sql(project, text, "clickhouse").sql, by_hand)
+        pair = (compile_sql(project, text, "clickhouse").sql, make_pipeline)
         ours, theirs = _by_turns(session, pair, repeats)
         yield Measured(name, statistics.median(ours), statistics.median(theirs), compiling * 1000)
 
@@ -148,10 +148,10 @@ def _report(found: list[Measured], rows: int, repeats: int) -> str:
         "|---|---|---|---|---|",
     ]
     lines += [
-        f"| {each.name} | {each.compiling:.1f} ms | {each.ours:.2f} s | {each.by_hand:.2f} s | {each.ours / each.by_hand:.2f} |"
+        f"| {each.name} | {each.compiling:.1f} ms | {each.ours:.2f} s | {each.make_pipeline:.2f} s | {each.ours / each.make_pipeline:.2f} |"
         for each in found
     ]
-    ratios = [each.ours / each.by_hand for each in found]
+    ratios = [each.ours / each.make_pipeline for each in found]
     lines += ["", f"Ratio: median {statistics.median(ratios):.2f}, greatest {max(ratios):.2f}."]
     return "\n".join(lines) + "\n"
 

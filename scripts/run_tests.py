@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PURE = ("unit", "golden", "properties", "docs")
 """Folders of tests/ whose tests need no JVM."""
-SHARED = ("deploy", "flows", "maintenance", "fuzz", "apart")
+SHARED = ("deploy", "flow", "maintenance", "fuzz", "worker")
 """Folders that share a process and with it the start of a JVM, in this order: the first decides how much memory the
 JVM has. Their fixtures end with their folder (`scope="package"`, which needs an __init__.py)."""
 LAST = ("chaos", "e2e")

@@ -1,4 +1,4 @@
-"""Options that all tests share, and the name of the test that runs, for who runs them (scripts/run_tests.py)."""
+"""Options that all tests share; for scripts/run_tests.py, the name of the test that runs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The process that holds a Postgres server and its folder for tests/postgres.py, and outlives neither.
+"""The process that holds a Postgres server and its folder for postgres_server.py, and outlives neither.
 
-In: the folder of Postgres' programs as the argument; a user and a password in the environment; on standard
-input `stop` and `start`, a line each. Out: the server's port, a line for each. Called by `Postgres`.
-Invariant: when its standard input ends (who asked for it is gone, in whatever way) so do server and folder.
+In: the folder of the programs of Postgres as the argument; a user and a password in the environment; on standard
+input the lines `stop` and `start`. Out: for each start a line with the port of the server. Server and folder end when
+standard input does, that is when the process that asked for them is gone, however it ended.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the tests of this folder share: one folder with a live version, opened inside this process."""
+"""The fixture that the tests of this folder share, and what distinguishes `make chaos` from CI."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from chaos import life
-from chaos.points import Laboratory
+from chaos import server_life
+from chaos.laboratory import Laboratory
 from chaos.results import FULL
 from penstock.deploy.maintenance import column_materialization
 
@@ -17,7 +17,7 @@ from penstock.deploy.maintenance import column_materialization
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     made = Laboratory(tmp_path_factory.mktemp("laboratory"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threading, "excepthook", life.quiet)
+        patch.setattr(threading, "excepthook", server_life.quiet)
         # Columns are materialized more often, so that there is more to crash.
         patch.setattr(column_materialization, "PAUSE", 0.2)
         made.prepare()

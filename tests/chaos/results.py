@@ -1,8 +1,8 @@
-"""Figures of the chaos tests: a JSON line each, and in a full run kept for docs/reliability.md.
+"""Figures of the chaos tests: a line of JSON for each test, and in a full run an entry in results.json.
 
-In: what a test measured. Out: a line on standard output, and results.json beside this file where
-PENSTOCK_CHAOS is `full` (`make chaos`). Called by the tests. Invariant: an entry says when it was made, and a
-later run of the same attack replaces it.
+In: what a test measured. Out: a line on standard output, and an entry in results.json beside this file if
+PENSTOCK_CHAOS is `full` (`make chaos`), from which scripts/reliability_docs.py makes a part of docs/reliability.md.
+An entry says when it was made; a later run of the same attack replaces it.
 """
 
 from __future__ import annotations

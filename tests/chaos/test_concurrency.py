@@ -1,5 +1,6 @@
-"""What happens at the same time: two deployments, a switch under load, maintenance during a backfill, a
-retirement during a query. After each every table is compared."""
+"""Operations at the same time: two deployments, a promotion under load, maintenance during a backfill, a retirement
+during a query. After each, every table is compared.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from functools import partial
 
 import pytest
 
-from chaos import life
-from chaos.points import Laboratory
-from chaos.truth import Kind
-from chaos.versions import KEYED, V3
-from chaos.walk import Walk, check
+from chaos import server_life
+from chaos.expected_rows import Kind
+from chaos.laboratory import Laboratory
+from chaos.project_versions import KEYED, V3
+from chaos.version_walk import Walk, check
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
 from penstock.errors import Conflict
@@ -134,7 +135,7 @@ def test_expiry_during_a_whole_walk(laboratory: Laboratory, kind: Kind) -> None:
 
 
 TIDY = replace(
-    life.SETTINGS,
+    server_life.SETTINGS,
     maintenance=MaintenanceSettings(interval_seconds=86_400, compact_files=2, snapshot_seconds=0, inbox_seconds=0),
 )
 
@@ -146,7 +147,7 @@ def test_own_maintenance_during_a_whole_walk(
 ) -> None:
     """All that the server does in the background, all the while, as sharp as it goes beside queries of a second."""
     monkeypatch.setattr(SnapshotExpiry, "safe", 5.0)
-    monkeypatch.setattr(life, "SETTINGS", TIDY)
+    monkeypatch.setattr(server_life, "SETTINGS", TIDY)
     with laboratory.alive(kind) as walk:
         kinds: set[str] = set()
         with meanwhile(lambda: tidy_up(walk, kinds)) as failures:

@@ -1,4 +1,4 @@
-"""`kill -9` while copies run: the rows of every job are there once, whatever the server went through."""
+"""`kill -9` while copy jobs run: the rows of every job are there once, at whatever moment the server was killed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from chaos.crashing import Server, served
+from chaos.killable_server import Server, served
 from chaos.results import FULL, record
 
 FILES = {

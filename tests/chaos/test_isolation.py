@@ -1,9 +1,9 @@
-"""A staging version that fails, that never ends, that eats all memory, a query that nobody can cancel: rows of live
-arrive all the while.
+"""Rows keep arriving in live while a staging version fails, never ends or uses all memory, or a query cannot be
+cancelled.
 
-Each case posts a fixed number of bodies to live, one after the other, each waiting until it is queryable
-(`wait=true`), before and while the staging version misbehaves. What is asserted is that each one gets
-there; how long they took is told, not asserted.
+Each case posts a fixed number of bodies to live, one after the other, each waiting until its rows are queryable
+(`wait=true`), before and while the staging version misbehaves. It asserts that each body gets there; how long they
+took is reported, not asserted.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chaos.crashing import Server, served
+from chaos.killable_server import Server, served
+from chaos.project_versions import V1
 from chaos.results import record
-from chaos.versions import V1
 
 POSTS = 12
 A_BODY = 100

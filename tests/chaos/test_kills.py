@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chaos.crashing import Producer, Server, served
-from chaos.versions import QUERIES, V1, V2, V3, row
+from chaos.killable_server import Producer, Server, served
+from chaos.project_versions import QUERIES, V1, V2, V3, row
 
 
 def check(server: Server, posted: int, deployment: str) -> None:

@@ -1,8 +1,9 @@
-"""Two servers for one warehouse: the owner is stopped in the middle, another takes over, the first is
-continued. Nothing is twice, nothing is lost, and the first writes nothing any more.
+"""Two servers for one warehouse: the owner is stopped (SIGSTOP), the other takes over, the first is continued.
 
-On one machine the owner is stopped while it has SQLite's only lock: who takes over ends it. From another
-machine nobody can do that, so there the owner is stopped without the lock, and the fence has to hold."""
+No row is lost or doubled, and the first server writes nothing any more. On one machine the owner is stopped while it
+has the only lock of SQLite: the server that takes over ends it. From another machine nobody can do that, so there the
+owner is stopped without the lock, and the fence has to hold.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from chaos.crashing import Producer, Server
+from chaos.killable_server import Producer, Server
+from chaos.project_versions import V1, row
 from chaos.results import record
 from chaos.test_kills import settled
-from chaos.versions import V1, row
 
 TAKEOVER_SECONDS = 60.0
 ELSEWHERE = (

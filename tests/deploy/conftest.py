@@ -1,4 +1,4 @@
-"""A whole pipeline in this process, with its own folder; one Spark session for all tests."""
+"""A whole pipeline in this process, with a folder of its own, which all tests of this folder share."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Tables changed by somebody else, in Spark, under a running pipeline: each change is named, none is undone,
-and only the branch stops that it would make wrong."""
+"""Tables that another program changed under a running pipeline: each change is reported, none is undone, and only the
+flows stop whose results would be wrong.
+"""
 
 from __future__ import annotations
 

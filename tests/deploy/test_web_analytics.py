@@ -1,4 +1,4 @@
-"""The web-analytics example under rows: each endpoint answers what ClickHouse answers, for several parameters."""
+"""The web-analytics example with rows: each endpoint answers what ClickHouse answers, for several parameters."""
 
 from __future__ import annotations
 

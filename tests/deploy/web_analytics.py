@@ -1,7 +1,7 @@
-"""The web-analytics example in ClickHouse (chDB): the truth its endpoints are compared with.
+"""The web-analytics example in ClickHouse (chDB): the answers that its endpoints are compared with.
 
-In: the example's files and rows. Out: what ClickHouse answers. Called by test_web_analytics. Invariant: the SQL is the
-one of the datafiles, rendered; where ClickHouse wants another form (a view over a pipe), only FROM is written anew.
+In: the files of the example and its rows. Out: what ClickHouse answers. The SQL is that of the datafiles, rendered;
+only where ClickHouse needs another form (a view over a pipe) FROM is rewritten.
 """
 
 from __future__ import annotations

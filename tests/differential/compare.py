@@ -1,7 +1,7 @@
-"""One query on both engines: the same, different, or answered by one only.
+"""Compare one query on both engines: the same, different, or answered by only one of them.
 
-In: ClickHouse SQL. Out: a verdict and what differs. Called by the differential tests. Invariant: names of types
-count, LowCardinality apart; rows count in their order only where the query gives them one.
+In: ClickHouse SQL. Out: a verdict and what differs. The names of types count, but for LowCardinality; the order of rows
+counts only if the query has an ORDER BY.
 """
 
 from __future__ import annotations

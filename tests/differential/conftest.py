@@ -1,7 +1,4 @@
-"""The two engines, once for all differential tests.
-
-In: nothing. Out: fixtures. Called by pytest. Invariant: Spark runs as Penstock runs it, but for Iceberg.
-"""
+"""ClickHouse and Spark, once for all differential tests. Spark runs as Penstock runs it, but without Iceberg."""
 
 from __future__ import annotations
 

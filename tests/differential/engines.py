@@ -1,7 +1,6 @@
-"""Both engines behind one question: the rows and types of a query.
+"""The rows and types of a query on either engine.
 
-In: a query. Out: rows as plain values, comparable between engines. Called by the tests. Invariant:
-nothing is rounded; a value of one engine equals the other's or the test fails.
+In: a query. Out: rows as plain values that can be compared between the engines. Nothing is rounded.
 """
 
 from __future__ import annotations

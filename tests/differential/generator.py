@@ -1,8 +1,8 @@
-"""Made-up ClickHouse queries over the grammar and the functions that Penstock takes.
+"""Random ClickHouse queries over the grammar and the functions that Penstock compiles.
 
-In: a source of choices (`random.Random`; hypothesis can be one, and then shrinks). Out: the text of a query.
-Called by test_generated and by `make fuzz-sql`. Invariant: functions come from the compiler's own tables, so a
-new row is attacked from its first day; what depends on time, chance or the order of rows is left out.
+In: a source of choices (`random.Random`, or Hypothesis, which can shrink). Out: the text of a query. The functions come
+from the compiler's own tables, so a new function is tested from its first day; functions that depend on the time, on
+chance or on the order of rows are left out.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tests.differential.clauses import JOINS, filled, using
-from tests.differential.leaves import ARGUMENTS, LEAVES, UNSTABLE, Kind
+from tests.differential.generator_clauses import JOINS, filled, using
+from tests.differential.generator_leaves import ARGUMENTS, LEAVES, UNSTABLE, Kind
 
 from penstock.sql.aggregates.table import AGGREGATES
 from penstock.sql.functions.function import Function

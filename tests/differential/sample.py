@@ -1,7 +1,6 @@
 """The rows that both engines get: every family of types, with edge values.
 
-In: nothing. Out: the project, ClickHouse DDL and inserts, Spark rows. Called by conftest. Invariant: the
-same literals in both engines.
+Out: the project, the DDL and inserts for ClickHouse, the rows for Spark. Both engines get the same literals.
 """
 
 from __future__ import annotations

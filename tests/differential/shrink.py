@@ -1,7 +1,7 @@
-"""A query that differs to the least one that still does.
+"""Shrink a query that gives different answers to the smallest one that still does.
 
-In: a query and whether a query differs. Out: a smaller one. Called by test_generated. Invariant: each step takes
-something away, so it ends; the answer differs as the first one did.
+In: a query, and a function that says whether a query differs. Out: a smaller query. Each step takes a part away, so
+shrinking ends.
 """
 
 from __future__ import annotations

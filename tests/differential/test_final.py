@@ -1,5 +1,6 @@
-"""FINAL of every engine, over random rows in random parts: what ClickHouse shows of the same inserts; and
-compaction of any beginning of the rows changes none of it."""
+"""FINAL for every engine, over random rows in random parts: the rows that ClickHouse shows after the same inserts.
+Compacting any prefix of the rows changes none of them.
+"""
 
 from __future__ import annotations
 

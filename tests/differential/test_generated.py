@@ -1,8 +1,8 @@
-"""Made-up queries on both engines: what both answer is the same.
+"""Random queries on both engines: the answers are the same if both answer.
 
-PENSTOCK_SQL_QUERIES: how many (2,000 unless set); PENSTOCK_SQL_SEED: where to begin (a number of its own each
-day in CI would find more; `make fuzz-sql` begins anywhere). A mismatch is shrunk by taking parts of the query away,
-and written to tests/golden/sql/found, where test_clickhouse runs it from then on.
+PENSTOCK_SQL_QUERIES: how many queries (2,000 unless set); PENSTOCK_SQL_SEED: the first seed (1 unless set; `make
+fuzz-sql` begins anywhere). A query that differs is shrunk and written to tests/golden/sql/found, where test_clickhouse
+runs it from then on.
 """
 
 from __future__ import annotations

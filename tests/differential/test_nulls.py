@@ -1,7 +1,7 @@
-"""Every function of the tables with NULL and with a comparison's result in each of its places, on both engines.
+"""Every function with NULL and with the result of a comparison as each of its arguments, on both engines.
 
-Made-up queries draw from the same tables but meet such a call now and then only; this looks at all of them. A call
-that one of the engines refuses, or that fails for a row, is passed over: other tests look at those.
+Random queries (test_generated) draw from the same functions but rarely meet such a call. A call that one of the engines
+refuses, or that fails for a row, is skipped: other tests cover those.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import PySparkException
 from tests.differential.compare import without_hint
 from tests.differential.engines import ClickHouse, Rows, Spark, same
-from tests.differential.leaves import UNSTABLE
+from tests.differential.generator_leaves import UNSTABLE
 
 from penstock.errors import InvalidQuery
 from penstock.sql.functions.function import Function

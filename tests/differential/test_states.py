@@ -1,5 +1,7 @@
-"""States of random parts, merged in two steps, are the state of the whole: the law incremental views
-rest on. How the rows are split is made up by hypothesis; every aggregate with a state takes part."""
+"""Aggregate states of random parts, merged in two steps, equal the state of the whole, which incremental views rely on.
+
+Hypothesis draws how the rows are split; every aggregate with a state takes part.
+"""
 
 from __future__ import annotations
 

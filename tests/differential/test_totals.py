@@ -1,6 +1,6 @@
-"""WITH TOTALS on ClickHouse (chDB) and on Spark: the same rows, in their order, and the same row of totals.
+"""WITH TOTALS on ClickHouse (chDB) and on Spark: the same rows, in the same order, and the same row of totals.
 
-ClickHouse writes its JSON in the wrong order where there are no rows, so the totals are read out of the text.
+ClickHouse writes its JSON in the wrong order if there are no rows, so the totals are read from the text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The walk-throughs of the examples, run as a reader would: every command, in order, as it stands.
+"""The walk-throughs of the examples, run as a reader would: every command, in order, unchanged.
 
-A ```bash block is run; the ```text block after it holds lines of its output, in order (spaces may
-differ, and `…` stands for anything).
+A ```bash block is run; the ```text block after it holds lines of its output, in order (spaces may differ, and `…`
+stands for anything).
 """
 
 from __future__ import annotations

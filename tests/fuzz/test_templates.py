@@ -1,11 +1,11 @@
-"""A templated endpoint under made-up parameters: a 200 that gives the texts back as they were, or a 400."""
+"""A templated endpoint with random parameters: status 200 with the texts as they were given, or status 400."""
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzz.test_limits import token
+from fuzz.test_query_limits import token
 from penstock.deploy.pipeline import Pipeline
 from penstock.serve.http.pipeline_host import Host
 

@@ -1,4 +1,4 @@
-"""A whole pipeline whose maintenance does something when a test says so, and not before."""
+"""A whole pipeline whose maintenance runs only when a test says so."""
 
 from __future__ import annotations
 

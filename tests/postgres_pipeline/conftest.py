@@ -1,4 +1,4 @@
-"""A pipeline with everything in Postgres, reached over a wire that can be cut."""
+"""A pipeline with its state store and its catalog in Postgres, behind a proxy that can cut connections."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from deploy.conftest import Running
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.settings import Settings
 from penstock.parse.settings import parse_settings
-from postgres import PASSWORD, USER, Postgres, start_or_skip
-from wire import Wire
+from postgres_proxy import PostgresProxy
+from postgres_server import PASSWORD, USER, Postgres, start_or_skip
 
 CONFIGURATION = """
 [spark]
@@ -54,19 +54,19 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture(scope="session")
-def wire(postgres: Postgres) -> Iterator[Wire]:
+def proxy(postgres: Postgres) -> Iterator[PostgresProxy]:
     """Between Iceberg and its catalog."""
-    made = Wire(postgres.port)
+    made = PostgresProxy(postgres.port)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def server(postgres: Postgres, wire: Wire, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(postgres: Postgres, proxy: PostgresProxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("home")
     text = CONFIGURATION.format(
         state=postgres.store(),
-        port=wire.port,
+        port=proxy.port,
         catalog=postgres.schema(),
         user=USER,
         password=PASSWORD,

@@ -1,5 +1,6 @@
-"""A landing and two views in a chain: deployed, fed, changed, promoted, rolled back and restarted, with
-nothing but Postgres to remember; and what becomes of it when Postgres goes away."""
+"""A landing data source and two views in a chain with everything in Postgres: deployed, fed, changed, promoted, rolled
+back and restarted; and what happens when Postgres goes away.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from penstock.errors import PenstockError
-from postgres import PASSWORD, Postgres
 from postgres_pipeline.conftest import Server
-from wire import Wire
+from postgres_proxy import PostgresProxy
+from postgres_server import PASSWORD, Postgres
 
 LANDING = """SCHEMA >
     `id` UInt32 `json:$.id`,
@@ -117,14 +118,14 @@ def test_no_password_is_told(server: Server) -> None:
 
 
 @pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
-def test_a_commit_of_a_table_nobody_heard_of_is_made_once(
-    server: Server, posted: list[int], wire: Wire, cut: str
+def test_a_commit_of_a_table_whose_answer_is_lost_is_made_once(
+    server: Server, posted: list[int], proxy: PostgresProxy, cut: str
 ) -> None:
     """The catalog's answer to a commit is lost: the rows are in the table once, with all their files."""
-    before = wire.cuts
-    wire.marker, wire.cut = b"UPDATE iceberg_tables", cut  # type: ignore[assignment]
+    before = proxy.cuts
+    proxy.marker, proxy.cut = b"UPDATE iceberg_tables", cut  # type: ignore[assignment]
     post(server, posted, 7)
-    assert wire.cuts == before + 1
+    assert proxy.cuts == before + 1
     settled(lambda: is_exact(server, posted))
 
 

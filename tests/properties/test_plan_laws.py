@@ -1,4 +1,4 @@
-"""What holds for every plan, whatever the projects: laws over generated projects and edits."""
+"""Laws that hold for every plan, over random projects and edits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.plan.plan import NOTHING
 from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.steps import Activate
 from penstock.sql.spark_text import column_names
-from projects import Draft, drafts, edits
+from project_strategies import Draft, drafts, edits
 
 SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Chain = list[tuple[Project, Plan, Manifest]]

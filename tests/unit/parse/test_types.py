@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from penstock.model import types as t
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
-from strategies import types
+from type_strategies import types
 
 
 @given(types())

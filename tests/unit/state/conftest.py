@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.state.database import Database, open_database
-from postgres import Postgres, start_or_skip
+from postgres_server import Postgres, start_or_skip
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import Failed
 from penstock.state.database import make_engine, open_database
-from postgres import PASSWORD, Postgres
+from postgres_server import PASSWORD, Postgres
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg2"])

@@ -22,7 +22,7 @@ from penstock.state.locks import take_named_lock
 from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
 from penstock.state.schema import batches as batches_table
 from penstock.state.tokens import ApiTokens
-from postgres import Postgres
+from postgres_server import Postgres
 
 NOW = datetime(2026, 1, 2, tzinfo=timezone.utc)
 

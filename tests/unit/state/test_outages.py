@@ -16,8 +16,8 @@ from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
 from penstock.state.schema import batch_keys
 from penstock.state.tokens import ApiTokens
-from postgres import Postgres
-from wire import Cut, Wire
+from postgres_proxy import Cut, PostgresProxy
+from postgres_server import Postgres
 
 NOW = datetime(2026, 1, 2, tzinfo=timezone.utc)
 
@@ -30,16 +30,16 @@ def store(postgres: Postgres) -> Iterator[Database]:
 
 
 @pytest.fixture
-def wire(postgres: Postgres) -> Iterator[Wire]:
-    made = Wire(postgres.port)
+def proxy(postgres: Postgres) -> Iterator[PostgresProxy]:
+    made = PostgresProxy(postgres.port)
     yield made
     made.close()
 
 
 @pytest.fixture
-def far(postgres: Postgres, wire: Wire) -> Iterator[Database]:
-    """A store at the other end of the wire."""
-    opened = open_database(postgres.store().replace(f":{postgres.port}/", f":{wire.port}/"))
+def far(postgres: Postgres, proxy: PostgresProxy) -> Iterator[Database]:
+    """A store behind the proxy."""
+    opened = open_database(postgres.store().replace(f":{postgres.port}/", f":{proxy.port}/"))
     yield opened
     opened.close()
 
@@ -89,21 +89,23 @@ def test_a_server_that_dies_within_a_transaction_leaves_nothing_of_it(store: Dat
 
 @pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
 @pytest.mark.parametrize("keys", [(), ("k",)])
-def test_a_commit_nobody_heard_of_is_made_once(far: Database, wire: Wire, cut: Cut, keys: tuple[str, ...]) -> None:
+def test_a_commit_whose_answer_is_lost_is_made_once(
+    far: Database, proxy: PostgresProxy, cut: Cut, keys: tuple[str, ...]
+) -> None:
     batches = BatchLog(far)
     batches.append("d", "d/1", 1, 1, NOW)
-    wire.cut = cut
+    proxy.cut = cut
     assert batches.append("d", "d/2", 2, 2, NOW, keys).number == 2
-    assert wire.cuts == 1
+    assert proxy.cuts == 1
     assert batches.append("d", "d/3", 3, 3, NOW).number == 3
     assert [each.segment for each in batches.after("d", 0, 100, 100)] == ["d/1", "d/2", "d/3"]
 
 
 @pytest.mark.parametrize(("cut", "beats"), [("before the commit", 1), ("after the commit", 2)])
-def test_of_another_write_the_caller_is_told(far: Database, wire: Wire, cut: Cut, beats: int) -> None:
+def test_of_another_write_the_caller_is_told(far: Database, proxy: PostgresProxy, cut: Cut, beats: int) -> None:
     lease = Lease(far)
     lease.take(lease.read(), {})
-    wire.cut = cut
+    proxy.cut = cut
     with pytest.raises(Unavailable):
         lease.beat()
     assert lease.read().beat == beats

@@ -12,7 +12,7 @@ from penstock.errors import Failed, StorageFull, Unavailable
 from penstock.state import database
 from penstock.state.database import Database, open_database, translate_error
 from penstock.state.schema import pointer, tokens
-from postgres import Postgres
+from postgres_server import Postgres
 
 
 def test_a_statement_that_makes_no_sense_is_a_failure_that_quotes_nothing(database: Database) -> None:

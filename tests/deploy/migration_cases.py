@@ -1,0 +1,196 @@
+"""Golden cases of the planner as cases to run, side by side in one deployment, and rows for them.
+
+In: the names of golden cases (golden_cases.py). Out: a `Case` for each, with resource names of its own; numbered rows;
+a thread that posts them. A row is valid in both versions of every case, and means the same whether it arrives before
+the deployment or after it; rows that only a forward query can convert (numbers below `FIRST`) are posted before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from deploy.conftest import Running
+from golden_cases import FOLDER, plan_case, read_case
+from penstock.errors import NotFound
+
+ROWS, FIRST = 12, 6
+"""Rows in a batch; those with a smaller number come before every deployment."""
+
+
+@dataclass
+class Case:
+    """One folder. `sent` are the batches that were acknowledged, by data source."""
+
+    folder: str
+    prefix: str
+    before: dict[str, str]
+    after: dict[str, str]
+    strategies: dict[str, str]
+    sent: dict[str, list[list[dict[str, object]]]] = field(default_factory=dict)
+    posts: int = 0
+
+
+def load(folder: str) -> Case:
+    """A golden folder with its data sources and pipes under a prefix of its own."""
+    prefix = f"c{folder[:2]}{''.join(word[0] for word in folder[3:].split('_'))}_"
+    case = read_case(FOLDER / folder)
+    names = {PurePosixPath(path).stem for path in (*case.before, *case.after) if path.endswith(".datasource")}
+    planned = [each for each in plan_case(FOLDER / folder).resources if each.kind == "datasource"]
+    return Case(
+        folder,
+        prefix,
+        _renamed(case.before, names, prefix),
+        _renamed(case.after, names, prefix),
+        {prefix + each.name: each.strategy for each in planned},
+    )
+
+
+def _renamed(files: Mapping[str, str], names: set[str], prefix: str) -> dict[str, str]:
+    word = re.compile(rf"\b({'|'.join(sorted(names))})\b")
+    renamed = {}
+    for path, text in files.items():
+        place = PurePosixPath(path)
+        name = place.name if place.suffix == ".toml" else prefix + place.name
+        renamed[f"{prefix}/{place.parent}/{name}"] = word.sub(lambda found: prefix + found[1], text)
+    return renamed
+
+
+def together(cases: list[Case], side: str) -> dict[str, str]:
+    """The files of all cases as one project; what they say of strategies in one `penstock.toml`."""
+    files: dict[str, str] = {}
+    wishes = []
+    for case in cases:
+        for path, text in getattr(case, side).items():
+            if path.endswith(".toml"):
+                wishes += text.splitlines()[1:]
+            else:
+                files[path] = text
+    return files | ({"penstock.toml": "\n".join(["[deploy.strategy]", *wishes])} if wishes else {})
+
+
+def row(number: int, folder: str) -> dict[str, object]:
+    """A row that every landing schema of the folders takes."""
+    session = f"00000000-0000-0000-0000-{number % 5:012}"
+    path = f"/{number % 3}"
+    values: dict[str, object] = {
+        "timestamp": f"2024-01-{1 + number % 4:02} {number % 24:02}:{number % 60:02}:00",
+        "session_id": session,
+        "action": ("page_hit", "page_view", "click", "scroll")[number % 4],
+        "version": str(number % 7),
+        "payload": json.dumps({"pathname": path}),
+        "pathname": path,
+        "product": f"p{number % 3}",
+        "amount": number * 0.25,
+        "id": number % 1000,
+        "count": number,
+        "value": number * 0.5,
+        "price": number * 0.25,
+        "at": f"2024-02-01 00:{number % 60:02}:00",
+        "code": f"c{number % 900 + 100}",
+        "place": f"place {number % 3}",
+        "unit": "kg",
+        "state": ("on", "off")[number % 2],
+        "x": number % 1000,
+    }
+    return {**values, **SPECIAL[folder](number)} if folder in SPECIAL else values
+
+
+SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
+    "08_from_nullable_with_default": lambda number: {"payload": None} if number % 3 else {},
+    "08_from_nullable_by_forward_query": lambda number: {"version": None} if number < FIRST else {},
+    "09_retype_or_default": lambda number: {"session_id": f"none {number}"} if number < FIRST else {},
+    "09_retype_to_date": lambda number: {"x": f"2024-03-{1 + number % 28:02}"},
+    "09_retype_to_array": lambda number: {"x": f"a,b{number}", "xs": ["a", f"b{number}"]},
+    "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
+}
+"""What is different in the rows of some folders."""
+
+
+class Posting:
+    """Posts batches to every data source that takes rows, one after the other, until told to stop."""
+
+    def __init__(self, running: Running, cases: list[Case], pause: float):
+        self._running, self._cases, self._pause = running, cases, pause
+        self._stop, self._turn = threading.Event(), threading.Lock()
+        self._thread = threading.Thread(target=self._run)
+        self.failure: Exception | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        assert self.failure is None, self.failure
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing is posted meanwhile, and every version has every row."""
+        with self._turn:
+            caught_up(self._running)
+            yield
+
+    def round(self) -> None:
+        """A batch for each case."""
+        for case in self._cases:
+            with self._turn:
+                self.post(case)
+
+    def post(self, case: Case) -> None:
+        """One batch to each landing table of a case; to one that live does not have, none."""
+        for name, names in landings(case).items():
+            first = case.posts * ROWS
+            rows = [row(number, case.folder) for number in range(first, first + ROWS)]
+            if any(self._sent(each, rows) for each in names):
+                case.sent.setdefault(name, []).append(rows)
+        case.posts += 1
+
+    def _sent(self, name: str, rows: list[dict[str, object]]) -> bool:
+        body = "\n".join(map(json.dumps, rows)).encode()
+        try:
+            self._running.pipeline.append(name, body, None)
+        except NotFound:
+            return False
+        return True
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                for case in self._cases:
+                    with self._turn:
+                        self.post(case)
+                    if self._stop.wait(self._pause):
+                        return
+        except Exception as error:  # told by `stop`
+            self.failure = error
+
+
+def landings(case: Case) -> dict[str, tuple[str, ...]]:
+    """The data sources of live that take rows, with the names that they have or will have."""
+    fed = {found for text in case.before.values() for found in re.findall(r"^DATASOURCE (\w+)", text, re.M)}
+    found = {}
+    for path in case.before:
+        name = PurePosixPath(path).stem
+        if path.endswith(".datasource") and name not in fed:
+            later = [
+                PurePosixPath(other).stem
+                for other, text in case.after.items()
+                if re.search(rf"^RENAMED_FROM {name}$", text, re.M)
+            ]
+            found[name] = (name, *later)
+    return found
+
+
+def caught_up(running: Running) -> None:
+    """Wait until every version has every row."""
+    deadline = time.monotonic() + 120
+    while any(each["behind"] for each in running.pipeline.status()["deployments"]):  # type: ignore[attr-defined, index]
+        assert time.monotonic() < deadline, running.pipeline.status()
+        time.sleep(0.1)

@@ -1,0 +1,253 @@
+"""Golden cases of the planner on Spark, side by side in one deployment, while rows keep arriving.
+
+The answers of live stay those of the version before, the answers of staging are those of ClickHouse; then the version
+is promoted, rolled back, promoted, and the one before is retired. Below are tests of one case at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from deploy.conftest import Running
+from deploy.migration_cases import Case, Posting, load, together
+from deploy.migration_truth import ClickHouse, Rows, Version, plain, question
+from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.errors import Conflict, InvalidProject
+from penstock.model.deployment import Deployment
+from penstock.parse.project_loader import load_files
+
+GROUPS = {
+    "landing": (
+        "02_add_columns",
+        "03_computed_column_above_a_chain",
+        "05_rename_through_a_chain",
+        "06_widen",
+        "08_from_nullable_by_forward_query",
+        "14_sessions_filter_keeping_history",
+        "16_landing_type_that_one_view_reads",
+        "21_new_view_backfill_skip",
+        "22_delete",
+    ),
+    "views": (
+        "01_nothing_that_moves_data",
+        "04_drop_a_column_nobody_reads",
+        "07_to_nullable",
+        "09_retype_or_default",
+        "09_retype_to_date",
+        "11_keys",
+        "14_sessions_new_column",
+        "15_state_of_another_type_above_a_view",
+        "17_only_daily_changes",
+        "18_landing_changed_target_keeps_rows",
+        "20_independent_chain",
+    ),
+}
+
+
+class Versions:
+    """Both versions of the cases: what Penstock answers against what ClickHouse says of the same rows."""
+
+    def __init__(self, running: Running, clickhouse: ClickHouse, cases: list[Case]):
+        self._running, self._clickhouse, self._cases = running, clickhouse, cases
+        self._cuts: dict[str, int] = {}
+
+    def before(self, deployment: str) -> None:
+        for case in self._cases:
+            wanted = self._truth(self._clickhouse.before(case))
+            assert all(wanted.values()), "a table without rows shows nothing"
+            assert self._answers(case, "before", deployment) == wanted, (case.folder, deployment)
+
+    def after(self, deployment: str) -> None:
+        for case in self._cases:
+            found = self._answers(case, "after", deployment)
+            cut = self._cuts.get(case.folder) or self._cut(case, found)
+            self._cuts[case.folder] = cut
+            wanted = self._truth(self._clickhouse.after(case, cut))
+            assert found == wanted, (case.folder, deployment, f"{cut} batches before")
+
+    def _cut(self, case: Case, found: dict[str, Rows]) -> int:
+        """How many batches came before the deployment, which the thread that posts cannot know: the
+        number that fits, and then stays the same."""
+        most = max(map(len, case.sent.values()))
+        for cut in range(1, most):
+            if self._truth(self._clickhouse.after(case, cut)) == found:
+                return cut
+        return most
+
+    def _answers(self, case: Case, side: str, deployment: str) -> dict[str, Rows]:
+        sources = load_files(getattr(case, side)).project.datasources
+        return {each.name: plain(self._running.pipeline.sql(question(each), deployment)) for each in sources}
+
+    def _truth(self, version: Version) -> dict[str, Rows]:
+        sources = version.project.datasources
+        return {each.name: self._clickhouse.rows(version, question(each)) for each in sources}
+
+
+@pytest.fixture(scope="module")
+def clickhouse() -> ClickHouse:
+    return ClickHouse()
+
+
+@contextmanager
+def posting(running: Running, cases: list[Case]) -> Iterator[Posting]:
+    posts = Posting(running, cases, 1.5)
+    posts.round()
+    with posts.paused():
+        posts.start()
+    try:
+        yield posts
+    finally:
+        posts.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_side_by_side(running: Running, clickhouse: ClickHouse, group: str) -> None:
+    cases = [load(folder) for folder in GROUPS[group]]
+    old, new = together(cases, "before"), together(cases, "after")
+    made = running.deploy(old)
+    assert made.state == "live", made.error
+    versions = Versions(running, clickhouse, cases)
+    with posting(running, cases) as posts:
+        staged = running.deploy({**dict.fromkeys(old), **new}, promote=False, destructive=True)
+        assert staged.state == "ready", staged.error
+        planned = running.strategies(staged)
+        for case in cases:
+            assert {name: planned[name] for name in case.strategies} == case.strategies
+        with posts.paused():
+            versions.before("live")
+            versions.after("staging")
+        running.promote()
+        with posts.paused():
+            versions.after("live")
+        running.rollback()
+        with posts.paused():
+            versions.before("live")
+        running.promote()
+        running.pipeline.retire(None)
+    with posts.paused():
+        versions.after("live")
+    running.deploy(dict.fromkeys(new), destructive=True)
+    running.pipeline.retire(None)
+
+
+# ------------------------------------------------------------------------------- one case at a time
+
+LANDING = """SCHEMA >
+    `id` UInt32 `json:$.id`,
+    `code` {type} `json:$.code`
+
+ENGINE MergeTree
+ENGINE_SORTING_KEY id
+{forward}"""
+
+
+def landing(name: str, type: str = "String", forward: str = "") -> dict[str, str | None]:
+    said = f"\nFORWARD_QUERY >\n    SELECT * REPLACE ({forward} AS code)\n" if forward else ""
+    return {f"datasources/{name}.datasource": LANDING.format(type=type, forward=said)}
+
+
+def wanted(running: Running, files: dict[str, str | None]) -> dict[str, str]:
+    return {path: text for path, text in {**running.files, **files}.items() if text is not None}
+
+
+def deployed_as(running: Running, files: dict[str, str | None], name: str) -> Deployment:
+    """A candidate, when it is ready."""
+    made = running.pipeline.deploy(wanted(running, files), DeployOptions(False, False, False, name))
+    for _ in running.pipeline.events(made.id):
+        pass
+    return running.pipeline.deployment(name)
+
+
+def codes(*values: str) -> list[dict[str, object]]:
+    return [{"id": number, "code": value} for number, value in enumerate(values)]
+
+
+def test_a_cast_that_fails_says_for_how_many_rows_and_which(running: Running) -> None:
+    running.deploy(landing("cast"))
+    running.post("cast", codes("1", "word", "2", "word", "other"))
+    new = landing("cast", "UInt16", "toUInt16(code)")
+    with pytest.raises(InvalidProject) as checked:
+        running.pipeline.deploy(wanted(running, new), DeployOptions(True, False, False, None))
+    failed = running.deploy(new)
+    assert failed.state == "failed"
+    for told in (str(failed.error), " ".join(map(str, checked.value.problems))):
+        assert "3 rows" in told
+        assert "'word' (2)" in told
+        assert "'other' (1)" in told
+    assert sorted(running.ask("SELECT code FROM cast")) == [("1",), ("2",), ("other",), ("word",), ("word",)]
+    running.post("cast", [{"id": 9, "code": "more"}])
+    assert running.ask("SELECT count() FROM cast") == [(6,)]
+    assert running.pipeline.discard(str(failed.id)).state == "discarded"
+
+
+def test_a_cast_that_takes_a_default_says_for_how_many_rows(running: Running) -> None:
+    running.deploy(landing("lenient"))
+    running.post("lenient", codes("1", "word", "2", "word"))
+    new = landing("lenient", "UInt16", "accurateCastOrDefault(code, 'UInt16')")
+    checked = running.pipeline.deploy(wanted(running, new), DeployOptions(True, False, False, None))
+    problems = checked.plan["problems"]
+    assert isinstance(problems, list)
+    assert [each["code"] for each in problems] == ["rows-take-a-default"]
+    assert "2 rows" in problems[0]["message"]
+    assert "'word' (2)" in problems[0]["message"]
+
+
+def test_a_bridged_column_is_settled_and_says_the_same(running: Running) -> None:
+    running.deploy(landing("bridged"))
+    running.post("bridged", codes("1", "20", "300"))
+    staged = running.deploy(landing("bridged", "UInt16", "toUInt16(code)"), promote=False)
+    assert running.strategies(staged)["bridged"] == "bridge"
+    running.post("bridged", [{"id": 7, "code": "7"}])
+    question = "SELECT id, code FROM bridged ORDER BY id"
+    at_first = running.ask(question, "staging")
+    assert at_first == [(0, 1), (1, 20), (2, 300), (7, 7)]
+    running.promote()
+    deadline = time.monotonic() + 60
+    while _settled(running, "bridged") < 1.0:
+        assert running.ask(question) == at_first
+        assert time.monotonic() < deadline, running.pipeline.status()
+        time.sleep(0.2)
+    assert running.ask(question) == at_first
+    running.rollback()
+    assert running.ask(question) == [(0, "1"), (1, "20"), (2, "300"), (7, "7")]
+    running.promote()
+    running.pipeline.retire(None)
+
+
+def _settled(running: Running, name: str) -> float:
+    """The share of rows from before that live does not compute any more."""
+    deployments = running.pipeline.status()["deployments"]
+    return next(each["tables"][name]["settled"] for each in deployments if each["state"] == "live")  # type: ignore[attr-defined, no-any-return]
+
+
+def test_two_candidates_share_what_is_equal_and_one_is_promoted(running: Running) -> None:
+    running.deploy({**landing("shared"), **landing("apart")})
+    running.post("shared", codes("1", "2"))
+    running.post("apart", codes("3"))
+    both = landing("shared", "UInt16", "toUInt16(code)")
+    one = deployed_as(running, both, "one")
+    two = deployed_as(running, {**both, **landing("apart", "UInt16", "toUInt16(code)")}, "two")
+    assert (one.state, two.state) == ("ready", "ready"), (one.error, two.error)
+    assert running.strategies(one)["shared"] == "bridge"
+    planned = {each["name"]: each for each in two.plan["resources"]}  # type: ignore[attr-defined, index]
+    assert planned["shared"]["strategy"] == "reuse"
+    assert planned["shared"]["reason"] == "the same as in deployment one"
+    assert planned["apart"]["strategy"] == "bridge"
+    running.post("shared", [{"id": 8, "code": "8"}])
+    for name in ("one", "two"):
+        assert running.ask("SELECT sum(code) FROM shared", name) == [(11,)]
+    assert running.ask("SELECT sum(code) FROM apart", "two") == [(3,)]
+    running.promote("one")
+    with pytest.raises(Conflict) as refused:
+        running.promote("two")
+    assert "planned against" in refused.value.message
+    assert running.ask("SELECT sum(code) FROM shared") == [(11,)]
+    running.pipeline.discard("two")
+    running.pipeline.retire(None)
+    assert running.ask("SELECT sum(code) FROM shared") == [(11,)]

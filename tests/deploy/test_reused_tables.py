@@ -1,0 +1,201 @@
+"""Tables that are reused below a changed table, because their views read nothing of the change: they keep their rows
+and go on from them, each row once, while rows keep arriving.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+
+import pytest
+
+from deploy.conftest import Running
+
+pytestmark = pytest.mark.slow
+
+EVENTS = """SCHEMA >
+    `id` UInt32 `json:$.id`,
+    `user` String `json:$.user`,
+    `size` String `json:$.size`,
+    `at` DateTime `json:$.at`
+
+ENGINE MergeTree
+ENGINE_SORTING_KEY id
+"""
+SESSIONS = """SCHEMA >
+    `user` String,
+    `day` Date,
+    `hits` UInt64,
+    `ids` UInt64{more}
+
+ENGINE MergeTree
+ENGINE_SORTING_KEY user
+"""
+DAILY = """SCHEMA >
+    `day` Date,
+    `hits` AggregateFunction(sum, UInt64),
+    `rows` AggregateFunction(count)
+
+ENGINE AggregatingMergeTree
+ENGINE_SORTING_KEY day
+"""
+TOTAL = """SCHEMA >
+    `one` UInt8,
+    `hits` AggregateFunction(sum, UInt64)
+
+ENGINE AggregatingMergeTree
+ENGINE_SORTING_KEY one
+"""
+
+
+def view(target: str, sql: str) -> str:
+    return f"NODE made\nSQL >\n    {sql}\nTYPE materialized\nDATASOURCE {target}\n"
+
+
+def project(name: str, sessions: str = "", more: str = "") -> dict[str, str | None]:
+    """Events → sessions → days → one row; nothing below the sessions reads what is added to them."""
+    by_user = (
+        f"SELECT user, toDate(at) AS day, count() AS hits, sum(id) AS ids{sessions} FROM {name} GROUP BY user, day"
+    )
+    by_day = f"SELECT day, sumState(hits) AS hits, countState() AS rows FROM {name}_sessions GROUP BY day"
+    in_all = f"SELECT toUInt8(1) AS one, sumMergeState(hits) AS hits FROM {name}_daily GROUP BY one"
+    return {
+        f"datasources/{name}.datasource": EVENTS,
+        f"datasources/{name}_sessions.datasource": SESSIONS.format(more=more),
+        f"datasources/{name}_daily.datasource": DAILY,
+        f"datasources/{name}_total.datasource": TOTAL,
+        f"pipes/{name}_to_sessions.pipe": view(f"{name}_sessions", by_user),
+        f"pipes/{name}_to_daily.pipe": view(f"{name}_daily", by_day),
+        f"pipes/{name}_to_total.pipe": view(f"{name}_total", in_all),
+    }
+
+
+def row(id: int) -> dict[str, object]:
+    return {"id": id, "user": f"u{id % 7}", "size": str(id % 50), "at": f"2024-01-{1 + id % 9:02} 10:00:00"}
+
+
+class Posting:
+    """Posts numbered rows, one after the other, until told to stop."""
+
+    def __init__(self, running: Running, name: str):
+        self.posted = 0
+        self._running, self._name = running, name
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self.some(20)
+            time.sleep(0.05)
+
+    def some(self, count: int) -> None:
+        body = "\n".join(json.dumps(row(self.posted + each)) for each in range(count)).encode()
+        self._running.pipeline.append(self._name, body, None)
+        self.posted += count
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+@contextmanager
+def posting(running: Running, name: str) -> Iterator[Posting]:
+    made = Posting(running, name)
+    made.some(300)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def settle(running: Running) -> None:
+    """Wait until every version has every row."""
+    deadline = time.monotonic() + 60
+    while any(each["behind"] for each in running.pipeline.status()["deployments"]):  # type: ignore[attr-defined, index]
+        assert time.monotonic() < deadline, running.pipeline.status()
+        time.sleep(0.1)
+
+
+def tables(running: Running, name: str, version: str) -> Mapping[str, object]:
+    """What each table of the chain says, finalized."""
+    return {
+        "events": running.ask(f"SELECT count(), sum(id) FROM {name}", version),
+        "sessions": running.ask(f"SELECT sum(hits), sum(ids) FROM {name}_sessions", version),
+        "daily": running.ask(f"SELECT sumMerge(hits) FROM {name}_daily", version),
+        "days": running.ask(f"SELECT day, sumMerge(hits) FROM {name}_daily GROUP BY day ORDER BY day", version),
+        "total": running.ask(f"SELECT sumMerge(hits) FROM {name}_total", version),
+    }
+
+
+def expected(posted: int) -> Mapping[str, object]:
+    days: dict[int, int] = {}
+    for id in range(posted):
+        days[1 + id % 9] = days.get(1 + id % 9, 0) + 1
+    total = sum(range(posted))
+    return {
+        "events": [(posted, total)],
+        "sessions": [(posted, total)],
+        "daily": [(posted,)],
+        "days": [(date(2024, 1, day), count) for day, count in sorted(days.items())],
+        "total": [(posted,)],
+    }
+
+
+CHANGES = {
+    "added": (", max(id) AS last", ",\n    `last` UInt32"),
+    "renamed": (", min(id) AS first", ",\n    `first` UInt32"),
+}
+
+
+@pytest.mark.parametrize("strategy", ["bridge", "forward"])
+def test_below_a_retyped_landing_table(running: Running, strategy: str) -> None:
+    name = f"reland_{strategy}"
+    running.deploy(project(name))
+    with posting(running, name) as posts:
+        text = EVENTS.replace("`size` String", "`size` UInt16")
+        text += "\nFORWARD_QUERY >\n    SELECT * REPLACE (toUInt16(size) AS size)\n"
+        wish = f'[deploy.strategy]\n{name} = "{strategy}"\n'
+        staged = running.deploy({f"datasources/{name}.datasource": text, "penstock.toml": wish}, promote=False)
+        assert staged.state == "ready", staged.error
+        found = {each: running.strategies(staged)[f"{name}{each}"] for each in ("", "_sessions", "_daily", "_total")}
+        assert found == {"": strategy, "_sessions": "reuse", "_daily": "reuse", "_total": "reuse"}
+        time.sleep(1)
+        running.promote()
+        time.sleep(1)
+        running.rollback()
+        running.promote()
+        running.pipeline.retire(None)
+        time.sleep(1)
+    settle(running)
+    assert tables(running, name, "live") == expected(posts.posted)
+    assert running.ask(f"SELECT sum(size) FROM {name}") == [(sum(id % 50 for id in range(posts.posted)),)]
+
+
+@pytest.mark.parametrize("change", sorted(CHANGES))
+def test_below_a_view_with_another_column(running: Running, change: str) -> None:
+    name = f"again_{change}"
+    running.deploy(project(name))
+    with posting(running, name) as posts:
+        time.sleep(1)
+        staged = running.deploy(project(name, *CHANGES[change]), promote=False)
+        assert staged.state == "ready", staged.error
+        found = {each: running.strategies(staged)[f"{name}{each}"] for each in ("", "_sessions", "_daily", "_total")}
+        assert found == {"": "none", "_sessions": "recompute", "_daily": "reuse", "_total": "reuse"}
+        time.sleep(1)
+        running.promote()
+        time.sleep(1)
+        running.rollback()
+        time.sleep(1)
+        running.promote()
+        running.pipeline.retire(None)
+        time.sleep(1)
+    settle(running)
+    assert tables(running, name, "live") == expected(posts.posted)

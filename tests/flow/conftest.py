@@ -1,0 +1,35 @@
+"""The Spark session that all tests of this folder share, and a pipeline whose steps a test runs one by one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from manual_pipeline import MakePipeline, ManualPipeline
+from penstock.lake.spark.session import Lake, open_lake
+from penstock.model.settings import Settings, SparkSettings
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="package")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    opened = open_lake(
+        Settings(spark=SparkSettings(master="local[2]", driver_memory="2g")), tmp_path_factory.mktemp("lake")
+    )
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def make_pipeline(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> MakePipeline:
+    """Makes a pipeline of a project (files by path) whose steps the test runs one by one."""
+
+    def make(files: Mapping[str, str]) -> ManualPipeline:
+        folder: Path = tmp_path_factory.mktemp("state")
+        return ManualPipeline(lake, folder, f"t{next(_numbers)}", files)
+
+    return make
