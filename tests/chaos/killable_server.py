@@ -21,6 +21,8 @@ from pathlib import Path
 import httpx
 import psutil
 
+from waiting import wait_until
+
 START_SECONDS = 180.0
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """The server speaks plain HTTP. Without this, each client reads all the certificates of the machine: half a core."""
@@ -173,6 +175,11 @@ class Producer(threading.Thread):
                 time.sleep(0.02)
         except BaseException as failure:
             self.failure = failure
+
+    def more(self, rows: int = 1_000) -> None:
+        """Wait until so many more rows are acknowledged."""
+        wanted = self.acknowledged + rows
+        wait_until(lambda: self.acknowledged >= wanted or self.failure is not None, START_SECONDS)
 
     def finish(self) -> int:
         """Stop; returns how many rows were acknowledged."""

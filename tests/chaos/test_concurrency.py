@@ -5,7 +5,6 @@ during a query. After each, every table is compared.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -88,13 +87,19 @@ def test_promote_and_rollback_while_rows_arrive(laboratory: Laboratory) -> None:
             walk.until("ready")
             for _ in range(2):
                 walk.pipeline.promote("2")
-                time.sleep(0.5)
+                more_bodies(walk, failures)
                 walk.pipeline.rollback()
-                time.sleep(0.5)
+                more_bodies(walk, failures)
             walk.pipeline.promote("2")
         assert not failures
         check(walk)
         assert len(walk.client.kept) > 10
+
+
+def more_bodies(walk: Walk, failures: list[BaseException]) -> None:
+    """Wait until three more bodies are acknowledged."""
+    kept = len(walk.client.kept)
+    walk.wait(lambda: len(walk.client.kept) >= kept + 3 or bool(failures), "bodies are acknowledged")
 
 
 def test_live_is_read_while_its_tables_change_in_place(laboratory: Laboratory) -> None:

@@ -16,11 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from chaos.killable_server import Server, served
 from chaos.project_versions import V1
 from chaos.results import record
+from waiting import wait_until
 
 POSTS = 12
 A_BODY = 100
@@ -91,15 +93,18 @@ def test_a_query_that_cannot_be_cancelled_gives_its_cores_back(tmp_path: Path) -
             asked = [threads.submit(ask, server, NOT_TO_BE_CANCELLED) for _ in range(2)]
             assert [each.result().status_code for each in asked] == [408, 408]
         worst = max(post(server, number) for number in range(POSTS))
-        deadline = time.monotonic() + 120
-        while (after := server.java()) in (None, before):
-            assert time.monotonic() < deadline, "Spark is as it was"
-            time.sleep(0.2)
+        after = another_java(server, before)
         worst = max(worst, *(post(server, POSTS + number) for number in range(POSTS)))
         found = server.sql("SELECT count() AS rows, uniqExact(id) AS ids FROM events")[0]
         assert found == {"rows": 2 * POSTS * A_BODY, "ids": 2 * POSTS * A_BODY}
         assert server.java() == after, "once was enough"
         record("isolation", "a query that cannot be cancelled", {"worst seconds during": round(worst, 2)})
+
+
+def another_java(server: Server, before: psutil.Process | None) -> psutil.Process | None:
+    """The process of Spark once it is not the one before."""
+    wait_until(lambda: server.java() not in (None, before), 120, lambda: "Spark was not started again")
+    return server.java()
 
 
 def ask(server: Server, sql: str) -> httpx.Response:
@@ -109,10 +114,7 @@ def ask(server: Server, sql: str) -> httpx.Response:
 
 def until_it_begins(server: Server, id: int) -> None:
     """Until its flows run (or have failed already)."""
-    deadline = time.monotonic() + 60
-    while server.state(id) not in ("backfilling", "failed"):
-        assert time.monotonic() < deadline, server.state(id)
-        time.sleep(0.1)
+    wait_until(lambda: server.state(id) in ("backfilling", "failed"), explain=lambda: server.state(id))
 
 
 def post(server: Server, number: int) -> float:

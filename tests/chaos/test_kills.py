@@ -77,7 +77,7 @@ def test_killed_while_a_deployment_is_carried_out(server: Server) -> None:
     assert server.until(server.deploy(V1, promote=True), "live") == "live"
     producer = Producer(server, "events", row)
     producer.start()
-    time.sleep(2)
+    producer.more()
     restart_with(server, "step.ran:1")
     second = server.deploy(V2, promote=False)
     server.died(90)
@@ -102,7 +102,7 @@ def test_killed_while_a_view_is_made_anew_and_columns_are_settled(server: Server
     assert server.until(server.deploy(V1, promote=True), "live") == "live"
     producer = Producer(server, "events", row)
     producer.start()
-    time.sleep(2)
+    producer.more()
     restart_with(server, "step.ran:1")
     third = server.deploy(V3, promote=False)
     server.died(90)
@@ -144,7 +144,7 @@ def test_told_to_stop_while_a_deployment_is_carried_out(server: Server) -> None:
     assert server.until(server.deploy(V1, promote=True), "live") == "live"
     producer = Producer(server, "events", row)
     producer.start()
-    time.sleep(2)
+    producer.more()
     second = server.deploy(V3, promote=False)
     for seconds in (0.3, 0.8):
         time.sleep(seconds)

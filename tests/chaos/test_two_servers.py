@@ -19,10 +19,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from chaos.killable_server import Producer, Server
+from chaos.killable_server import START_SECONDS, Producer, Server
 from chaos.project_versions import V1, row
 from chaos.results import record
 from chaos.test_kills import settled
+from waiting import wait_until
 
 TAKEOVER_SECONDS = 60.0
 ELSEWHERE = (
@@ -106,19 +107,19 @@ def test_the_owner_is_stopped_and_continued(pair: Pair, request: pytest.FixtureR
     client.timeout, client.patience = 5.0, 150.0
     producer = Producer(client, "events", row)
     producer.start()
-    time.sleep(2)
+    producer.more()
     begin_to_wait(first, second)
-    time.sleep(2)
+    wait_until(lambda: "waiting until" in (second.folder / "server.out").read_text(), START_SECONDS)
     stopped = stop(first, pair)
     began, before = time.monotonic(), producer.acknowledged
     second.ready()
     took = time.monotonic() - began
     client.move_to(second)
-    time.sleep(3)
+    producer.more()
     goes_on(stopped)
     assert first.process is not None
     assert first.process.wait(60) in CONTINUED
-    time.sleep(2)
+    producer.more()
     posted = producer.finish()
     settled(second, posted, "live")
     found = second.sql("SELECT count() AS rows, uniqExact(id) AS ids FROM events")[0]

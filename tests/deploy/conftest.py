@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings, SparkSettings
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import Host
+from waiting import wait_until
 
 
 class Running:
@@ -52,10 +52,14 @@ class Running:
         body = "\n".join(map(json.dumps, rows)).encode()
         receipt = self.pipeline.append(name, body, None)
         self.pipeline.wait(receipt, 60)
-        deadline = time.monotonic() + 60
-        while any(each["behind"] for each in self.pipeline.status()["deployments"]):  # type: ignore[attr-defined, index]
-            assert time.monotonic() < deadline, self.pipeline.status()
-            time.sleep(0.05)
+        self.catch_up()
+
+    def catch_up(self, seconds: float = 60.0) -> None:
+        """Wait until every running version has every row."""
+        wait_until(lambda: not self._is_behind(), seconds, self.pipeline.status)
+
+    def _is_behind(self) -> bool:
+        return any(each["behind"] for each in self.pipeline.status()["deployments"])  # type: ignore[attr-defined, index]
 
     def ask(self, sql: str, deployment: str = "live") -> list[tuple[object, ...]]:
         return self.pipeline.sql(sql, deployment).rows

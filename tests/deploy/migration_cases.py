@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -134,7 +133,7 @@ class Posting:
     def paused(self) -> Iterator[None]:
         """Nothing is posted meanwhile, and every version has every row."""
         with self._turn:
-            caught_up(self._running)
+            self._running.catch_up(120)
             yield
 
     def round(self) -> None:
@@ -186,11 +185,3 @@ def landings(case: Case) -> dict[str, tuple[str, ...]]:
             ]
             found[name] = (name, *later)
     return found
-
-
-def caught_up(running: Running) -> None:
-    """Wait until every version has every row."""
-    deadline = time.monotonic() + 120
-    while any(each["behind"] for each in running.pipeline.status()["deployments"]):  # type: ignore[attr-defined, index]
-        assert time.monotonic() < deadline, running.pipeline.status()
-        time.sleep(0.1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ from penstock.deploy.ingest import copy_jobs
 from penstock.errors import Conflict, InvalidProject, InvalidRequest, NotFound, Overloaded
 from penstock.flow.inbox.inbox import Inbox
 from penstock.state.jobs import Job
+from waiting import wait_until
 
 TYPES = {
     "i8": "Int8",
@@ -73,20 +73,19 @@ def copy(sql: str, target: str, rest: str = "") -> str:
 
 
 def ended(running: Running, job: Job) -> Job:
-    deadline = time.monotonic() + 120
-    while (found := running.pipeline.job(job.id)).is_open:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.05)
-    return found
+    wait_until(lambda: not running.pipeline.job(job.id).is_open, 120, lambda: running.pipeline.job(job.id))
+    return running.pipeline.job(job.id)
 
 
 def reads(running: Running, job: Job) -> None:
-    """Wait until it reads, which no job must have left by then."""
-    deadline = time.monotonic() + 120
-    while (found := running.pipeline.job(job.id)).state != "reading":
+    """Wait until it reads. Raises AssertionError if it has ended by then."""
+
+    def is_reading() -> bool:
+        found = running.pipeline.job(job.id)
         assert found.is_open, found
-        assert time.monotonic() < deadline, found
-        time.sleep(0.05)
+        return found.state == "reading"
+
+    wait_until(is_reading, 120, lambda: running.pipeline.job(job.id))
 
 
 def live(running: Running, files: Mapping[str, str]) -> None:
@@ -149,7 +148,7 @@ def test_a_copy_feeds_every_version_and_what_is_below(running: Running) -> None:
     job = run(running, "cp_sums", least="2", run="2")
     assert job.rows == 2
     wanted = [("a", 2, 2), ("a", 3, 1), ("b", 5, 1), ("b", 5, 2)]
-    settled(running)
+    running.catch_up()
     for deployment in ("live", "staging"):
         found = sorted(running.ask("SELECT shop, total, run FROM cp_totals", deployment))
         assert found == wanted, deployment
@@ -157,17 +156,9 @@ def test_a_copy_feeds_every_version_and_what_is_below(running: Running) -> None:
     running.promote()
     run(running, "cp_sums", least="5", run="3")
     running.rollback()
-    settled(running)
+    running.catch_up()
     assert sorted(running.ask("SELECT shop, total, run FROM cp_totals")) == [*wanted, ("b", 5, 3)]
     running.pipeline.discard(None)
-
-
-def settled(running: Running) -> None:
-    """Every running version has every row."""
-    deadline = time.monotonic() + 60
-    while any(each["behind"] for each in running.pipeline.status()["deployments"]):  # type: ignore[attr-defined, index]
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_calls_that_cannot_be_run_are_refused_and_a_job_that_fails_says_why(running: Running) -> None:
@@ -210,7 +201,8 @@ def test_a_job_that_reads_is_cancelled_and_appends_nothing(running: Running) -> 
     job = running.pipeline.copy("cp_long", {"rows": "1000000"})
     waits = running.pipeline.copy("cp_long", {"rows": "7"})
     reads(running, job)
-    time.sleep(1)
+    spark = running.pipeline._core.lake.spark.sparkContext
+    wait_until(lambda: spark.statusTracker().getActiveJobsIds())
     assert running.pipeline.cancel(job.id).state == "cancelled"
     assert ended(running, waits).state == "done"
     assert len(running.ask("SELECT n FROM cp_counts")) == 1

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
@@ -14,6 +13,7 @@ from datetime import date
 import pytest
 
 from deploy.conftest import Running
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -88,9 +88,13 @@ class Posting:
         self._thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
-        while not self._stop.is_set():
+        while not self._stop.wait(0.05):
             self.some(20)
-            time.sleep(0.05)
+
+    def more(self) -> None:
+        """Wait until some more rows were posted."""
+        posted = self.posted
+        wait_until(lambda: self.posted >= posted + 100)
 
     def some(self, count: int) -> None:
         body = "\n".join(json.dumps(row(self.posted + each)) for each in range(count)).encode()
@@ -114,14 +118,6 @@ def posting(running: Running, name: str) -> Iterator[Posting]:
         yield made
     finally:
         made.stop()
-
-
-def settle(running: Running) -> None:
-    """Wait until every version has every row."""
-    deadline = time.monotonic() + 60
-    while any(each["behind"] for each in running.pipeline.status()["deployments"]):  # type: ignore[attr-defined, index]
-        assert time.monotonic() < deadline, running.pipeline.status()
-        time.sleep(0.1)
 
 
 def tables(running: Running, name: str, version: str) -> Mapping[str, object]:
@@ -167,14 +163,14 @@ def test_below_a_retyped_landing_table(running: Running, strategy: str) -> None:
         assert staged.state == "ready", staged.error
         found = {each: running.strategies(staged)[f"{name}{each}"] for each in ("", "_sessions", "_daily", "_total")}
         assert found == {"": strategy, "_sessions": "reuse", "_daily": "reuse", "_total": "reuse"}
-        time.sleep(1)
+        posts.more()
         running.promote()
-        time.sleep(1)
+        posts.more()
         running.rollback()
         running.promote()
         running.pipeline.retire(None)
-        time.sleep(1)
-    settle(running)
+        posts.more()
+    running.catch_up()
     assert tables(running, name, "live") == expected(posts.posted)
     assert running.ask(f"SELECT sum(size) FROM {name}") == [(sum(id % 50 for id in range(posts.posted)),)]
 
@@ -184,18 +180,18 @@ def test_below_a_view_with_another_column(running: Running, change: str) -> None
     name = f"again_{change}"
     running.deploy(project(name))
     with posting(running, name) as posts:
-        time.sleep(1)
+        posts.more()
         staged = running.deploy(project(name, *CHANGES[change]), promote=False)
         assert staged.state == "ready", staged.error
         found = {each: running.strategies(staged)[f"{name}{each}"] for each in ("", "_sessions", "_daily", "_total")}
         assert found == {"": "none", "_sessions": "recompute", "_daily": "reuse", "_total": "reuse"}
-        time.sleep(1)
+        posts.more()
         running.promote()
-        time.sleep(1)
+        posts.more()
         running.rollback()
-        time.sleep(1)
+        posts.more()
         running.promote()
         running.pipeline.retire(None)
-        time.sleep(1)
-    settle(running)
+        posts.more()
+    running.catch_up()
     assert tables(running, name, "live") == expected(posts.posted)

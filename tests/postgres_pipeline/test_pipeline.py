@@ -15,6 +15,7 @@ from penstock.errors import PenstockError
 from postgres_pipeline.conftest import Server
 from postgres_proxy import PostgresProxy
 from postgres_server import PASSWORD, Postgres
+from waiting import wait_until
 
 LANDING = """SCHEMA >
     `id` UInt32 `json:$.id`,
@@ -132,7 +133,7 @@ def test_a_commit_of_a_table_whose_answer_is_lost_is_made_once(
 @pytest.mark.slow
 def test_postgres_is_gone_for_ten_seconds(server: Server, posted: list[int], postgres: Postgres) -> None:
     """Callers that were told nothing ask again with their key; what was acknowledged is there once."""
-    over, refused = threading.Event(), list[int]()
+    over, refused, before = threading.Event(), list[int](), len(posted)
 
     def body() -> Iterator[tuple[list[int], bytes]]:
         while not over.is_set():
@@ -153,11 +154,12 @@ def test_postgres_is_gone_for_ten_seconds(server: Server, posted: list[int], pos
 
     producer = threading.Thread(target=run, daemon=True)
     producer.start()
-    time.sleep(1)
+    wait_until(lambda: len(posted) > before)
     postgres.stop()
-    time.sleep(10)
+    time.sleep(10)  # how long it is gone
     postgres.start()
-    time.sleep(2)
+    acknowledged = len(posted)
+    wait_until(lambda: len(posted) > acknowledged)
     over.set()
     producer.join(60)
     assert not producer.is_alive()

@@ -15,6 +15,7 @@ from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.deployment import Deployment
 from penstock.model.settings import BackfillSettings, FlowSettings, Settings, SparkSettings
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -83,10 +84,7 @@ class Life:
         return [flow for each in running if each["id"] == id for flow in each["filling"]]  # type: ignore[attr-defined, index]
 
     def until(self, done: Callable[[], object], seconds: float = 120.0) -> None:
-        deadline = time.monotonic() + seconds
-        while not done():
-            assert time.monotonic() < deadline, self.pipeline.status()
-            time.sleep(0.1)
+        wait_until(done, seconds, self.pipeline.status)
 
     def check(self, deployment: str) -> None:
         """Every row once."""
@@ -131,8 +129,8 @@ def test_a_pause_holds_and_a_resume_goes_on_where_it_was(life: Life) -> None:
     assert life.pipeline.pause(str(second)).paused
     life.until(lambda: life.child is None)
     held = life.filling(second)
-    life.post(1)
-    time.sleep(2.0)
+    for _ in range(3):  # live goes on meanwhile
+        life.post(1)
     assert [each["rows"] for each in life.filling(second)] == [each["rows"] for each in held]
     assert life.state(second).state == "backfilling"
     assert not life.pipeline.resume(str(second)).paused
