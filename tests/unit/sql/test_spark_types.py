@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from tests.strategies import types as any_type
+from tests.type_strategies import types as any_type
 
 from penstock.parse.column_types import parse_type
 from penstock.sql.column_types import UnknownState, column_default, spark_type
