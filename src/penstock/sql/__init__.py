@@ -1,5 +1,6 @@
-"""ClickHouse or Spark SQL in, analysed Spark SQL out: `compile` has the calls, the rest are its parts.
+"""The SQL compiler: ClickHouse SQL (or Spark SQL) in, checked Spark SQL out.
 
-In: a project and a SQL text. Out: the frozen values of `query`. Called by plan, deploy and serve.
-Invariant: nothing reaches Spark that the function table does not know; what differs is refused.
+`compile` has the entry points, `query` what they return, `catalogue` the names the compiler knows; the sub-packages
+are its parts, each importing only those below it. Invariant: Spark is sent only functions of the compiler's own
+tables; SQL whose result would differ from ClickHouse's is refused.
 """

@@ -1,1 +1,1 @@
-"""State of compiling one SELECT: names in scope, environment, clauses, and the translator of expressions."""
+"""State while one SELECT is compiled: names in scope, environment, clauses, and the translator of expressions."""

@@ -1,8 +1,8 @@
-"""Rows of which an ANY INNER JOIN has taken one for each key, and what may still be done to them.
+"""Which filters commute with an ANY INNER JOIN, which keeps one row for each key.
 
-In: the join's keys; expressions beside the join and in SELECTs around it. Out: `Taken`. Called by join_any, block,
-tables, unions and passes.sources. Invariant: what `keeps` lets through passes all rows of a key or none, so it does
-not matter that ClickHouse moves it below the join, where it would change which row is taken.
+In: the keys of the join; expressions in the same SELECT and in SELECTs around it. Out: `AnyJoinRows`. ClickHouse may
+move a filter below the join, where it changes which row is kept. Invariant: a filter that is allowed passes all rows
+of a key or none, so it gives the same rows on either side of the join.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from penstock.sql.compiler.scope import SelectScope
 from penstock.sql.syntax.tree import is_aggregate
 
 ColumnName = tuple[str, str]
-"""A column as it is written: its table, or nothing, and its name."""
+"""A column as written: the name of its table (or empty) and its own name."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnyJoinRows:
-    """`words` are those of the join, `keys` the columns that are equal in all rows it chose from, `tables` those
-    whose rows they were."""
+    """Rows of which an ANY INNER JOIN has kept one for each key. `words` is the join as written, for messages;
+    `keys` are the columns that are equal in all rows of a key; `tables` are the joined tables."""
 
     words: str
     keys: frozenset[ColumnName]
     tables: frozenset[str]
 
     def keeps(self, node: exp.Expr, scope: SelectScope) -> bool:
-        """Whether an expression reads keys and other tables only. What it aggregates is no matter: a filter on
-        that stays where it is."""
+        """Whether an expression reads only keys and columns of other tables. Arguments of aggregates and windows do
+        not count: a filter on those is never moved."""
         return node.find(exp.Query) is None and all(self._is_kept(each, scope, ()) for each in _row_columns(node))
 
     def _is_kept(self, node: exp.Column, scope: SelectScope, inside: tuple[str, ...]) -> bool:
@@ -42,24 +42,24 @@ class AnyJoinRows:
         return table in others or (table, name) in self.keys
 
     def shown(self, columns: Iterable[tuple[str, exp.Expr]], scope: SelectScope) -> AnyJoinRows:
-        """For who reads the SELECT: the names of its columns that are made of keys."""
+        """The same for readers of the SELECT: the keys are its columns that are made of keys alone."""
         kept = frozenset(("", name) for name, node in columns if self.keeps(node, scope))
         return replace(self, keys=kept, tables=frozenset())
 
     def as_table(self, alias: str) -> AnyJoinRows:
-        """As a table of this name."""
+        """The same for a subquery or table with this alias."""
         return replace(self, keys=self.keys | {(alias, name) for _, name in self.keys}, tables=frozenset({alias}))
 
 
 def combine_any_joins(first: AnyJoinRows | None, second: AnyJoinRows | None) -> AnyJoinRows | None:
-    """Of two joins, or of one that there is: what reads keys of both."""
+    """Of two joins, what reads keys of both is allowed. Either may be None."""
     if first is None or second is None:
         return first or second
     return replace(first, keys=first.keys & second.keys, tables=first.tables | second.tables)
 
 
 def _row_columns(node: exp.Expr) -> Iterator[exp.Column]:
-    """Those that are read a row at a time."""
+    """Columns that are read row by row, outside of aggregates and windows."""
     for each in node.walk(prune=lambda inner: isinstance(inner, exp.Window) or is_aggregate(inner)):
         if isinstance(each, exp.Column):
             yield each

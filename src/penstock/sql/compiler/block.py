@@ -1,7 +1,7 @@
-"""One SELECT while the passes work on it, and its Spark SQL when they are done.
+"""One SELECT while it is compiled clause by clause, and its Spark SQL at the end.
 
-In: filled in by the passes, each with `replace`. Out: `Output`. Called by transpile. Invariant: hidden
-columns (`__…`) of an inner SELECT never reach the result.
+In: each clause module fills its fields in, by `replace`. Out: `SelectOutput`. Invariant: helper columns (`__…`) of an
+inner SELECT never reach the result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.sql.spark_text import quote_identifier
 
 @dataclass(frozen=True, slots=True)
 class SelectedColumn:
-    """One column of the select list, stars expanded: its name and its node."""
+    """One column of the select list after `*` is expanded: its name and its expression."""
 
     name: str
     node: exp.Expr
@@ -30,7 +30,7 @@ class SelectedColumn:
 
 @dataclass(frozen=True, slots=True)
 class TranslatedColumn:
-    """A translated column. `free` are the columns in it that are neither grouped nor aggregated."""
+    """A compiled column. `free` are the columns in it that are neither grouped by nor aggregated."""
 
     name: str
     value: Typed
@@ -48,7 +48,7 @@ class LimitBy:
 
 @dataclass(frozen=True, slots=True)
 class OrderKey:
-    """One key of ORDER BY, with Spark's keys for it (the last one is the value's own)."""
+    """One key of ORDER BY. `sqls` are its Spark sort keys, of which the last one is the value itself."""
 
     value: Typed
     node: exp.Expr
@@ -58,11 +58,11 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class SelectBlock:
-    """`keys` are what `order` was made of; `fills` and `interpolated` (by place) what WITH FILL adds; `ties`
-    the offset and number of LIMIT WITH TIES. `group` is None without GROUP BY; `grouped` also where there are
-    only aggregates. `unnested` says that
-    the source ends with a LATERAL VIEW; `below` is what a table in FROM has WITH TOTALS, `taken` what is known of
-    rows that an ANY JOIN took."""
+    """A SELECT whose clauses are filled in one after the other. `keys` are what `order` was made from. `fills` and
+    `interpolated` (by the place of the column) are what WITH FILL adds; `ties` is the offset and count of LIMIT WITH
+    TIES. `group` is None without GROUP BY; `grouped` is also true where there are only aggregates. `unnested` says
+    that the source ends with a LATERAL VIEW. `below` are the totals of a table in FROM. `taken` is known where the
+    rows come out of an ANY JOIN."""
 
     environment: Environment
     tree: exp.Select
@@ -89,21 +89,21 @@ class SelectBlock:
 
 
 def finished_select(block: SelectBlock) -> SelectOutput:
-    """The finished block."""
+    """The compiled SELECT of a block that all clauses have filled in."""
     columns = tuple((item.name, _result_column(item)) for item in block.items)
     sql = _filtering_select(block) if block.limit_by or block.qualify else _plain_select(block)
     return SelectOutput(sql, columns, block.grouped or block.source_grouped, taken=_any_join_rows(block))
 
 
 def _any_join_rows(block: SelectBlock) -> AnyJoinRows | None:
-    """A LIMIT comes before whatever filters around it."""
+    """None after a LIMIT, which runs before any filter around it."""
     if block.taken is None or block.limit or block.ties is not None:
         return None
     return block.taken.shown([(each.name, each.node) for each in block.selected], block.translator.scope)
 
 
 def stored_sql(value: Typed) -> str:
-    """A value as a column has it: a comparison is a number, unless ClickHouse calls it Bool."""
+    """A value as a column stores it: a comparison becomes a number, unless its ClickHouse type is Bool."""
     if value.spark == "BOOLEAN" and not isinstance(value.bare, t.Bool):
         return f"CAST({value.sql} AS INT)"
     return value.sql
@@ -122,7 +122,7 @@ def _plain_select(block: SelectBlock) -> str:
 
 
 def from_to_having(block: SelectBlock) -> str:
-    """FROM to HAVING."""
+    """The SQL from FROM to HAVING, with a leading space."""
     parts = [f" FROM {block.source}" if block.source else ""]
     spread = block.translator.trace.spread.items()
     parts += [f" LATERAL VIEW explode({array}) {quote_identifier(name)} AS `value`" for array, name in spread]
@@ -136,7 +136,7 @@ def from_to_having(block: SelectBlock) -> str:
 
 
 def _key_by_name(block: SelectBlock, key: str) -> str:
-    """A sort key by the name of the column that it is, where it is one."""
+    """A sort key written as the name of the column that it equals, if there is exactly one."""
     sql, direction = split_sort_key(key)
     for item in block.items:
         if direction and item.value.sql == sql:
@@ -146,7 +146,7 @@ def _key_by_name(block: SelectBlock, key: str) -> str:
 
 
 def _filtering_select(block: SelectBlock) -> str:
-    """LIMIT BY and QUALIFY: computed beside the columns, then filtered on in a SELECT around."""
+    """LIMIT BY and QUALIFY: computed beside the columns and then filtered on by a SELECT around."""
     hidden = [f"{stored_sql(item.value)} AS {quote_identifier(item.name)}" for item in block.items]
     tests = []
     if block.qualify:
@@ -170,7 +170,7 @@ def _filtering_select(block: SelectBlock) -> str:
 
 
 def split_sort_key(key: str) -> tuple[str, str]:
-    """A sort key's expression and its direction, which is at its end."""
+    """The expression of a Spark sort key, and its direction (with NULLS FIRST or LAST)."""
     for direction in (" ASC NULLS LAST", " DESC NULLS LAST", " ASC NULLS FIRST", " DESC NULLS FIRST", " ASC", " DESC"):
         if key.endswith(direction):
             return key.removesuffix(direction), direction

@@ -1,7 +1,7 @@
-"""What a SELECT is compiled in: its text, the project, the names it may read, what was read so far.
+"""What a SELECT is compiled in: its text, the project, the names it may read, and what was read so far.
 
-In: made by transpile. Out: `Environment`, `Output`. Called by the passes. Invariant: `triggers` is true
-only on the way to the left-most table, which is read as what is new.
+In: made by `compile`. Out: `Environment`, `SelectOutput`. Invariant: `triggers` is true only on the path to the
+left-most table of a materialized view, which is read as the newly arrived rows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from penstock.template.frame import CHECK, RenderInput
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What WITH TOTALS adds to a SELECT: the SELECT of one row of the same columns, or why it cannot be had
-    (which matters only where the totals are shown)."""
+    """What WITH TOTALS adds to a SELECT: the SELECT of one row with the same columns, or the reason why it cannot be
+    compiled (an error only if the totals are asked for)."""
 
     sql: str = ""
     refusal: Refused | None = None
@@ -33,9 +33,9 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class SelectOutput:
-    """A compiled SELECT. `columns` have the Spark types they really have; `grouped` says that rows
-    of the left-most table are aggregated on the way; `totals` are there WITH TOTALS; `taken` where a filter around
-    it may change which rows an ANY JOIN takes."""
+    """A compiled SELECT. `columns` have the Spark types that they really have; `grouped` says that rows of the
+    left-most table are aggregated on the way; `totals` are those of WITH TOTALS; `taken` is set where a filter
+    around the SELECT may change which rows an ANY JOIN keeps."""
 
     sql: str
     columns: tuple[tuple[str, Typed], ...]
@@ -49,7 +49,7 @@ CompileSelect: TypeAlias = Callable[["Environment", exp.Query], SelectOutput]
 
 @dataclass(frozen=True, slots=True)
 class Cte:
-    """`WITH name AS (SELECT …)`, with the environment that it sees."""
+    """`WITH name AS (SELECT …)`, with the environment that the SELECT sees."""
 
     query: exp.Query
     environment: Environment
@@ -57,9 +57,9 @@ class Cte:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """`inside` are the nodes being compiled around this SELECT, to see cycles; `compile` compiles a
-    tree of ClickHouse's dialect, `compile_text` the text itself, in its dialect; `given` is what templates are
-    rendered with, here and in all that is read."""
+    """`inside` are the nodes being compiled around this SELECT, to find cycles. `compile` compiles a ClickHouse
+    syntax tree, `compile_text` the text itself in its dialect. `given` are the values that templates are rendered
+    with, here and in every pipe that is read."""
 
     project: Project
     text: Text
@@ -81,9 +81,10 @@ class Environment:
         return replace(self, text=node.sql, dialect=pipe.dialect, pipe=pipe, ctes={}, constants={}, inside=inside)
 
     def names(self, name: str) -> None:
-        """The text reads a data source or pipe; noted where it is the user's own text and no pipe's."""
+        """Notes that the user's own text (not that of a pipe) names this data source or pipe."""
         if self.pipe is None:
             self.uses.named.add(name)
 
     def not_triggering(self) -> Environment:
+        """The same for a table that is read whole, not as newly arrived rows."""
         return replace(self, triggers=False)

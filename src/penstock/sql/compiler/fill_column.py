@@ -1,7 +1,8 @@
-"""The Spark SQL of WITH FILL: rows that are missing between the rows there are, for one column after another.
+"""The Spark SQL of WITH FILL: adds the rows that are missing in a sequence, one ORDER BY column after the other.
 
-In: a SELECT's text and `FillColumn`s. Out: a text. Called by finishing. Invariant: the rows added are those of
-ClickHouse's FillingTransform: start, start + step … up to TO or to the last row, and none where a row is.
+In: the SQL of a SELECT, and `FillColumn`s. Out: SQL. Invariant: the rows added are those of ClickHouse's
+FillingTransform (src/Processors/Transforms/FillingTransform.cpp): start, start + step … up to TO or to the last row,
+and none where a row exists.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 FillRole = Literal["kept", "key", "empty"]
-"""What an added row has in a column: what its neighbour has, the added value, or the type's default."""
+"""What an added row has in a column: the value of its neighbour row, the added value, or the default of the type."""
 
 
 @dataclass(frozen=True, slots=True)
 class FillStep:
-    """A fixed distance, or (`following`) a value from the one before; `at_most` is then how many values
-    there are at most, made from the distance to cover."""
+    """The distance between values: a `fixed` number, or `following`, which makes a value from the one before. For
+    the latter, `at_most` makes the greatest possible number of values from the distance to cover."""
 
     fixed: str = ""
     following: Callable[[str], str] | None = None
@@ -26,8 +27,8 @@ class FillStep:
 
 @dataclass(frozen=True, slots=True)
 class FillColumn:
-    """Values are numbers that ascend: `number` makes them from the column, `value` makes the column of them.
-    `start` and `stop` are such numbers, if given."""
+    """A column to fill. Its values are handled as ascending numbers: `number` makes the number from the column,
+    `value` the column from the number. `start` (FROM) and `stop` (TO) are such numbers, None if absent."""
 
     key: str
     number: Callable[[str], str]
@@ -39,8 +40,8 @@ class FillColumn:
 
 @dataclass(frozen=True, slots=True)
 class FillSlot:
-    """A column while rows are added. `zero` is its default. `formula` makes an added row's value of the value
-    before it (INTERPOLATE)."""
+    """Any column of the SELECT while rows are added. `zero` is its default value. `formula` makes an added row's
+    value from the value before it (INTERPOLATE)."""
 
     name: str
     role: FillRole
@@ -49,20 +50,21 @@ class FillSlot:
 
 
 def rows_or_placeholder(rows: str, slots: tuple[FillSlot, ...]) -> str:
-    """The rows, or one row that only holds the place where there is none."""
-    shown = [f"if(`__real` IS NULL, {each.zero}, {each.name}) AS {each.name}" for each in slots]
+    """The rows, or one marker row where there is none, so that FROM … TO fills an empty result too."""
+    shown = [f"if(`__real` IS NULL, {slot.zero}, {slot.name}) AS {slot.name}" for slot in slots]
     real = f"SELECT *, true AS `__real` FROM ({rows})"
     joined = f"(SELECT 1 AS `__one`) LEFT JOIN ({real}) ON true"
     return f"SELECT {', '.join(shown)}, coalesce(`__real`, false) AS `__real`, true AS `__live` FROM {joined}"
 
 
 def mark_all_real(rows: str) -> str:
+    """The rows with the two marks of `fill_rows`."""
     return f"SELECT *, true AS `__real`, true AS `__live` FROM ({rows})"
 
 
 def fill_rows(rows: str, fill: FillColumn, partition: tuple[str, ...], slots: tuple[FillSlot, ...]) -> str:
-    """The rows (with `__real`, whether a row is one, and `__live`, whether rows are to be added beside it) and
-    those that are missing between them."""
+    """The rows, and those missing between them. `__real` marks a row of the SELECT (not added), `__live` a row
+    beside which rows are to be added. Rows are filled for each `partition` on its own."""
     explode = f"LATERAL VIEW explode({_added_places(fill)}) `__places` AS `__added`"
     shown = ", ".join(_slot_column(fill, slot) for slot in slots)
     flags = f"`__added`.`own` AS `__real`, {_on_grid(fill)} AS `__live`"
@@ -77,7 +79,7 @@ def _window(partition: tuple[str, ...], order: str = "") -> str:
 
 
 def _with_bounds(rows: str, fill: FillColumn, partition: tuple[str, ...]) -> str:
-    """Each row with its number, the next row's, the first and the last one of its part."""
+    """Each row with its number, the number of the next row, and the first and last number of its partition."""
     number = fill.number(fill.key)
     if fill.start is not None and fill.stop is not None:
         number = f"if(`__real`, {number}, {fill.stop})"
@@ -89,7 +91,7 @@ def _with_bounds(rows: str, fill: FillColumn, partition: tuple[str, ...]) -> str
 
 
 def _with_grid(fill: FillColumn, partition: tuple[str, ...], rows: str) -> str:
-    """Where each value follows from the one before, all of them, made once for a part."""
+    """Where each value follows from the one before: all values, made once for each partition."""
     if fill.step.following is None or fill.step.at_most is None:
         return rows
     end = f"greatest(`__last`, {fill.stop})" if fill.stop else "`__last`"
@@ -103,7 +105,7 @@ def _with_grid(fill: FillColumn, partition: tuple[str, ...], rows: str) -> str:
 
 
 def _added_places(fill: FillColumn) -> str:
-    """What is added before the first row, the row itself, and what is added after it."""
+    """An array of what is added before the first row, the row itself, and what is added after it."""
     own = "array(named_struct('x', `__x`, 'n', 0L, 'own', true, 'after', true))"
     before_end = f"least(`__x`, {fill.stop})" if fill.stop else "`__x`"
     after_end = f"least(coalesce(`__next`, {fill.stop}), {fill.stop})" if fill.stop else "coalesce(`__next`, `__x`)"
@@ -121,7 +123,7 @@ def _place_structs(values: str, after: str) -> str:
 
 
 def _grid_values(fill: FillColumn, above: str, below: str) -> str:
-    """The values of the grid that are above one number (if given) and below another."""
+    """The values of the grid that are greater than `above` (if given) and less than `below`."""
     if fill.step.following is not None:
         test = f"` x` > {above} AND ` x` < {below}" if above else f"` x` < {below}"
         return f"filter(`__grid`, ` x` -> {test})"
@@ -133,7 +135,7 @@ def _grid_values(fill: FillColumn, above: str, below: str) -> str:
 
 
 def _on_grid(fill: FillColumn) -> str:
-    """Whether a row's value is one of the grid: only there the next column is filled."""
+    """Whether a row lies on the grid: only beside those the next column is filled."""
     if fill.step.following is not None:
         on_grid = "array_contains(`__grid`, `__x`)"
     else:

@@ -1,7 +1,7 @@
-"""The names an expression may use, and what it used.
+"""The names that an expression may use, and which ones it used.
 
-In: relations made by `passes.sources`. Out: `Relation`, `Scope`, `Trace`. Called by the translator and
-the passes. Invariant: a name resolves as in ClickHouse: lambda parameter, alias, then column.
+In: tables, made by the modules of `from_clause`. Out: `ScopeTable`, `SelectScope`, and records of use. Invariant: a
+name is resolved as in ClickHouse: first lambda parameters, then aliases, then columns.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from penstock.sql.expr.typed import Typed
 
 @dataclass(frozen=True, slots=True)
 class ScopeTable:
-    """One table of a FROM. `columns` are by ClickHouse's name; `hidden` are not part of `*` (the
-    right side's columns of a USING). `placeholder` is set for a data source. `own` is what `table.column` reads
-    where that is not what the bare name reads (USING), `whole` what `table.*` gives (an array that ARRAY JOIN
-    unfolds); `barred` says why a column has no one value. `also` is the name of the table behind its alias.
-    `named` columns keep the table's name in a result: without it they are another table's."""
+    """One table of FROM. `columns` are by their ClickHouse names; `hidden` ones are not part of `*` (the right
+    side's columns of a USING). `placeholder` is set for a data source. `own` is what `table.column` reads where that
+    differs from the bare name (USING); `whole` is what `table.*` gives (the array that ARRAY JOIN unfolds); `barred`
+    says why a column cannot be read. `also` is the table's name behind its alias. `named` columns keep the table's
+    name in a result, as the bare name belongs to another table."""
 
     name: str
     columns: Mapping[str, Typed]
@@ -36,39 +36,40 @@ class ScopeTable:
         return replace(self, columns=columns)
 
     def mapped(self, change: Callable[[Typed], Typed]) -> ScopeTable:
-        """Every column as it reads after a join."""
+        """The table with every column changed, as it reads after a join."""
         columns, own, whole = (
             {name: change(value) for name, value in every.items()} for every in (self.columns, self.own, self.whole)
         )
         return replace(self, columns=columns, own=own, whole=whole)
 
     def reading(self, name: str, how: str) -> Typed:
-        """A column as it is named: alone (`bare`), after the table (`own`), or by `table.*` (`whole`)."""
+        """A column as it is named: `bare`, after the table (`own`), or by `table.*` (`whole`)."""
         if how == "whole" and name in self.whole:
             return self.whole[name]
         return self.own[name] if how != "bare" and name in self.own else self.columns[name]
 
     @property
     def is_array(self) -> bool:
-        """Whether this holds the elements of an ARRAY JOIN."""
+        """Whether this stands for the elements of an ARRAY JOIN."""
         return self.name.startswith("__array")
 
 
 @dataclass(frozen=True, slots=True)
 class SelectScope:
-    """What one SELECT can name. `aliases` are its select list's and its WITH's expressions."""
+    """The names of one SELECT. `aliases` are the named expressions of its select list and its WITH."""
 
     relations: tuple[ScopeTable, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     windows: Mapping[str, exp.Window] = field(default_factory=dict)
 
     def relation(self, name: str) -> ScopeTable | None:
+        """The table with this alias, or the only one with this name behind its alias."""
         named = next((each for each in self.relations if each.name == name), None)
         behind = [each for each in self.relations if each.also == name]
         return named or (behind[0] if len(behind) == 1 else None)
 
     def find(self, column: str) -> ScopeTable | None:
-        """The left-most relation that has the column."""
+        """The left-most table that has the column."""
         return next((each for each in self.relations if column in each.columns), None)
 
     @property
@@ -78,8 +79,8 @@ class SelectScope:
 
 @dataclass(slots=True)
 class UsedSources:
-    """The columns of each placeholder that were named so far, and its data source. `named` are the data
-    sources and pipes that the text itself names, not what these read."""
+    """The data sources (by placeholder) that were read so far, with the columns used. `named` are the data sources
+    and pipes that the text itself names, not those that they read in turn."""
 
     datasources: dict[str, str] = field(default_factory=dict)
     columns: dict[str, set[str]] = field(default_factory=dict)
@@ -95,8 +96,9 @@ class UsedSources:
 
 @dataclass(slots=True)
 class ExpressionTrace:
-    """What the translation of an expression met: columns outside of aggregates that are no grouping
-    key, aggregates, windows, and the arrays that `arrayJoin` spreads (SQL → name)."""
+    """What was met while an expression was translated: `free` columns outside of aggregates that are no grouping
+    keys, the number of aggregates and windows, and the arrays that `arrayJoin` unfolds (their SQL and generated
+    name)."""
 
     free: list[exp.Expr] = field(default_factory=list)
     aggregates: int = 0

@@ -1,22 +1,8 @@
-"""One expression of ClickHouse's tree to Spark SQL with its type: the recursion, and who does what.
+"""The translator of expressions: one node of the ClickHouse syntax tree to typed Spark SQL, recursively.
 
-In: a sqlglot node and a `Scope`. Out: `Typed`. Called by the passes, view and forward. Invariant: a
-node that no handler knows is refused with its place; nothing is passed through.
-
-The arguments of a special form, checked.
-
-In: a call's node. Out: argument nodes and literal texts. Called by the special forms. Invariant: what is
-wrong with the number or kind of arguments is refused at its place.
-
-Intervals: a number with a unit, which only a time, a step or a frame takes.
-
-In: values. Out: nothing. Called where values of any type are taken. Invariant: no interval becomes a plain number,
-which ClickHouse does not do either.
-
-Whole numbers that are known when the SQL is compiled: of LIMIT, frames and offsets.
-
-In: a node. Out: an int, or None. Called by passes.ending and the windows. Invariant: what is not plain arithmetic
-of literals, or names of such, is not known.
+In: a sqlglot node and the names in scope. Out: `Typed`. The translation of each kind of node is a handler in a table
+(see `calls.dispatch`). Invariant: a node without a handler is refused with its place in the text, never passed
+through. The functions below the class are the checks that handlers share.
 """
 
 from __future__ import annotations
@@ -35,36 +21,26 @@ from penstock.sql.expr.typed import Typed
 from penstock.sql.syntax.problems import Refused, refused
 from penstock.sql.syntax.tree import call_name, call_parts
 
+LONGEST_SQL = 1_000_000
+"""Longer Spark SQL, in characters, is refused: where a formula repeats its operand, every level of nesting
+multiplies the text."""
+_TYPED = re.compile(r"to(?:(?P<sign>U?)Int(?P<bits>8|16|32|64)|Float64)")
+_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+
 ExpressionPlace: TypeAlias = Literal["select", "filter", "row", "aggregate", "window"]
-"""Where an expression stands: aggregates and windows are allowed in `select` only; `filter` is WHERE,
-`row` an expression over one row,
-`aggregate` and `window` the arguments of one."""
+"""Where an expression stands. Aggregates and windows are allowed in `select` only; `filter` is WHERE, `row` an
+expression over one row, `aggregate` and `window` their arguments."""
 
 OutputColumns: TypeAlias = tuple[tuple[str, Typed], ...]
 CompileSubquery: TypeAlias = Callable[[exp.Query], tuple[str, OutputColumns]]
 NodeHandler: TypeAlias = Callable[["Translator", exp.Expr], Typed]
 
 
-def too_deep_error(text: Text) -> Refused:
-    """For a text that nests deeper than Python's stack."""
-    return refused(text, None, "too-deep", "the SQL nests too deeply", "write parts of it as nodes of their own")
-
-
-LONGEST_SQL = 1_000_000
-"""Longer SQL is refused: where a formula repeats its operand, each level of nesting multiplies the text."""
-
-
-def check_length(text: Text, node: exp.Expr, sql: str) -> None:
-    """Raises Refused for a node whose Spark SQL is too long to go on with."""
-    if len(sql) > LONGEST_SQL:
-        message = f"this becomes more than {LONGEST_SQL:,} characters of Spark SQL"
-        raise refused(text, node, "too-deep", message, "nest less, or repeat less")
-
-
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """`keys` are the SQL texts of the grouping keys; `absent` what they are where a grouping set may lack them;
-    `locals` the parameters of lambdas around; `resolving` the aliases whose expression is being translated."""
+    """Translates the expressions of one SELECT. `keys` are the SQL texts of the grouping keys; `absent` are their
+    values where a grouping set may lack them; `locals` are the parameters of the lambdas around; `resolving` are the
+    aliases whose expressions are being translated, to find cycles."""
 
     text: Text
     scope: SelectScope
@@ -79,8 +55,8 @@ class Translator:
     absent: Mapping[str, Typed] = field(default_factory=dict)
 
     def translate(self, node: exp.Expr | None) -> Typed:
-        """The node as Spark SQL. Raises Refused; None, or whatever is no node, stands
-        for what the parser missed."""
+        """The node as Spark SQL. Raises Refused if it is not supported, or if there is no node where the parser
+        should have found one."""
         if not isinstance(node, exp.Expr):
             raise refused(self.text, None, "invalid-sql", "an expression is missing")
         handler = self.handlers.get(type(node))
@@ -105,18 +81,19 @@ class Translator:
         return [self.translate(node) for node in nodes]
 
     def at(self, place: ExpressionPlace) -> Translator:
+        """The same for an expression in another place."""
         return self._like(self.trace, place, self.resolving)
 
     def tracing(self) -> Translator:
-        """The same with an empty trace (what arrays are spread is kept for the whole SELECT)."""
+        """The same with an empty trace; the arrays that arrayJoin unfolds belong to the whole SELECT and are kept."""
         return self._like(ExpressionTrace(spread=self.trace.spread), self.place, self.resolving)
 
     def inside(self, alias: str) -> Translator:
-        """The same in the expression of an alias."""
+        """The same inside the expression of an alias."""
         return self._like(self.trace, self.place, self.resolving | {alias})
 
     def _like(self, trace: ExpressionTrace, place: ExpressionPlace, resolving: frozenset[str]) -> Translator:
-        """What `replace` does, in a third of its time: every column of every query needs it."""
+        """As `dataclasses.replace`, in a third of its time: it is called for every column of every query."""
         return Translator(
             self.text,
             self.scope,
@@ -138,14 +115,28 @@ class Translator:
         return replace(self, locals={**self.locals, **names})
 
     def refused(self, node: exp.Expr, code: str, message: str, hint: str | None = None) -> Refused:
+        """The error for a node, to be raised: its code, message and hint."""
         return refused(self.text, node, code, message, hint)
 
 
 SpecialForm: TypeAlias = Callable[[Translator, exp.Anonymous], Typed]
+"""The translation of a call that does not simply translate its arguments first."""
+
+
+def too_deep_error(text: Text) -> Refused:
+    """The error for a text that nests deeper than Python's stack allows."""
+    return refused(text, None, "too-deep", "the SQL nests too deeply", "write parts of it as nodes of their own")
+
+
+def check_length(text: Text, node: exp.Expr, sql: str) -> None:
+    """Raises Refused if the Spark SQL of a node is too long."""
+    if len(sql) > LONGEST_SQL:
+        message = f"this becomes more than {LONGEST_SQL:,} characters of Spark SQL"
+        raise refused(text, node, "too-deep", message, "nest less, or repeat less")
 
 
 def call_arguments(tr: Translator, node: exp.Anonymous, low: int, high: int) -> list[exp.Expr]:
-    """The arguments of a call, so many at least and at most. Raises Refused."""
+    """The argument nodes of a call. Raises Refused unless there are `low` to `high` of them."""
     parameters, arguments = call_parts(node)
     if parameters or not low <= len(arguments) <= high:
         expected = str(low) if low == high else f"{low} to {high}"
@@ -155,7 +146,7 @@ def call_arguments(tr: Translator, node: exp.Anonymous, low: int, high: int) -> 
 
 
 def literal_text(tr: Translator, node: exp.Expr) -> str:
-    """The text of a literal. Raises Refused."""
+    """The text of a string literal. Raises Refused if the node is none."""
     value = tr.translate(node).constant
     if not isinstance(value, str):
         raise tr.refused(node, "wrong-argument-type", "expected a text literal here")
@@ -163,7 +154,7 @@ def literal_text(tr: Translator, node: exp.Expr) -> str:
 
 
 def refuse_intervals(tr: Translator, node: exp.Expr, values: Iterable[Typed]) -> None:
-    """Raises Refused where one of the values is an interval."""
+    """Raises Refused if one of the values is an interval: those are allowed only beside a time or as a step."""
     found = next((value.unit for value in values if value.unit is not None), None)
     if found is not None:
         message = f"an interval ({found}) is not supported here"
@@ -171,7 +162,8 @@ def refuse_intervals(tr: Translator, node: exp.Expr, values: Iterable[Typed]) ->
 
 
 def known_integer(tr: Translator, node: exp.Expr) -> int | None:
-    """The value of `2`, `-1`, `2 * 3 + 1`, or of an alias of such."""
+    """The value of an integer that is known at compile time: `2`, `-1`, `2 * 3 + 1`, or an alias of such; None if it
+    is not known."""
     match node:
         case exp.Paren() | exp.Alias():
             return known_integer(tr, node.this)
@@ -194,7 +186,8 @@ def known_integer(tr: Translator, node: exp.Expr) -> int | None:
 
 
 def typed_number_literal(node: exp.Expr) -> int | float | None:
-    """The value of `toInt32('5')` or `toFloat64('0.5')`: so a template writes a number with its type."""
+    """The value of `toInt32('5')` or `toFloat64('0.5')`, which is how templates write numbers; None for any other
+    node."""
     found = _TYPED.fullmatch(call_name(node) or "")
     _, arguments = call_parts(node) if found else ([], [])
     if found is None or len(arguments) != 1 or not isinstance(arguments[0], exp.Literal):
@@ -207,10 +200,6 @@ def typed_number_literal(node: exp.Expr) -> int | float | None:
     bits = int(found["bits"])
     low, high = (0, 2**bits - 1) if found["sign"] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     return value if value is not None and low <= value <= high else None
-
-
-_TYPED = re.compile(r"to(?:(?P<sign>U?)Int(?P<bits>8|16|32|64)|Float64)")
-_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
 def _calculate(node: exp.Expr, left: int, right: int) -> int:

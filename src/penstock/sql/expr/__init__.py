@@ -1,1 +1,1 @@
-"""Pieces of Spark SQL with their types, and the formulas that every part of the compiler uses."""
+"""Typed pieces of Spark SQL, and the formulas that all parts of the compiler share."""

@@ -1,13 +1,9 @@
-"""A value used more than once in a formula: written out where it is short, bound once where not.
+"""Binding: how a formula uses a SQL value several times without writing its text several times.
 
-In: SQL and a formula over it. Out: SQL. Called by operators, conversions and functions. Invariant: the formula
-sees a SQL text that may be repeated freely; what binds never raises itself, and is NULL where the formula is.
-
-The parameters of the lambdas that the compiler makes up: ` x`, ` e` …
-
-In: a letter. Out: a Spark name. Called by what writes lambdas, and by tables. Invariant: a made-up name begins
-with a space, which no column may hold and with which no table's alias may begin, so it hides nothing that a user
-can name. (Not with a dot: Spark does not find the parameters of such a name.)
+In: the SQL of a value and a formula over it. Out: SQL. Spark SQL has no `let`, so the value becomes the parameter of a
+lambda over an array of one element. Generated parameter names begin with a space: no column can have such a name and
+no table alias can begin with one, so they hide nothing that a user can name. (A leading dot does not work: Spark does
+not resolve such parameters.)
 """
 
 from __future__ import annotations
@@ -16,14 +12,18 @@ import re
 from collections.abc import Callable
 
 LONGEST_REPEATED = 160
-"""Longer texts are bound: nested formulas would otherwise double the text at every level."""
+"""Longer SQL, in characters, is bound: written out, nested formulas would double the text at every level."""
+_GENERATED_PREFIX = " "
+
+
 _TRIAL_NAME = "` v`"
 _SUBQUERY = "(SELECT "
-"""Spark takes none in what a lambda belongs to."""
+"""Spark allows no subquery inside a lambda, so SQL that contains one is written out."""
 
 
 def bind_if_long(sql: str, formula: Callable[[str], str]) -> str:
-    """`formula` applied to a text that stands for `sql`."""
+    """`formula` over `sql`: `sql` is written out where it is short or used once, and bound once otherwise. The
+    result never raises by itself."""
     if len(sql) <= LONGEST_REPEATED or _SUBQUERY in sql:
         return formula(sql)
     tried = formula(_TRIAL_NAME)
@@ -34,24 +34,23 @@ def bind_if_long(sql: str, formula: Callable[[str], str]) -> str:
 
 
 def bind_once(sql: str, name: str, body: str) -> str:
-    """`body`, in which `name` stands for `sql`, which is written once."""
+    """`body`, in which `name` stands for `sql`; `sql` is written and evaluated once. Spark's `[0]` counts as an
+    expression that may raise (see `analysis.may_raise`)."""
     return f"transform(array({sql}), {name} -> {body})[0]"
 
 
 def try_bind_once(sql: str, name: str, body: str) -> str:
-    """`body`, in which `name` stands for `sql`, evaluated once."""
+    """As `bind_once`, but by `try_element_at`, which never raises: a conversion around it can still be probed."""
     return f"try_element_at(transform(array({sql}), {name} -> {body}), 1)"
 
 
-_GENERATED_PREFIX = " "
-
-
 def fresh_name(letter: str, text: str) -> str:
-    """The first of ` x0`, ` x1` … that does not stand in a text."""
-    taken = {int(each) for each in re.findall(rf"`{_GENERATED_PREFIX}{letter}([0-9]+)`", text)}
-    return f"`{_GENERATED_PREFIX}{letter}{next(place for place in range(len(taken) + 1) if place not in taken)}`"
+    """The first name of ` x0`, ` x1` … (for the letter x), in back-ticks, that does not occur in `text`."""
+    used = {int(number) for number in re.findall(rf"`{_GENERATED_PREFIX}{letter}([0-9]+)`", text)}
+    free = next(number for number in range(len(used) + 1) if number not in used)
+    return f"`{_GENERATED_PREFIX}{letter}{free}`"
 
 
 def is_generated_name(name: str) -> bool:
-    """Whether a name could be that of a parameter."""
+    """Whether `fresh_name` could have made this name."""
     return name.startswith(_GENERATED_PREFIX)

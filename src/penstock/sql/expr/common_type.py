@@ -1,13 +1,13 @@
-"""The type that holds the values of several types, and the result types of arithmetic.
+"""The common type of several values, and the result types of arithmetic.
 
-In: types. Out: a `Type`, or None where ClickHouse has no common one. Called by the translation.
-Invariant: as ClickHouse's getLeastSupertype and NumberTraits (tests compare with chDB).
+In: ClickHouse types. Out: a type, or None where ClickHouse has none. The rules are those of ClickHouse's
+`getLeastSupertype` (src/DataTypes/getLeastSupertype.cpp) and `NumberTraits` (src/DataTypes/NumberTraits.h); the
+differential tests compare them with chDB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
@@ -15,29 +15,23 @@ from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.typed import NOTHING
 
 INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
-"""The decimal digits of an integer of so many bits."""
+"""Decimal digits that hold every integer of so many bits."""
 
 _TEXTS = (t.String, t.FixedString)
 
 
 def supertype(types: Iterable[Type]) -> Type | None:
-    """The least type that every given one converts to without loss."""
+    """The least type that every given type converts to without loss, as ClickHouse finds it; None if there is none."""
     all_types = list(types)
     if all(of == all_types[0] for of in all_types):
         return all_types[0]
-    plain = reduce(_pair_or_none, (unwrap_type(of) for of in all_types[1:]), _start(all_types))
+    plain: Type | None = unwrap_type(all_types[0])
+    for other in all_types[1:]:
+        plain = None if plain is None else _pair_supertype(plain, unwrap_type(other))
     if plain is None:
         return None
     wraps = any(map(is_nullable, all_types)) and not isinstance(plain, (t.Array, t.Map))
     return t.Nullable(plain) if wraps else plain
-
-
-def _start(types: list[Type]) -> Type | None:
-    return unwrap_type(types[0])
-
-
-def _pair_or_none(left: Type | None, right: Type) -> Type | None:
-    return None if left is None else _pair_supertype(left, right)
 
 
 def _pair_supertype(left: Type, right: Type) -> Type | None:
@@ -81,13 +75,15 @@ def _integer_supertype(left: t.Int, right: t.Int) -> Type | None:
 
 
 def _clickhouse_decimal(precision: int, scale: int) -> t.Decimal | None:
+    """A Decimal of at least this precision, as wide as its integer in ClickHouse: 9, 18 or 38 digits."""
     fits = next((size for size in (9, 18, 38) if precision <= size), None)
     return t.Decimal(fits, scale) if fits else None
 
 
 def _time_supertype(left: Type, right: Type) -> Type | None:
-    """Of equal kinds the first one's zone counts, of DateTime64s that of the finer one. A day beside a time in
-    a zone is midnight there, which no cast of Spark gives: there is none."""
+    """The time zone is that of the first type among equal kinds, and that of the finer type among DateTime64s. A
+    date and a time in a zone have no common type: the date would be midnight in that zone, which no Spark cast
+    gives."""
     ranks = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
     if type(left) not in ranks or type(right) not in ranks:
         return None
@@ -131,7 +127,8 @@ def _nested_supertype(left: Type, right: Type) -> Type | None:
 
 
 def is_same_clickhouse_type(one: Type, other: Type) -> bool:
-    """Whether ClickHouse takes one type for the other: Decimals of one scale and width each keep their precision."""
+    """Whether ClickHouse treats the two as one type. It does so for Decimals of one scale whose integers have one
+    width, though each keeps its own precision."""
     if not isinstance(one, t.Decimal) or not isinstance(other, t.Decimal):
         return one == other
     narrow, wide = sorted((one.precision, other.precision))
@@ -139,7 +136,7 @@ def is_same_clickhouse_type(one: Type, other: Type) -> bool:
 
 
 def arithmetic_type(operator: str, left: Type, right: Type) -> Type | None:
-    """The type of `left operator right` for two bare numbers; None where there is none."""
+    """The type of `left operator right` for two number types without Nullable; None if there is no such operation."""
     a, b = (t.Int(8, signed=False) if isinstance(of, t.Bool) else of for of in (left, right))
     if isinstance(a, t.Decimal) or isinstance(b, t.Decimal):
         return _decimal_result(operator, a, b)

@@ -1,7 +1,7 @@
-"""Dates and times: moving them by a unit, cutting them to one.
+"""Dates and times: adding an interval, clamping to a type's range, and the start of a day, week, month ….
 
-In: `Typed` dates and times. Out: `Typed`. Called by arithmetic, conversions and the date functions.
-Invariant: Spark's session zone is UTC; a type's own zone is applied by converting to its wall clock.
+In: typed SQL of dates and times. Out: the same. Invariant: Spark's session time zone is UTC; the time zone of a
+ClickHouse type is applied by converting to and from its wall clock.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from penstock.sql.spark_text import string_literal
 _CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
 _SUBSECOND_DIGITS = {"MILLISECOND": 3, "MICROSECOND": 6}
 MONTHS_PER_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+"""Units that are counted in months."""
 _DAY_UNITS = ("DAY", "WEEK", *MONTHS_PER_UNIT)
 _SECONDS_PER_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 FIRST_DAY, FIRST_SECOND = "DATE'1970-01-01'", "TIMESTAMP'1970-01-01 00:00:00'"
@@ -32,29 +33,29 @@ _SAFE_AMOUNTS = {
     "QUARTER": 100,
     "YEAR": 25,
 }
-"""How far from now is surely within the range of a Date and a DateTime."""
+"""How far from now, in each unit, a moment is surely within the range of Date and DateTime."""
 
 
 def zone_of(of: Type) -> str | None:
-    """The zone of a time type, None for UTC and for what has none."""
+    """The time zone of a time type; None for UTC and for types without one."""
     zone = of.zone if isinstance(of, (t.DateTime, t.DateTime64)) else None
     return None if zone in (None, "UTC", "Etc/UTC") else zone
 
 
 def wall_clock(value: Typed) -> str:
-    """The SQL of a time as its zone's clock shows it."""
+    """SQL of a time as the clock in its zone shows it (a Spark timestamp that reads like that clock)."""
     zone = zone_of(value.bare)
     return f"from_utc_timestamp({value.sql}, {string_literal(zone)})" if zone else value.sql
 
 
 def from_wall_clock(sql: str, zone: str | None) -> str:
-    """The inverse of `wall_clock`."""
+    """The inverse of `wall_clock`: the moment at which the clock of `zone` shows `sql`."""
     return f"to_utc_timestamp({sql}, {string_literal(zone)})" if zone and zone not in ("UTC", "Etc/UTC") else sql
 
 
 def from_written_clock(sql: str, zone: str | None) -> str:
-    """As `from_wall_clock`, for a clock that may show what it never shows: a time that the change to summer
-    time leaves out is read with the offset after the change, as in ClickHouse; Java takes the one before."""
+    """As `from_wall_clock`, for a clock time that somebody wrote, which the change to summer time may skip:
+    ClickHouse reads a skipped time with the offset after the change, Java with the one before."""
     if not zone or zone in ("UTC", "Etc/UTC"):
         return sql
     java = from_wall_clock(sql, zone)
@@ -63,7 +64,8 @@ def from_written_clock(sql: str, zone: str | None) -> str:
 
 
 def wrap_to_range(sql: str, of: Type) -> str:
-    """A day or second within a Date or DateTime, which wrap around as the unsigned numbers they are."""
+    """A date or time out of the range of Date or DateTime, wrapped around: ClickHouse stores them as unsigned
+    integers of 16 and 32 bits."""
     match of:
         case t.Date(wide=False):
             return f"date_from_unix_date(unix_date({sql}) & 65535)"
@@ -74,7 +76,8 @@ def wrap_to_range(sql: str, of: Type) -> str:
 
 
 def add_interval(value: Typed, amount: Typed, unit: str, sign: int) -> Typed:
-    """A date or time moved by `amount` units; a Date moved by hours and less becomes a DateTime."""
+    """`value` plus (`sign` 1) or minus (`sign` -1) `amount` units. A Date plus a unit below a day becomes a
+    DateTime."""
     number = as_spark(amount, "INT") if unit in _DAY_UNITS else as_spark(amount, "BIGINT")
     count = number if sign > 0 else f"(- {number})"
     bare = _shifted_type(value.bare, unit)
@@ -91,12 +94,13 @@ def add_interval(value: Typed, amount: Typed, unit: str, sign: int) -> Typed:
 
 
 def clamp_below(sql: str, low: str, *, nullable: bool) -> str:
-    """The greater of two; Spark's `greatest` passes over a NULL, which has to stay one."""
+    """The greater of `sql` and `low`. Spark's `greatest` ignores NULL, so a nullable value, whose NULL has to stay,
+    is compared by hand."""
     return bind_if_long(sql, lambda x: f"if({x} < {low}, {low}, {x})") if nullable else f"greatest({sql}, {low})"
 
 
 def clamp(sql: str, low: str, high: str, *, nullable: bool) -> str:
-    """A value, or the nearest of the two that it lies between."""
+    """The value of `low` … `high` that is nearest to `sql`; NULL stays NULL."""
     if not nullable:
         return f"least(greatest({sql}, {low}), {high})"
     return bind_if_long(sql, lambda x: f"CASE WHEN {x} < {low} THEN {low} WHEN {x} > {high} THEN {high} ELSE {x} END")
@@ -107,13 +111,13 @@ def _as_timestamp(value: Typed) -> str:
 
 
 def _is_surely_in_range(value: Typed, amount: Typed, unit: str) -> bool:
-    """Whether the result is surely in range: now, moved by a literal of some years at most."""
+    """Whether the result is surely within range: it is now, moved by a literal of some years at most."""
     near = isinstance(amount.constant, int) and abs(amount.constant) <= _SAFE_AMOUNTS.get(unit, 0)
     return near and value.sql in ("date_trunc('SECOND', current_timestamp())", "current_date()")
 
 
 def _clamp_to_1970(sql: str, of: Type, *, nullable: bool) -> str:
-    """ClickHouse knows no month, and no start of anything, before 1970 in a Date or DateTime."""
+    """For a Date or DateTime, 1970 is the least start of a month, week or other unit in ClickHouse."""
     match of:
         case t.Date(wide=False):
             return clamp_below(sql, FIRST_DAY, nullable=nullable)
@@ -154,8 +158,8 @@ def _shifted_type(of: Type, unit: str) -> Type:
 
 
 def start_of_unit(value: Typed, unit: str, step: int = 1) -> Typed:
-    """The start of the unit, or of the group of `step` units, that the time is in: a Date from DAY's
-    elders on, except that toStartOfDay gives a DateTime (see the table of functions)."""
+    """The start of the unit (or of the group of `step` units) that the time lies in. A Date for weeks, months,
+    quarters and years, a DateTime for the smaller units."""
     if unit in MONTHS_PER_UNIT or unit == "WEEK":
         first = first_day_of_unit(value, unit, step)
         early = _may_precede(value) or unit == "WEEK"
@@ -168,14 +172,14 @@ def start_of_unit(value: Typed, unit: str, step: int = 1) -> Typed:
 
 
 def first_day_of_unit(value: Typed, unit: str, step: int = 1) -> str:
-    """The first day of weeks, months, quarters or years, before 1970 too."""
+    """The first day of the group of `step` weeks, months, quarters or years, before 1970 too."""
     if unit in MONTHS_PER_UNIT:
         return _start_of_months(wall_clock(value), MONTHS_PER_UNIT[unit] * step)
     return _start_of_weeks(value, step)
 
 
 def _may_precede(value: Typed) -> bool:
-    """Whether a value may be before 1970."""
+    """Whether a value may lie before 1970."""
     return isinstance(value.bare, t.DateTime64) or value.bare == t.Date(wide=True) or zone_of(value.bare) is not None
 
 
@@ -195,8 +199,9 @@ def _start_of_days(value: Typed, step: int) -> str:
 
 
 def _start_of_clock_unit(value: Typed, unit: str, step: int) -> str:
-    """Hours are counted from midnight of the zone's day; minutes and seconds from 1970 on, in UTC, as are
-    hours where the zone is always whole hours away from it: two hours of one name in autumn stay two."""
+    """Groups of hours are counted from midnight in the time zone. Minutes, seconds and single hours are counted from
+    1970 in UTC; so are hours where the zone is always whole hours from UTC, so that the two equal hours of the
+    change to winter time stay different."""
     zone = zone_of(value.bare)
     if unit == "HOUR" and step > 1:
         wall = wall_clock(value)
@@ -213,7 +218,7 @@ def _start_of_clock_unit(value: Typed, unit: str, step: int) -> str:
 
 @lru_cache(maxsize=512)
 def has_whole_hour_offsets(zone: str) -> bool:
-    """Whether a zone was whole hours away from UTC ever since 1970."""
+    """Whether a zone has always been whole hours from UTC since 1970 (looked at every fifth day)."""
     info = ZoneInfo(zone)
     days = (datetime.fromtimestamp(day * 86400, timezone.utc) for day in range(0, 24000, 5))
     return all((day.astimezone(info).utcoffset() or timedelta()).total_seconds() % 3600 == 0 for day in days)
@@ -221,7 +226,7 @@ def has_whole_hour_offsets(zone: str) -> bool:
 
 @lru_cache(maxsize=512)
 def offset_at_1970(zone: str) -> int:
-    """The seconds that a zone was ahead of UTC in the first second of 1970."""
+    """Seconds that a zone was ahead of UTC in the first second of 1970."""
     offset = datetime.fromtimestamp(0, timezone.utc).astimezone(ZoneInfo(zone)).utcoffset()
     return int(offset.total_seconds()) if offset is not None else 0
 

@@ -1,7 +1,7 @@
-"""IP addresses as texts and as numbers: what ClickHouse reads, and how it writes an address.
+"""IP addresses: which texts ClickHouse reads as an address, and how it writes one.
 
-In: SQL of texts, or of 32 hexadecimal digits. Out: SQL. Called by conversions, kept_order and addresses. Invariant:
-an address has one text, so that equal addresses are equal texts; NULL for what is no address.
+In: SQL of texts, of numbers (IPv4) or of 32 hexadecimal digits (IPv6). Out: SQL. Invariant: an address has one text
+form (RFC 5952 for IPv6), so equal addresses are equal texts; a text that is no address gives NULL.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _IPV4 = rf"{_BYTE}(?:[.]{_BYTE}){{3}}"
 _GROUP = "[0-9a-f]{1,4}"
 _GROUPS = f"{_GROUP}(?::{_GROUP})*"
 IPV4_PATTERN = string_literal(rf"^{_IPV4}\z")
-"""A pattern of Spark's; leading zeros are passed over."""
+"""Pattern for RLIKE, as a SQL literal; leading zeros are allowed, as in ClickHouse."""
 _MAPPED = string_literal(rf"^(?!0[0-9]){_IPV4}\z")
 _ENDS_IN_IPV4 = string_literal(rf"^[0-9a-f:]*:{_IPV4}\z")
 _FULL_IPV6 = string_literal(rf"^{_GROUP}(?::{_GROUP}){{7}}\z")
@@ -25,23 +25,24 @@ _SHORTENED_IPV6 = string_literal(rf"^(?:{_GROUPS})?::(?:{_GROUPS})?\z")
 _TRIPLE_COLON = string_literal(r"(?<=[0-9a-f]):::(?=[0-9a-f])")
 _OUTER_COLON = string_literal(r"^:(?!:)|(?<!:):$")
 IPV6_DIGITS = 32
+"""Hexadecimal digits of an IPv6 address."""
 
 
 def ipv4_number(text: str) -> str:
-    """The BIGINT of a text that is an IPv4 address."""
+    """The address as a BIGINT, for a text that is an IPv4 address."""
     parts = f"transform(split({text}, '[.]'), ` p` -> try_cast(` p` AS BIGINT))"
     return f"aggregate({parts}, 0L, (` a`, ` e`) -> ` a` * 256L + ` e`)"
 
 
 def ipv4_text(number: str) -> str:
-    """The text of a BIGINT from 0 to 2^32 - 1."""
+    """The text of an IPv4 address given as a BIGINT from 0 to 2^32 - 1."""
     parts = (f"CAST(shiftright(` n`, {shift}) & 255L AS STRING)" for shift in (24, 16, 8, 0))
     shown = f"concat_ws('.', {', '.join(parts)})"
     return bind_once(number, "` n`", f"if(` n` IS NULL, NULL, {shown})")
 
 
 def ipv6_digits(text: str) -> str:
-    """The 32 digits of a text that is an IPv6 address, or an IPv4 one; NULL for any other."""
+    """The 32 hexadecimal digits of a text that is an IPv6 or IPv4 address; NULL for any other text."""
     known = f"CASE WHEN ` i` RLIKE {_MAPPED} THEN concat('::ffff:', ` i`) ELSE ` i` END"
     last = "substring_index(` j`, ':', -1)"
     low, start = f"lpad(lower(hex({ipv4_number(last)})), 8, '0')", f"substring(` j`, 1, length(` j`) - length({last}))"
@@ -60,11 +61,13 @@ def _digits_of_groups() -> str:
 
 
 def _pad_groups(groups: str) -> str:
+    """The groups between colons with leading zeros, joined."""
     return f"array_join(transform(split({groups}, ':'), ` g` -> if(` g` = '', '', lpad(` g`, 4, '0'))), '')"
 
 
 def ipv6_text(digits: str) -> str:
-    """The text of 32 digits: the longest run of zeros left out, the end as IPv4 where the start is its prefix."""
+    """The text of 32 digits: the longest run of zero groups becomes `::`, and the last 32 bits are written as IPv4
+    in addresses of the IPv4-mapped and IPv4-compatible ranges."""
     end = ", ".join(f"conv(substring(` d`, {place}, 2), 16, 10)" for place in (25, 27, 29, 31))
     dotted = f"concat_ws('.', {end})"
     every = "transform(sequence(1, 29, 4), ` p` -> lower(conv(substring(` d`, ` p`, 4), 16, 16)))"
@@ -81,14 +84,14 @@ def ipv6_text(digits: str) -> str:
 
 
 def normalize_ipv4(text: str) -> str:
-    """The one text of a literal. Raises ValueError."""
+    """The one text form of an IPv4 literal. Raises ValueError if it is no IPv4 address."""
     if not re.fullmatch(_IPV4, text):
         raise ValueError(text)
     return ".".join(str(int(part)) for part in text.split("."))
 
 
 def ip_literal_digits(text: str) -> str:
-    """The 32 digits of a literal of an IPv6 or IPv4 address. Raises ValueError."""
+    """The 32 hexadecimal digits of an IPv6 or IPv4 literal. Raises ValueError if it is no address."""
     if ":" not in text:
         text = f"::ffff:{normalize_ipv4(text)}"
     if "%" in text:

@@ -1,12 +1,8 @@
-"""Sums and products of 64-bit integers that wrap around as ClickHouse's do, where Spark's own raise.
+"""Integer arithmetic of 64 bits that wraps around as in ClickHouse; Spark's own raises an error on overflow.
 
-In: an operator and two `Typed`s, or SQL of type BIGINT. Out: the same. Called by arithmetic, literals, the folds of
-arrays and the sums of aggregates. Invariant: nothing raises; what cannot pass 64 bits is written plainly.
-
-Arithmetic of 64 bits that wraps around, in Spark SQL, whose own raises on overflow.
-
-In: SQL of type BIGINT, whose bits are those of an unsigned number. Out: the same. Called by the hashes.
-Invariant: nothing overflows, as products are made of halves; NULL of NULL.
+In: operands as typed SQL, or SQL of type BIGINT. Out: the same. Invariant: nothing raises, NULL gives NULL, and
+arithmetic that cannot leave 64 bits is written plainly. The first half is for expressions (+ - * and sums over rows);
+`WrappingArithmetic` is for hash functions, whose BIGINTs hold the bits of unsigned numbers.
 """
 
 from __future__ import annotations
@@ -22,57 +18,63 @@ from penstock.sql.expr.typed import BigintForms, Typed, as_spark, nullable_if_an
 
 TWO_63, TWO_64 = 2**63, 2**64
 WIDE_TYPE = "DECIMAL(20,0)"
+"""The Spark type of a UInt64."""
 _TRY_FUNCTIONS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 _SIGN_BIT = "shiftleft(1L, 63)"
-"""The least BIGINT, which cannot be written as a literal."""
+"""SQL of the least BIGINT (only the sign bit is set), which cannot be written as a literal."""
 _LOW_32_BITS = "4294967295L"
 _DECIMAL_LIMIT = 10**37
-"""Decimals hold more; a sum or product of what is less stays exact."""
+"""Spark decimals have 38 digits: a sum or product that stays below this is exact."""
 _LONGEST_OPERAND = 600
-"""Longer operands are bound to names: each stands twice in the result. Sums of sums are not, whose text grows by
-what is added."""
+"""Longer operands, in characters, are bound to names, as each occurs twice in the result. Sums of sums are not:
+their text grows only by what is added."""
+
+
+_GENERATED_NAME, _FIELD = re.compile(r"` \w+`"), re.compile(r"'\w+'")
+_SIMPLE_SQL = re.compile(r"(` ?\w+`)(\.\w+)?(\[[0-7]\])?|-?\d+L")
 
 
 def int64_arithmetic(operator: str, left: Typed, right: Typed) -> Typed:
-    """`left operator right` as Int64, kept in a BIGINT. Neither is kept in decimals."""
+    """`left operator right` (+, - or *) as an Int64 kept in a BIGINT. Neither operand is kept as a decimal."""
     a, b = _operand_forms(left), _operand_forms(right)
     of = nullable_if_any(t.Int(64), [left, right])
     reach = _result_reach(operator, a, b)
     if reach < TWO_63:
-        sql = f"({a.of} {operator} {b.of})"
+        sql = f"({a.sql} {operator} {b.sql})"
         return Typed(sql, of, "BIGINT", whole=BigintForms(sql, sql, _as_decimal(sql), reach))
     if reach >= _DECIMAL_LIMIT:
-        a, b = _plain_forms(a.of, TWO_63), _plain_forms(b.of, TWO_63)
-    if any(each.tried == each.of and len(each.of) > _LONGEST_OPERAND for each in (a, b)):
+        a, b = _plain_forms(a.sql, TWO_63), _plain_forms(b.sql, TWO_63)
+    if any(each.or_null == each.sql and len(each.sql) > _LONGEST_OPERAND for each in (a, b)):
         return Typed(
-            bind_if_long(a.of, lambda x: bind_if_long(b.of, lambda y: _wrapping_sql(operator, x, y))), of, "BIGINT"
+            bind_if_long(a.sql, lambda x: bind_if_long(b.sql, lambda y: _wrapping_sql(operator, x, y))), of, "BIGINT"
         )
     known = _wrapping_forms(operator, a, b)
-    return Typed(known.of, of, "BIGINT", whole=known)
+    return Typed(known.sql, of, "BIGINT", whole=known)
 
 
 def _wrapping_sql(operator: str, left: str, right: str) -> str:
-    return _wrapping_forms(operator, _plain_forms(left, TWO_63), _plain_forms(right, TWO_63)).of
+    return _wrapping_forms(operator, _plain_forms(left, TWO_63), _plain_forms(right, TWO_63)).sql
 
 
 def add_wrapping(left: str, right: str) -> str:
-    """The sum of two BIGINTs."""
+    """The sum of two BIGINTs, wrapping around."""
     return _wrapping_sum("+", left, right)
 
 
 def negate_wrapping(value: Typed, spark: str) -> str:
-    """An INT or BIGINT with the other sign; the least of its type has none and stays as it is."""
+    """An INT or BIGINT with the other sign; the least number of the type stays as it is, as in ClickHouse."""
     sql = as_spark(value, spark)
     return bind_if_long(sql, lambda v: f"coalesce(try_subtract({'0L' if spark == 'BIGINT' else '0'}, {v}), {v})")
 
 
 def lowest_64_bits(sql: str) -> str:
-    """A whole decimal as the BIGINT of its lowest 64 bits."""
+    """A decimal without fraction as the BIGINT of its lowest 64 bits."""
     return f"CAST(pmod({sql} + {TWO_63}, {TWO_64}) - {TWO_63} AS BIGINT)"
 
 
 def sum_wrapping(sql: str, over: str = "") -> str:
-    """The sum of BIGINTs of many rows, by halves: either one is within 63 bits for two thousand million rows."""
+    """The sum of BIGINTs over many rows, wrapping around. The high and low 32 bits are summed apart: either sum
+    stays within 63 bits for 2^31 rows. `over` is the window clause, if any."""
     if sql.startswith("DISTINCT "):
         return lowest_64_bits(f"sum(DISTINCT CAST({sql.removeprefix('DISTINCT ')} AS {WIDE_TYPE})){over}")
     high, low = f"sum(shiftright({sql}, 32)){over}", f"sum({sql} & {_LOW_32_BITS}){over}"
@@ -80,13 +82,13 @@ def sum_wrapping(sql: str, over: str = "") -> str:
 
 
 def sum_fits_int64(value: Typed) -> bool:
-    """Whether two thousand million of such numbers are within 63 bits."""
+    """Whether 2^31 values as large as this one can be summed within 63 bits."""
     return isinstance(value.bare, t.Int) and value.spark in ("INT", "BIGINT") and _operand_forms(value).reach <= 2**32
 
 
 def _operand_forms(value: Typed) -> BigintForms:
     sql = as_spark(value, "BIGINT")
-    if value.whole is not None and value.whole.of == value.sql:
+    if value.whole is not None and value.whole.sql == value.sql:
         return value.whole
     if isinstance(value.constant, int):
         return _plain_forms(sql, abs(value.constant))
@@ -108,20 +110,24 @@ def _result_reach(operator: str, a: BigintForms, b: BigintForms) -> int:
 
 
 def _wrapping_forms(operator: str, a: BigintForms, b: BigintForms) -> BigintForms:
-    """What is NULL where a step passes 64 bits, then the same in decimals, from which the lowest bits are taken."""
-    tried, exact = f"{_TRY_FUNCTIONS[operator]}({a.tried}, {b.tried})", f"({a.exact} {operator} {b.exact})"
-    plain = operator != "*" and a.tried == a.of and b.tried == b.of
-    sql = _wrapping_sum(operator, a.of, b.of) if plain else f"coalesce({tried}, {lowest_64_bits(exact)})"
+    """The result's forms: by `try_` functions, which give NULL where a step leaves 64 bits, and then by decimals, of
+    which the lowest 64 bits are taken."""
+    tried = f"{_TRY_FUNCTIONS[operator]}({a.or_null}, {b.or_null})"
+    exact = f"({a.in_decimals} {operator} {b.in_decimals})"
+    plain = operator != "*" and a.or_null == a.sql and b.or_null == b.sql
+    sql = _wrapping_sum(operator, a.sql, b.sql) if plain else f"coalesce({tried}, {lowest_64_bits(exact)})"
     return BigintForms(sql, tried, exact, _result_reach(operator, a, b))
 
 
 def _wrapping_sum(operator: str, left: str, right: str) -> str:
-    """Where the result passes 64 bits, it is that of both moved by 2**63 to the other side of 0, which does not."""
+    """Where the sum leaves 64 bits, it equals the sum of both operands moved by 2^63 to the other side of 0, which
+    does not leave them."""
     call = _TRY_FUNCTIONS[operator]
     return f"coalesce({call}({left}, {right}), {call}({_flip_sign_bit(left)}, {_flip_sign_bit(right)}))"
 
 
 def _flip_sign_bit(sql: str) -> str:
+    """A BIGINT plus or minus 2^63, whichever fits."""
     digits = sql.removesuffix("L")
     if digits == sql or not digits.removeprefix("-").isdecimal() or int(digits) == 0:
         return f"{sql} ^ {_SIGN_BIT}"
@@ -129,41 +135,37 @@ def _flip_sign_bit(sql: str) -> str:
     return f"{number - TWO_63 if number > 0 else number + TWO_63}L"
 
 
-_GENERATED_NAME, _FIELD = re.compile(r"` \w+`"), re.compile(r"'\w+'")
-_SIMPLE_SQL = re.compile(r"(` ?\w+`)(\.\w+)?(\[[0-7]\])?|-?\d+L")
-
-
 def as_signed(value: int, bits: int = 64) -> int:
-    """The number whose bits are those of an unsigned one."""
+    """The signed number of `bits` bits that has the bits of an unsigned one."""
     value %= 2**bits
     return value - 2**bits if value >= 2 ** (bits - 1) else value
 
 
 def split_halves(value: int) -> tuple[int, int]:
-    """The low half of a number, signed, and what is left of the high one."""
+    """The low 32 bits of a number, as a signed number, and the rest above them, signed as well."""
     low = as_signed(value, 32)
     return low, as_signed((value - low) >> 32, 32)
 
 
 def bigint_literal(value: int) -> str:
-    """A BIGINT literal; no hash has the least one, which cannot be written."""
+    """A BIGINT literal with the bits of an unsigned number. No hash uses the least BIGINT, which has no literal."""
     return f"{as_signed(value)}L"
 
 
 def as_unsigned(sql: str) -> str:
-    """As UInt64 is kept."""
+    """A BIGINT, read as unsigned, in the form in which UInt64 is kept: a decimal."""
     return f"CAST(pmod(CAST({sql} AS DECIMAL(20,0)), {TWO_64}BD) AS DECIMAL(20,0))"
 
 
 def bind_in_chain(name: str, sql: str, body: str) -> str:
-    """`body`, in which `name` stands for `sql`. What is bound itself is handed on: Spark resolves a chain of lambdas in
-    half as many rounds as lambdas of what is taken out of an array."""
+    """`body`, in which `name` stands for `sql`. SQL that is bound itself is handed on from lambda to lambda: Spark's
+    analyser resolves such a chain in half as many rounds as nested `[0]`."""
     one = sql.removesuffix("[0]") if _is_bound(sql) else f"array({sql})"
     return f"transform({one}, {name} -> {body})[0]"
 
 
 def _is_bound(sql: str) -> bool:
-    """Whether this is one array's only element, with nothing in it that a user wrote."""
+    """Whether `sql` is an array's only element, taken with [0], without any name that a user wrote."""
     if not sql.startswith("transform(") or not sql.endswith(")[0]") or "`" in _GENERATED_NAME.sub("", sql):
         return False
     plain, depth = _FIELD.sub("0", sql), 0
@@ -178,7 +180,7 @@ def _is_bound(sql: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WrappingArithmetic:
-    """The operations; what they use more than once is bound to a name: ` h0`, ` h1` …"""
+    """Unsigned 64-bit operations. A value that is used more than once is bound to a new name: ` h0`, ` h1` …."""
 
     numbers: Iterator[int] = field(default_factory=count)
 
@@ -190,12 +192,12 @@ class WrappingArithmetic:
         return bind_in_chain(name, sql, formula(name))
 
     def times(self, sql: str, factor: int) -> str:
-        """A product with a constant."""
+        """The product with a constant."""
         low, high = split_halves(factor)
         return self.product(sql, (f"{low}L", f"{high}L"))
 
     def product(self, sql: str, factor: tuple[str, str]) -> str:
-        """A product with the number of two `halves`. The signed low half keeps it within 63 bits."""
+        """The product with a number given as `split_halves`. The signed low half keeps every step within 63 bits."""
         low, high = factor
 
         def formula(v: str) -> str:
@@ -206,19 +208,19 @@ class WrappingArithmetic:
         return self.bound(sql, formula)
 
     def plus(self, *terms: str) -> str:
-        """A sum by halves. Nothing is bound: Spark takes some forty levels of names and no more."""
+        """The sum, computed by halves. Nothing is bound: Spark allows only some forty levels of names."""
         low = " + ".join(f"({term} & {_LOW_32_BITS})" for term in terms)
         high = " + ".join(f"shiftright({term}, 32)" for term in terms)
         return f"(shiftleft({high} + shiftright({low}, 32), 32) | (({low}) & {_LOW_32_BITS}))"
 
     def minus(self, *terms: str) -> str:
-        """The first ones without the last."""
+        """The sum of all terms but the last, minus the last."""
         return self.plus(*terms[:-1], f"(~ {terms[-1]})", "1L")
 
-    def rotated(self, sql: str, bits: int) -> str:
-        """To the right."""
+    def rotate_right(self, sql: str, bits: int) -> str:
+        """The number rotated to the right by `bits`."""
         return self.bound(sql, lambda v: f"(shiftrightunsigned({v}, {bits}) | shiftleft({v}, {64 - bits}))")
 
-    def mixed(self, sql: str, bits: int) -> str:
-        """The number with its own high bits folded in."""
+    def xor_shift(self, sql: str, bits: int) -> str:
+        """The number XOR itself shifted right by `bits` (a "xorshift" step)."""
         return self.bound(sql, lambda v: f"({v} ^ shiftrightunsigned({v}, {bits}))")

@@ -1,7 +1,7 @@
-"""The order of values that are kept as texts and ordered by numbers: enumerations, UUIDs, IP addresses.
+"""The order of types that are stored as texts but ordered as numbers: enums, UUIDs, IP addresses.
 
-In: a type and SQL. Out: SQL of what Spark orders as ClickHouse orders the values. Called by comparisons, ordering
-and aggregates. Invariant: equal values have equal keys; NULL has NULL.
+In: a type and SQL of it. Out: SQL that Spark orders as ClickHouse orders the values. Invariant: equal values have
+equal keys; the key of NULL is NULL.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from penstock.sql.spark_text import string_literal
 
 _STORED_AS_TEXT = (t.Enum, t.UUID, t.IPv4, t.IPv6)
 ORDER_HINT = "toString(…) of them, if the order of texts will do"
+"""Hint of the error for values that cannot be ordered here."""
 
 
 def is_stored_as_text(of: Type) -> bool:
-    """Whether the values of a type are ordered by `order_key`."""
+    """Whether values of the type are stored as texts but ordered by `order_key`."""
     return isinstance(unwrap_type(of), _STORED_AS_TEXT)
 
 
 def contains_stored_as_text(of: Type) -> bool:
-    """Whether there are such values inside of an array, a tuple or a map."""
+    """Whether an array, tuple or map of this type contains such values."""
     match unwrap_type(of):
         case t.Array(inner):
             inside = [inner]
@@ -35,7 +36,7 @@ def contains_stored_as_text(of: Type) -> bool:
 
 
 def order_key(of: Type, sql: str) -> str:
-    """What to order values by: themselves, but for those that are kept as texts."""
+    """What to order values by: the value itself, except for types that are stored as texts."""
     match unwrap_type(of):
         case t.Enum() as texts:
             return enum_number(texts, sql)
@@ -50,6 +51,6 @@ def order_key(of: Type, sql: str) -> str:
 
 
 def enum_number(of: t.Enum, sql: str) -> str:
-    """The number behind a text of an enumeration."""
+    """The number of an enum's value, given its text."""
     cases = " ".join(f"WHEN {string_literal(name)} THEN {number}" for name, number in of.values)
     return f"CASE {sql} {cases} END"

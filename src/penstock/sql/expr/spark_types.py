@@ -1,7 +1,7 @@
-"""The Spark type and the default value of every plain ClickHouse type.
+"""The Spark type and the default value of every ClickHouse type but aggregate states.
 
-In: a `Type` that is no aggregate state. Out: Spark DDL and Spark SQL literals. Called by
-spark_types, aggregates and the translation. Invariant: the Spark type holds every value of the type.
+In: a ClickHouse type. Out: Spark DDL and SQL. Invariant: the Spark type holds every value of the ClickHouse type.
+`column_types` adds aggregate states.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from penstock.sql.spark_text import quote_identifier, string_literal
 
 
 def value_type(of: Type) -> str:
-    """The Spark type of a plain type's values. Raises ValueError for an aggregate state."""
+    """The Spark type in which values of the type are stored. Raises ValueError for an aggregate state."""
     match of:
         case t.Nullable(inner) | t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
             return value_type(inner)
@@ -51,14 +51,14 @@ def _scalar_type(of: Type) -> str:
 
 
 def integer_type(of: t.Int) -> str:
-    """INT to 16 bits and Int32; BIGINT for UInt32 and Int64; decimal for UInt64."""
+    """INT up to 16 bits and for Int32; BIGINT for UInt32 and Int64; a decimal for UInt64."""
     if of.high <= 2**31 - 1:
         return "INT"
     return "BIGINT" if of.high <= 2**63 - 1 else "DECIMAL(20,0)"
 
 
 def value_zero(of: Type) -> str:
-    """ClickHouse's default value of a plain type, as Spark SQL of exactly `value_type(of)`."""
+    """ClickHouse's default value of the type, as Spark SQL of exactly the type `value_type(of)`."""
     if is_nullable(of):
         return f"CAST(NULL AS {value_type(of)})"
     match of:

@@ -1,7 +1,7 @@
-"""A piece of Spark SQL with its types: the unit that the translation works on.
+"""A piece of Spark SQL with its types: the unit that the compiler works on.
 
-In: nothing. Out: `Typed`. Called by every part of the translation. Invariant: `spark` is the Spark
-type that `sql` really has; `type` is what ClickHouse calls the same value.
+Invariant: `spark` is the type that Spark gives `sql`; `type` is the ClickHouse type of the same value. They differ
+where Spark has no such type: a comparison is a BOOLEAN in Spark and a UInt8 in ClickHouse.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ from penstock.sql.spark_text import string_literal
 Constant: TypeAlias = Union[str, int, float, bool]
 
 NOTHING = t.Tuple(())
-"""The type of an empty array's elements and, as Nullable, of NULL: it converts to every other."""
+"""The type of an empty array's elements and (as Nullable) of NULL: it converts to every other type."""
 
 
 @dataclass(frozen=True, slots=True)
 class BigintForms:
-    """What arithmetic knows of a BIGINT: `of` is its SQL, `tried` the same but NULL where a step passes 64 bits,
-    `exact` the same in decimals, where none does, and `reach` the greatest absolute value of that."""
+    """Forms of one BIGINT, so that arithmetic on it can wrap around: its `sql`, the same but NULL where a step
+    leaves 64 bits (`or_null`), the same in decimals, which no step leaves (`in_decimals`), and its greatest possible
+    absolute value (`reach`)."""
 
-    of: str
-    tried: str
-    exact: str
+    sql: str
+    or_null: str
+    in_decimals: str
     reach: int
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """`constant` is the value of a literal, `unit` that of an interval (whose `sql` is the number); `whole` holds
-    only while its `of` is this `sql`."""
+    """`constant` is the value of a literal. `unit` is the unit of an interval, whose `sql` is its number. `whole`
+    are other forms of a BIGINT, valid only while `whole.sql` is still this `sql`."""
 
     sql: str
     type: Type
@@ -53,22 +54,22 @@ class Typed:
 
 
 def typed(sql: str, of: Type) -> Typed:
-    """SQL whose Spark type is the one that columns of the type have."""
+    """SQL whose Spark type is the one in which values of the ClickHouse type are stored."""
     return Typed(sql, of, value_type(of))
 
 
 NULL = Typed("NULL", t.Nullable(NOTHING), "VOID")
 NEVER = "false"
-"""A test that is not true of any row."""
+"""A condition that is never true."""
 
 
 def is_null(value: Typed) -> bool:
-    """Whether a value is the literal NULL."""
+    """Whether a value is the literal NULL (or of the type of nothing)."""
     return value.bare == NOTHING
 
 
 def integer(value: int) -> Typed:
-    """An integer literal, of the least type that holds it as ClickHouse has it."""
+    """An integer literal, of the least ClickHouse type that holds it."""
     of = integer_literal_type(value)
     spark = value_type(of)
     if spark == "INT":
@@ -78,6 +79,7 @@ def integer(value: int) -> Typed:
 
 
 def integer_literal_type(value: int) -> t.Int:
+    """The least ClickHouse integer type that holds a literal; unsigned unless it is negative."""
     for bits in (8, 16, 32, 64):
         of = t.Int(bits, signed=value < 0)
         if of.low <= value <= of.high:
@@ -91,7 +93,7 @@ def text(value: str) -> Typed:
 
 
 def as_spark(value: Typed, spark: str) -> str:
-    """The SQL of a value as another Spark type, by a cast that does not change it."""
+    """The SQL of a value as another Spark type, by a cast that keeps its value."""
     if value.spark == spark:
         return value.sql
     if isinstance(value.constant, int) and spark in ("BIGINT", "DOUBLE") and not isinstance(value.constant, bool):
@@ -109,28 +111,28 @@ def as_condition(value: Typed) -> str:
 
 
 def null_test(value: Typed) -> Typed:
-    """Whether a value is NULL, as ClickHouse's UInt8; known to be false where there is none."""
+    """`value IS NULL` as a UInt8; the constant false where the type has no NULL."""
     return Typed(f"({value.sql} IS NULL)" if value.nullable else NEVER, t.Int(8, signed=False), "BOOLEAN")
 
 
 def unless_null(sql: str, *operands: Typed) -> str:
-    """SQL that may have a value of its own for a NULL: NULL where an operand is one."""
+    """`sql`, but NULL where an operand is NULL, for SQL that would give a NULL operand a value of its own."""
     tests = " OR ".join(dict.fromkeys(f"{operand.sql} IS NULL" for operand in operands if operand.nullable))
     return f"if({tests}, NULL, {sql})" if tests else sql
 
 
 def number_sql(value: Typed) -> str:
-    """A number's SQL; 1 or 0 of a comparison, which is a boolean of Spark's."""
+    """A number's SQL; a comparison, which is a Spark boolean, as 1 or 0."""
     return as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
 
 
 def boolean(sql: str, *operands: Typed) -> Typed:
-    """A Spark boolean that ClickHouse calls UInt8."""
+    """A Spark boolean whose ClickHouse type is UInt8."""
     return Typed(sql, nullable_if_any(t.Int(8, signed=False), operands), "BOOLEAN")
 
 
 def nullable_if_any(of: Type, operands: tuple[Typed, ...] | list[Typed]) -> Type:
-    """`of`, Nullable where any operand may be NULL. Arrays, maps and tuples are never Nullable."""
+    """`of`, Nullable where an operand may be NULL. Arrays, maps and tuples are never Nullable."""
     if any(operand.nullable for operand in operands) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable)):
         return t.Nullable(of)
     return of

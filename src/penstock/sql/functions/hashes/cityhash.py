@@ -37,7 +37,7 @@ def reversed_hex_digits(text: str) -> str:
 def combine_hashes(first: str, second: str) -> str:
     """One hash of two. (The high bits folded in twice are as before: the first step does it again.)"""
     step = _DO.times("(` t` ^ shiftrightunsigned(` t`, 47) ^ ` e`)", _MUL)
-    return f"aggregate(array({second}, {second}, 0L), {_DO.mixed(first, 47)}, (` t`, ` e`) -> {step})"
+    return f"aggregate(array({second}, {second}, 0L), {_DO.xor_shift(first, 47)}, (` t`, ` e`) -> {step})"
 
 
 @lru_cache(maxsize=1)
@@ -56,7 +56,7 @@ def _city_hash_formula() -> str:
     )
     last = (
         f"if({_N} > 64 OR {_N} BETWEEN 4 AND 32, {combine_hashes(f'{_V}.u', f'{_V}.v')} ^ {_V}.o, "
-        f"{_DO.times(_DO.mixed(f'{_V}.u', 47), _K2)})"
+        f"{_DO.times(_DO.xor_shift(f'{_V}.u', 47), _K2)})"
     )
     step = f"if(` k` = 0, {cases}, {_result(last)})"
     both = f"aggregate(array(0, 1), {_null_struct('u', 'v', 'o')}, ({_V}, ` k`) -> {step}, {_V} -> {_V}.u)"
@@ -105,8 +105,8 @@ def _result(u: str, v: str = "0L", o: str = "0L") -> str:
 def _hash_17_to_32() -> str:
     a, b, c = f"{_P}.a", _word(1), f"{_P}.c"
     differences = _struct(b=_DO.minus(a, b), d=f"({b} ^ {bigint_literal(_K3)})")
-    left = _DO.plus(_DO.rotated(f"{_Q}.b", 43), _DO.rotated(c, 30), f"{_P}.d")
-    right = _DO.minus(a, _DO.rotated(f"{_Q}.d", 20), _LENGTH, c)
+    left = _DO.plus(_DO.rotate_right(f"{_Q}.b", 43), _DO.rotate_right(c, 30), f"{_P}.d")
+    right = _DO.minus(a, _DO.rotate_right(f"{_Q}.d", 20), _LENGTH, c)
     products = _struct(a=_DO.times(_word(0), _K1), c=_DO.times(_word(7), _K2), d=_DO.times(_word(6), _K0))
     return bind_in_chain(_P, products, bind_in_chain(_Q, differences, _result(left, right)))
 
@@ -119,13 +119,13 @@ def _hash_33_to_64() -> str:
     a, b, c, d, z = (f"{_Q}.{name}" for name in "abcdz")
     with_b = f"transform(array({pairs}), {_Q} -> {_struct(a=a, b=_DO.plus(a, one), t=two, z=three)})"
     with_c = f"transform({with_b}, {_Q} -> {_struct(a=a, b=b, c=_DO.plus(b, f'{_Q}.t'), d=_DO.plus(a, z), z=z)})"
-    turned = (_DO.rotated(d, 52), _DO.rotated(a, 37), _DO.rotated(b, 7), _DO.rotated(c, 31))
+    turned = (_DO.rotate_right(d, 52), _DO.rotate_right(a, 37), _DO.rotate_right(b, 7), _DO.rotate_right(c, 31))
     both = f"transform({with_c}, {_Q} -> {_struct(f=_DO.plus(c, z), s=_DO.plus(*turned))})"
     v, w = f"{_P}[0]", f"{_P}[1]"
     products = _struct(
         a=_DO.times(_DO.plus(f"{v}.f", f"{w}.s"), _K2), b=_DO.times(_DO.plus(f"{w}.f", f"{v}.s"), _K0), s=f"{v}.s"
     )
-    r = _DO.times(_DO.mixed(_DO.plus(f"{_Q}.a", f"{_Q}.b"), 47), _K0)
+    r = _DO.times(_DO.xor_shift(_DO.plus(f"{_Q}.a", f"{_Q}.b"), 47), _K0)
     mixed = bind_in_chain(_P, bind_in_chain(_Q, products, _struct(r=r, s=f"{_Q}.s")), _DO.plus(f"{_P}.r", f"{_P}.s"))
     return bind_in_chain(_P, both, _result(mixed))
 
@@ -137,7 +137,7 @@ def _weak_hash_pairs(words: str, first: tuple[str, str], second: tuple[str, str]
     a, b, c, z = (f"{_Q}.{name}" for name in "abcz")
     with_c = _struct(o=f"{_Q}.o", b=b, c=_DO.plus(a, zero))
     with_a = _struct(a=_DO.plus(c, one, two), b=_DO.plus(b, c, three), c=c, z=three)
-    ends = _struct(f=_DO.plus(a, z), s=_DO.plus(_DO.rotated(b, 21), _DO.rotated(a, 44), c))
+    ends = _struct(f=_DO.plus(a, z), s=_DO.plus(_DO.rotate_right(b, 21), _DO.rotate_right(a, 44), c))
     steps = (with_c, with_a, ends)
     sql = f"array({pairs})"
     for step in steps:
@@ -170,10 +170,10 @@ def _initial_states() -> tuple[str, str, str]:
     """The state before the first chunk, of the last 64 bytes, in three steps."""
     s, y, z = _STATE, f"({_word(6)} ^ {bigint_literal(_K1)})", f"({_word(1)} ^ {bigint_literal(_K0)})"
     pairs = _weak_hash_pairs(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), bigint_literal(_K0)))
-    product = _DO.times(_DO.mixed(f"{s}.v2", 47), _K1)
+    product = _DO.times(_DO.xor_shift(f"{s}.v2", 47), _K1)
     second = bind_in_chain(_Q, product, _state(z=_DO.plus(f"{s}.z", _Q)))
-    x = bind_in_chain(_Q, _word_at("0"), _DO.times(_DO.rotated(_DO.plus(f"{s}.z", _Q), 39), _K1))
-    third = _state(x=x, y=_DO.times(_DO.rotated(f"{s}.y", 33), _K1))
+    x = bind_in_chain(_Q, _word_at("0"), _DO.times(_DO.rotate_right(_DO.plus(f"{s}.z", _Q), 39), _K1))
+    third = _state(x=x, y=_DO.times(_DO.rotate_right(f"{s}.y", 33), _K1))
     return _state_with_pairs(pairs, x="0L", y=y, z=z), second, third
 
 
@@ -189,7 +189,7 @@ def _chunk_steps() -> tuple[str, str]:
     rotation = f"(shiftrightunsigned({_P}.v, {_P}.k) | shiftleft({_P}.v, 64 - {_P}.k))"
     products = f"transform(transform(array({array}), {_P} -> {rotation}), {_P} -> {_DO.times(_P, _K1)})"
     made = _state(
-        x=f"({_P}[0] ^ {s}.w2)", y=f"({_P}[1] ^ {s}.v1)", z=_DO.rotated(f"({s}.z ^ {s}.w1)", 33), v1=f"{_P}[2]"
+        x=f"({_P}[0] ^ {s}.w2)", y=f"({_P}[1] ^ {s}.v1)", z=_DO.rotate_right(f"({s}.z ^ {s}.w1)", 33), v1=f"{_P}[2]"
     )
     numbers = _struct(a=_word_at(f"({place} + 16)"), b=_word_at(f"({place} + 48)"))
     even = bind_in_chain(_P, bind_in_chain(_Q, numbers, products), made)
@@ -202,7 +202,7 @@ def _final_state() -> str:
     """What the hash is combined of, as `x` and `y`."""
     s = _STATE
     ends = (_struct(a=f"{s}.v1", b=f"{s}.w1", c=_DO.plus(_P, f"{s}.z")), _struct(a=f"{s}.v2", b=f"{s}.w2", c=f"{s}.x"))
-    pairs = bind_in_chain(_P, _DO.times(_DO.mixed(f"{s}.y", 47), _K1), f"array({', '.join(ends)})")
+    pairs = bind_in_chain(_P, _DO.times(_DO.xor_shift(f"{s}.y", 47), _K1), f"array({', '.join(ends)})")
     hash_of_pair = bind_in_chain(_P, combine_hashes(f"{_Q}.a", f"{_Q}.b"), _DO.plus(_P, f"{_Q}.c"))
     hashes = f"transform({pairs}, {_Q} -> {hash_of_pair})"
     return bind_in_chain(_P, hashes, _state(x=f"{_P}[0]", y=f"{_P}[1]"))

@@ -45,7 +45,7 @@ def _int_hash(sql: str) -> str:
     """The mixing of MurmurHash that ClickHouse has for numbers."""
     do = WrappingArithmetic()
     seeded = f"({sql} ^ {bigint_literal(_INT_SEED_64)})"
-    return do.mixed(do.times(do.mixed(do.times(do.mixed(seeded, 33), _FIRST), 33), _SECOND), 33)
+    return do.xor_shift(do.times(do.xor_shift(do.times(do.xor_shift(seeded, 33), _FIRST), 33), _SECOND), 33)
 
 
 def _int_hash_64(values: Sequence[Typed]) -> Typed:
