@@ -1,7 +1,8 @@
-"""A call of an aggregate function: plain, -If, -State, -Merge, -MergeState, -SimpleState, -Distinct.
+"""A call of an aggregate function: plain, or with -If, -State, -Merge, -MergeState, -SimpleState, -Distinct …
 
-In: the call's node and its `Called`. Out: `Typed`. Called by calls and windows. Invariant: aggregates
-stand only in a select list, HAVING or ORDER BY, never inside each other.
+`aggregate_call` takes the node and the name as `combinators` has read it (`Called`), and gives the `Typed` value or
+state; `over` is the text of an OVER clause. Invariant: an aggregate stands only in a select list, HAVING or ORDER BY,
+never inside of another aggregate.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ SIMPLE_FUNCTIONS = (
 )
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 CallExtras: TypeAlias = tuple[tuple[AggregateParameter, ...], str]
-"""The parameters and the text of the window."""
+"""The parameters of the function, and the text of its OVER clause (empty without one)."""
 
 
 def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, over: str = "") -> Typed:
-    """The call as Spark SQL. Raises Refused."""
+    """The call as Spark SQL. Raises Refused for its place, or for the number or types of its arguments."""
     if tr.place != "select" and not (tr.place == "window" and not over):
         where = {"filter": "in WHERE", "aggregate": "inside another aggregate"}.get(tr.place, "here")
         message = f"the aggregate `{call_name(node)}` is not allowed {where}"
@@ -69,7 +70,7 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, o
 def _read_call(
     tr: Translator, node: exp.Anonymous, call: ParsedAggregate
 ) -> tuple[tuple[AggregateParameter, ...], list[exp.Expr], ParsedAggregate]:
-    """Parameters as values, arguments without `*` and DISTINCT, and the call with what DISTINCT means."""
+    """The parameters as constants, the arguments without `*` and DISTINCT, and the call with DISTINCT noted in it."""
     given, arguments = call_parts(node)
     if call.row.name == "groupConcat" and call.form == "plain" and not given and len(arguments) == 2:
         given, arguments = (given, arguments) if call.on_condition else (arguments[1:], arguments[:1])
@@ -86,11 +87,12 @@ def _read_call(
 
 
 def _count_text(low: int, high: int) -> str:
+    """How many parameters are expected, for a message."""
     return "no" if high == 0 else str(low) if low == high else f"{low} to {high}"
 
 
 def _constant_value(tr: Translator, node: exp.Expr) -> object:
-    """A literal, or a number with its type as a template writes it."""
+    """A literal, or a number with its type as templates write it (`toInt32(5)`)."""
     found = typed_number_literal(node)
     return tr.translate(node).constant if found is None else found
 
@@ -105,7 +107,7 @@ def _check_parameter(tr: Translator, node: exp.Anonymous, value: object) -> Aggr
 def _merge_states(
     tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: CallExtras
 ) -> Typed:
-    """States to a value, or to a state."""
+    """-Merge and -MergeState: states to a value, or to a state."""
     parameters, over = extras
     if len(values) != 1 + call.on_condition:
         raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes one state")
@@ -127,7 +129,7 @@ def _merge_states(
 
 
 def _is_state_of(call: ParsedAggregate, of: t.AggregateFunction) -> bool:
-    """Whether a state is one of the function; that of a quantile is that of several."""
+    """Whether a state type belongs to the function; `quantile` and `quantiles` share their states."""
     kept = parse_aggregate_name(of.function)
     return kept is not None and _function_family(kept.name) == _function_family(call.name)
 
@@ -175,7 +177,7 @@ def _argument_sql(value: Typed, spark: str, tests: list[Typed]) -> str:
 
 
 def _resolve_distinct(tr: Translator, node: exp.Anonymous, call: ParsedAggregate) -> ParsedAggregate:
-    """DISTINCT of count is uniqExact, of groupArray groupUniqArray; min, max and sets do not mind it."""
+    """The call with the function that DISTINCT makes of it (count: uniqExact), or Refused."""
     if not call.distinct:
         return call if call.form != "State" else _combined_row(tr, node, call)
     if call.row.name == "sum" and call.form == "plain" and not call.or_null:
@@ -216,7 +218,7 @@ def _state_of_values(
 
 
 def _nullable_type(of: Type) -> Type:
-    """Arrays, maps and tuples are never NULL."""
+    """The result type with -OrNull; arrays, maps and tuples are never Nullable."""
     return of if isinstance(unwrap_type(of), (t.Array, t.Map, t.Tuple)) else t.Nullable(unwrap_type(of))
 
 
@@ -238,7 +240,7 @@ def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate
 
 
 def finalize_state(tr: Translator, node: exp.Anonymous, value: Typed) -> Typed:
-    """finalizeAggregation: the value of one state."""
+    """finalizeAggregation(state): the value of one state. Raises Refused for any other type."""
     of = value.bare
     if not isinstance(of, t.AggregateFunction):
         raise tr.refused(node, "wrong-argument-type", f"finalizeAggregation needs a state, this is {value.type}")

@@ -1,7 +1,8 @@
-"""arrayReduce and initializeAggregation: an aggregate function over values that are in one row.
+"""arrayReduce and initializeAggregation: an aggregate function over values of one row.
 
-In: the call's node. Out: `Typed`. Called by special_forms. Invariant: the function is found by its name in the
-same table as an aggregate's call, and reads its rows by the same `gather` and `finish`.
+The function is named by a text literal, `'quantile(0.9)'`. It is looked up in the same table as an aggregate call;
+`Aggregate.gather` makes its state of arrays, and `Aggregate.finish` makes the result of the state. Invariant: a
+function without `gather` is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
 @dataclass(frozen=True, slots=True)
 class _NamedAggregate:
-    """An aggregate function by its text, `quantile(0.9)`."""
+    """An aggregate function that a text names, such as `quantile(0.9)`."""
 
     call: ParsedAggregate
     row: Aggregate
@@ -43,7 +44,7 @@ class _NamedAggregate:
 
 
 def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
-    """arrayReduce('f(0.9)', array, …)."""
+    """arrayReduce('f(parameter, …)', array, …). Raises Refused."""
     named, values = _read_call(tr, node)
     for value in values:
         if not isinstance(value.bare, t.Array):
@@ -55,7 +56,7 @@ def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
-    """initializeAggregation('f', value, …): over one row."""
+    """initializeAggregation('f', value, …): the function over the values of this row alone. Raises Refused."""
     named, values = _read_call(tr, node)
     types = tuple(value.type for value in values)
     _check_arguments(tr, node, named, types)
@@ -108,6 +109,7 @@ def _check_arguments(tr: Translator, node: exp.Anonymous, named: _NamedAggregate
 
 
 def _unmet_need(named: _NamedAggregate, types: Types) -> str | None:
+    """What the function needs of its arguments and does not get, as text for the message; None if all is well."""
     for of in types:
         if is_null(Typed("", of, "")):
             return "values with a type"

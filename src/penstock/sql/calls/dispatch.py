@@ -1,17 +1,9 @@
-"""Which function translates which kind of node: the one table behind `Translator.translate`.
+"""Dispatch of syntax nodes: `HANDLERS` maps each kind of sqlglot node to the function that translates it.
 
-In: the modules of the translation. Out: `HANDLERS`. Called by passes and transpile. Invariant: a kind
-of node that is not here is refused.
-
-A function call: special forms first, then aggregates, then the table of functions.
-
-In: an `Anonymous` node. Out: `Typed`. Called through HANDLERS. Invariant: a name in none of the three
-is refused with the nearest name there is.
-
-What stands after an aggregate's call: FILTER (WHERE …), RESPECT NULLS and IGNORE NULLS.
-
-In: the node around the call. Out: `Typed`. Called through HANDLERS and by column_names. Invariant: each is the
-call of another name: `sum(x) FILTER (WHERE c)` is `sumIf(x, c)`.
+`translate_call` resolves a function's name: first the special forms (arguments that are more than values), then
+the table of scalar functions, then the aggregate functions. `f(x) FILTER (WHERE c)`, RESPECT NULLS and IGNORE NULLS
+after an aggregate are rewritten as the call of another function: `sum(x) FILTER (WHERE c)` is `sumIf(x, c)`.
+Invariant: a kind of node without a handler, and a function in none of the tables, is refused.
 """
 
 from __future__ import annotations
@@ -40,10 +32,10 @@ from penstock.sql.syntax.tree import as_if, call_name, call_parts
 
 
 def _translate_bracket(tr: Translator, node: exp.Expr) -> Typed:
-    """`array[place]`; the parser has taken 1 off a literal place."""
+    """`array[index]`. sqlglot has subtracted 1 from a literal index (unless `offset` is 1), so 1 is added again."""
     value = tr.translate(node.this)
     if len(node.expressions) != 1:
-        raise tr.refused(node, "unsupported-syntax", "expected one place in `[…]`")
+        raise tr.refused(node, "unsupported-syntax", "expected one index in `[…]`")
     key = tr.translate(node.expressions[0])
     if isinstance(key.constant, int) and node.args.get("offset") != 1 and isinstance(key.bare, t.Int):
         key = integer(key.constant + 1)
@@ -76,7 +68,7 @@ _EXTRACT_FUNCTIONS = {
 
 
 def _translate_extract(tr: Translator, node: exp.Expr) -> Typed:
-    """EXTRACT(part FROM time); `extract(text, pattern)` is a function."""
+    """EXTRACT(part FROM time). `extract(text, pattern)` is a function of the table and does not come here."""
     name = _EXTRACT_FUNCTIONS.get(node.name.upper())
     if name is None:
         raise tr.refused(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(_EXTRACT_FUNCTIONS))
@@ -84,6 +76,7 @@ def _translate_extract(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def _translate_trim(tr: Translator, node: exp.Expr) -> Typed:
+    """TRIM([LEADING|TRAILING|BOTH] characters FROM text)."""
     characters = node.args.get("expression")
     name = {"LEADING": "trimLeft", "TRAILING": "trimRight"}.get(
         str(node.args.get("position") or "").upper(), "trimBoth"
@@ -93,6 +86,7 @@ def _translate_trim(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def translate_call(tr: Translator, node: exp.Expr) -> Typed:
+    """A function call by its name. Raises Refused, with the nearest known name, for an unknown function."""
     name = call_name(node)
     if name is None or not isinstance(node, exp.Anonymous):
         raise tr.refused(node, "unsupported-syntax", "this call is not supported")
@@ -113,7 +107,8 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
-    """A row of the table applied to a call's arguments."""
+    """A function of the table applied to the arguments of a call. Raises Refused for the number or types of
+    arguments."""
     parameters, arguments = call_parts(node)
     if parameters:
         raise tr.refused(node, "wrong-argument-count", f"`{function.name}` takes no parameters")
@@ -147,7 +142,7 @@ _RESPECT_NULLS_FUNCTIONS: Mapping[str, str] = {
 
 
 def call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
-    """The call with -If."""
+    """`f(x) FILTER (WHERE c)` as the call `fIf(x, c)`."""
     renamed = as_if(node)
     if renamed is None:
         raise tr.refused(node, "unsupported-syntax", "only a call of an aggregate function can have FILTER")
@@ -155,7 +150,7 @@ def call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
-    """any(x) RESPECT NULLS."""
+    """`any(x) RESPECT NULLS` as the call `any_respect_nulls(x)`."""
     inner = node.this
     name = _RESPECT_NULLS_FUNCTIONS.get(call_name(inner) or "")
     if name is None:
@@ -165,7 +160,7 @@ def call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def call_ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
-    """any(x) IGNORE NULLS, which is what they do by themselves."""
+    """`any(x) IGNORE NULLS` as `any(x)`: these functions ignore NULLs anyway."""
     if call_name(node.this) not in _RESPECT_NULLS_FUNCTIONS:
         raise tr.refused(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have IGNORE NULLS")
     return translate_call(tr, node.this)

@@ -1,7 +1,8 @@
-"""A lambda over one array, or over several walked side by side as one array of structs.
+"""The arguments of a function that takes a lambda: the lambda, and the arrays whose elements it is applied to.
 
-In: the call's node. Out: `Walk`. Called by lambdas, lambda_edges and map_lambdas. Invariant: several arrays have one
-size, or it is an error as in ClickHouse; a test is a UInt8 or a Bool.
+`ArrayLambda` holds the translated body and the array to traverse: the only array, or all of them zipped as one array
+of structs with the fields `0`, `1` … Invariant: the arrays have one size, or the query fails, as in ClickHouse; a
+lambda that tests elements gives UInt8 or Bool.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from penstock.sql.syntax.tree import call_name, call_parts
 
 
 def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) -> list[Typed]:
-    """The translated arguments, each an array. Raises Refused."""
+    """The translated arguments, each of them an array. Raises Refused for any other type, or for no argument."""
     values = tr.all(nodes)
     for value, each in zip(values, nodes, strict=True):
         if not isinstance(value.bare, t.Array):
@@ -34,7 +35,7 @@ def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) 
 
 
 def single_array(tr: Translator, node: exp.Anonymous) -> Typed:
-    """The only argument of a call without a lambda. Raises Refused."""
+    """The only argument of a call without a lambda. Raises Refused for several."""
     _, arguments = call_parts(node)
     if len(arguments) > 1:
         message = f"`{call_name(node)}` of several arrays needs a lambda"
@@ -43,12 +44,13 @@ def single_array(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def element_type(array: Typed) -> Type:
+    """The type of an array's elements."""
     assert isinstance(array.bare, t.Array)
     return array.bare.of
 
 
 def lambda_argument(tr: Translator, node: exp.Anonymous) -> exp.Lambda:
-    """The first argument of a call. Raises Refused where it is no lambda."""
+    """The lambda that is the first argument of a call. Raises Refused if it is none."""
     _, arguments = call_parts(node)
     function = arguments[0] if arguments else None
     if not isinstance(function, exp.Lambda):
@@ -63,7 +65,7 @@ def has_lambda(node: exp.Anonymous) -> bool:
 
 
 def build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
-    """What `build` gives; what it finds wrong with its arguments as a problem at the node."""
+    """The result of `build`. Its BadArguments is raised as a refusal at the node."""
     try:
         return build()
     except BadArguments as error:
@@ -71,7 +73,7 @@ def build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) 
 
 
 class ArrayLambda:
-    """A lambda over arrays: its Spark parameter, array and body."""
+    """A lambda over arrays: the Spark name of its parameter, the array to traverse (`zipped`) and its body."""
 
     def __init__(self, tr: Translator, node: exp.Anonymous):
         function = lambda_argument(tr, node)
@@ -85,6 +87,7 @@ class ArrayLambda:
         self._blame = (tr, function)
 
     def _locals(self, tr: Translator, function: exp.Lambda, names: list[str]) -> dict[str, Typed]:
+        """The lambda's parameters as values: elements of the arrays, or the fields of an array of tuples."""
         of = element_type(self.arrays[0])
         if len(names) == len(self.arrays) == 1:
             return {names[0]: typed(self.parameter, of)}
@@ -102,7 +105,7 @@ class ArrayLambda:
 
     @property
     def body_condition(self) -> str:
-        """The body as a Spark boolean that is never NULL. Raises Refused for what is no UInt8."""
+        """The body as a Spark boolean that is never NULL. Raises Refused unless it is UInt8 or Bool."""
         if not is_null(self.body) and self.body.bare not in (UINT8, t.Bool()):
             tr, function = self._blame
             message = f"the lambda must give UInt8, this is {self.body.type}"
@@ -116,9 +119,9 @@ class ArrayLambda:
 
     @property
     def first_element(self) -> str:
-        """The first array's element of the row that the parameter stands for."""
+        """Inside of the Spark lambda: the element of the first array."""
         return self.parameter if len(self.arrays) == 1 else f"{self.parameter}.`0`"
 
     def first_elements(self, rows: str) -> str:
-        """The first array's elements of walked rows."""
+        """The elements of the first array in an array of traversed rows."""
         return rows if len(self.arrays) == 1 else f"transform({rows}, ` r` -> ` r`.`0`)"

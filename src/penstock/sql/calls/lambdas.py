@@ -1,16 +1,8 @@
-"""Functions that take a lambda: arrayMap, arrayFilter, arrayExists, arrayAll, arraySort, arraySum …
+"""Functions that take a lambda: over arrays (arrayMap, arrayFilter, arraySort, arrayFold …) and maps (mapFilter …).
 
-In: the call's node. Out: `Typed`. Called by special_forms. Invariant: several arrays are walked side by
-side, as one array of structs.
-
-arrayFill, arraySplit and their reverse, arrayFold: lambdas whose answer depends on what came before.
-
-In: the call's node. Out: `Typed`. Called by lambdas. Invariant: the rows are walked once, in their order, by
-Spark's `aggregate`.
-
-mapFilter, mapApply, mapExists, mapAll, mapSort, mapReverseSort: lambdas over the pairs of a map.
-
-In: the call's node. Out: `Typed`. Called by lambdas. Invariant: the lambda takes a key and a value.
+`LAMBDA_FORMS` maps each name to its `Form`. Several arrays are traversed side by side, as one array of structs (see
+`ArrayLambda`). Functions whose result depends on the elements before (arrayFill, arraySplit, arrayFold) are one pass
+of Spark's `aggregate`. The lambda of a map function takes a key and a value.
 """
 
 from __future__ import annotations
@@ -31,7 +23,7 @@ from penstock.sql.calls.lambda_arguments import (
     lambda_argument,
     single_array,
 )
-from penstock.sql.compiler.translator import Translator
+from penstock.sql.compiler.translator import SpecialForm, Translator
 from penstock.sql.expr.bind_once import fresh_name
 from penstock.sql.expr.spark_types import value_type, value_zero
 from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, typed
@@ -41,8 +33,6 @@ from penstock.sql.functions.function import UINT8, UINT32, BadArguments
 from penstock.sql.functions.maps import MAP_SORTS
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.tree import call_name, call_parts
-
-Form = Callable[[Translator, exp.Anonymous], Typed]
 
 
 def _array_map(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -59,7 +49,7 @@ def _array_filter(tr: Translator, node: exp.Anonymous) -> Typed:
     )
 
 
-def _test_form(template: str, of: Type, spark: str) -> Form:
+def _test_form(template: str, of: Type, spark: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         walk = ArrayLambda(tr, _add_identity_lambda(node))
         return Typed(template.format(walk.zipped, walk.predicate), of, spark)
@@ -68,15 +58,15 @@ def _test_form(template: str, of: Type, spark: str) -> Form:
 
 
 def _add_identity_lambda(node: exp.Anonymous) -> exp.Anonymous:
-    """`arrayCount(a)` is `arrayCount(x -> x, a)`."""
+    """`arrayCount(a)` as `arrayCount(x -> x, a)`."""
     if has_lambda(node):
         return node
     whole = exp.Lambda(this=exp.to_identifier("x"), expressions=[exp.to_identifier("x")])
     return exp.Anonymous(this=node.this, expressions=[whole, *call_parts(node)[1]])
 
 
-def _find_form(place: int, or_null: str) -> Form:
-    """The first or the last element that the test holds for."""
+def _find_form(place: int, or_null: str) -> SpecialForm:
+    """arrayFirst and arrayLast: the element at `place` (1 the first, -1 the last) among those that pass the test."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         walk = ArrayLambda(tr, node)
@@ -93,13 +83,14 @@ def _find_form(place: int, or_null: str) -> Form:
 
 
 def _aggregate_array(tr: Translator, node: exp.Anonymous) -> Typed:
-    """arraySum, arrayMin …: of the array, or of what a lambda makes of it."""
+    """arraySum, arrayMin … of an array, or of the values that a lambda makes of its elements."""
     value = _array_map(tr, node) if has_lambda(node) else single_array(tr, node)
     return build_or_refuse(tr, node, lambda: ARRAY_FOLDS[call_name(node) or ""]([value]))
 
 
-def _sort_form(descending: str) -> Form:
-    """By the value, or by what a lambda makes of it; NULLs last either way, equal keys in their order."""
+def _sort_form(descending: str) -> SpecialForm:
+    """arraySort and arrayReverseSort by the element, or by what a lambda makes of it. NULLs come last either way; the
+    sort is stable."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         if not has_lambda(node):
@@ -137,8 +128,8 @@ def _sort_sql(array: str, sides: tuple[str, str], descending: str, of: Type) -> 
     )
 
 
-def _index_form(last: str) -> Form:
-    """The place of the first or the last element that the test holds for; 0 without one."""
+def _index_form(last: str) -> SpecialForm:
+    """arrayFirstIndex and arrayLastIndex: the index, from 1, of an element that passes the test; 0 if none does."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         walk = ArrayLambda(tr, node)
@@ -151,13 +142,11 @@ def _index_form(last: str) -> Form:
     return form
 
 
-_Form = Callable[[Translator, exp.Anonymous], Typed]
-
-
 def _accumulate_form(
     build: Callable[[ArrayLambda, str], str], reverse: str, result: Callable[[t.Type], t.Type]
-) -> _Form:
-    """An array gathered from the first row on, or from the last one."""
+) -> SpecialForm:
+    """A function that builds an array element by element, from the first element on or, with `reverse`, from the
+    last."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         walk = ArrayLambda(tr, node)
@@ -171,19 +160,19 @@ def _accumulate_form(
 
 
 def _append_or_repeat(walk: ArrayLambda, value: str) -> str:
-    """What does not pass is what stands before it; the first stays."""
+    """arrayFill: an element that fails the test becomes its predecessor; the first element stays."""
     return f"array_append(` a`, if(size(` a`) = 0 OR {walk.body_condition}, {value}, try_element_at(` a`, -1)))"
 
 
 def _split_before(walk: ArrayLambda, value: str) -> str:
-    """A new array begins before what passes."""
+    """arraySplit: a new array begins before each element that passes the test."""
     rest = "slice(` a`, 1, greatest(size(` a`) - 1, 0))"
     longer = f"concat({rest}, array(array_append(try_element_at(` a`, -1), {value})))"
     return f"if(size(` a`) = 0 OR {walk.body_condition}, array_append(` a`, array({value})), {longer})"
 
 
 def _split_after(walk: ArrayLambda, value: str) -> str:
-    """The same from the last row on: an array ends after what passes."""
+    """arrayReverseSplit, from the last element on: an array ends after each element that passes the test."""
     rest = "slice(` a`, 1, greatest(size(` a`) - 1, 0))"
     longer = f"concat({rest}, array(array_prepend(try_element_at(` a`, -1), {value})))"
     return f"if(size(` a`) = 0 OR {walk.body_condition}, array_append(` a`, array({value})), {longer})"
@@ -212,7 +201,7 @@ def _array_fold(tr: Translator, node: exp.Anonymous) -> Typed:
     return typed(f"aggregate({rows}, {as_spark(start, spark)}, {folded})", start.type)
 
 
-_ORDERED_FORMS: Mapping[str, _Form] = {
+_ORDERED_FORMS: Mapping[str, SpecialForm] = {
     "arrayFill": _accumulate_form(_append_or_repeat, "", t.Array),
     "arrayReverseFill": _accumulate_form(_append_or_repeat, "reverse", t.Array),
     "arraySplit": _accumulate_form(_split_before, "", lambda of: t.Array(t.Array(of))),
@@ -223,7 +212,7 @@ _ORDERED_FORMS: Mapping[str, _Form] = {
 
 @dataclass(frozen=True, slots=True)
 class _MapLambda:
-    """A map, the names of a pair's parts in Spark, and the lambda's body."""
+    """A map, the Spark names of its key and value inside the lambda, and the translated body of the lambda."""
 
     value: Typed
     of: t.Map
@@ -233,10 +222,12 @@ class _MapLambda:
 
     @property
     def parameters(self) -> str:
+        """The parameter list of the Spark lambda."""
         return f"({self.key}, {self.item})"
 
     @property
     def test(self) -> str:
+        """The body as a Spark boolean that is never NULL. Raises BadArguments unless it is UInt8 or Bool."""
         if not is_null(self.body) and self.body.bare not in (UINT8, t.Bool()):
             raise BadArguments(f"the lambda must give UInt8, this is {self.body.type}", "compare it: v != 0")
         return f"coalesce({as_condition(self.body)}, false)"
@@ -257,7 +248,7 @@ def _read_map_lambda(tr: Translator, node: exp.Anonymous) -> _MapLambda:
     return _MapLambda(value, value.bare, key, item, tr.with_locals(known).translate(function.this))
 
 
-def _map_form(build: Callable[[_MapLambda], Typed]) -> _Form:
+def _map_form(build: Callable[[_MapLambda], Typed]) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         pairs = _read_map_lambda(tr, node)
         return build_or_refuse(tr, node, lambda: build(pairs))
@@ -285,7 +276,7 @@ def _map_apply(pairs: _MapLambda) -> Typed:
     return typed(f"map_from_entries({made})", t.Map(of.fields[0][1], of.fields[1][1]))
 
 
-def _map_sort_form(descending: str) -> _Form:
+def _map_sort_form(descending: str) -> SpecialForm:
     def by_lambda(pairs: _MapLambda) -> Typed:
         check_order(pairs.body.type)
         if pairs.body.nullable or isinstance(pairs.body.bare, t.Float):
@@ -310,7 +301,7 @@ def _map_sort_form(descending: str) -> _Form:
     return form
 
 
-_MAP_FORMS: Mapping[str, _Form] = {
+_MAP_FORMS: Mapping[str, SpecialForm] = {
     "mapFilter": _map_form(_map_filter),
     "mapExists": _map_form(_map_exists),
     "mapAll": _map_form(_map_all),
@@ -320,7 +311,7 @@ _MAP_FORMS: Mapping[str, _Form] = {
 }
 
 
-LAMBDA_FORMS: Mapping[str, Form] = {
+LAMBDA_FORMS: Mapping[str, SpecialForm] = {
     "arrayMap": _array_map,
     "arrayFilter": _array_filter,
     "arrayExists": _test_form("exists({0}, {1})", UINT8, "BOOLEAN"),

@@ -1,8 +1,8 @@
-"""pointInPolygon: whether a point lies in a polygon that is written out.
+"""pointInPolygon(point, polygon): whether a point lies in a polygon that is written as a literal.
 
-In: the call's node. Out: `Typed`. Called by special_forms. Invariant: the polygon is one simple ring, checked as
-ClickHouse checks it (it fails for others); holes and several polygons are refused. A point on the border is an error:
-what ClickHouse answers for it depends on the cells that it divides the polygon into.
+Invariant: the polygon is one simple ring, checked as ClickHouse checks it (it raises for others); holes and several
+polygons are refused. A point on the border makes the query fail: ClickHouse's answer for it depends on the grid of
+cells into which it divides the polygon.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.sql.functions.function import UINT8
 Point: TypeAlias = "tuple[Fraction, Fraction]"
 _NUMBERS = (t.Int, t.Float)
 _MOST_CORNERS = 200
-"""Each side is compared with each other when the SQL is compiled."""
+"""A limit, because each side is compared with each other one when the SQL is compiled."""
 
 
 def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -30,7 +30,7 @@ def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
     fields = value.bare.fields if isinstance(value.bare, t.Tuple) else ()
     if len(fields) != 2 or not all(isinstance(of, _NUMBERS) for _, of in fields):
         message = f"the point of `pointInPolygon` must be a pair of numbers, this is {value.type}"
-        raise tr.refused(point, "wrong-argument-type", message, "(x, y) of what is not Nullable")
+        raise tr.refused(point, "wrong-argument-type", message, "(x, y) of numbers that are not Nullable")
     ring = [_read_corner(tr, corners, each) for each in (corners.expressions if isinstance(corners, exp.Array) else ())]
     ring = ring[:-1] if len(ring) > 1 and ring[0] == ring[-1] else ring
     if not 3 <= len(ring) <= _MOST_CORNERS:
@@ -57,7 +57,7 @@ def _read_corner(tr: Translator, corners: exp.Expr, node: exp.Expr) -> Point:
 
 
 def _is_simple(ring: Sequence[Point]) -> bool:
-    """Whether no sides meet but neighbours, at their corner."""
+    """Whether no two sides meet except neighbours, at their common corner."""
     sides = list(zip(ring, [*ring[1:], ring[0]], strict=True))
     if any(a == b for a, b in sides):
         return False
@@ -72,12 +72,14 @@ def _is_simple(ring: Sequence[Point]) -> bool:
 
 
 def _turn_direction(a: Point, b: Point, c: Point) -> int:
+    """1 if the way from `a` over `b` to `c` turns left, -1 if it turns right, 0 if it is straight (the sign of the
+    cross product)."""
     cross = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
     return (cross > 0) - (cross < 0)
 
 
 def _goes_back(a: Point, b: Point, c: Point) -> bool:
-    """Whether the way from `b` on to `c` leads back to `a`, all on one line."""
+    """Whether the way from `b` to `c` leads back towards `a`, all three on one line."""
     return (b[0] - a[0]) * (c[0] - b[0]) + (b[1] - a[1]) * (c[1] - b[1]) < 0
 
 
@@ -93,11 +95,15 @@ def _sides_meet(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
 
 
 def _in_box(side: tuple[Point, Point], point: Point) -> bool:
+    """Whether a point lies in the bounding box of a side."""
     return all(min(side[0][axis], side[1][axis]) <= point[axis] <= max(side[0][axis], side[1][axis]) for axis in (0, 1))
 
 
 def _inside_sql(ring: Sequence[Point]) -> str:
-    """Whether a ray to the right crosses an odd number of sides."""
+    """Spark SQL: whether the point ` p` is inside, by ray casting.
+
+    A ray to the right of the point crosses an odd number of sides if the point is inside.
+    """
     sides = ", ".join(_side_struct(a, b) for a, b in zip(ring, [*ring[1:], ring[0]], strict=True))
     x, y, a, b, c, d = "` p`.x", "` p`.y", "` e`.a", "` e`.b", "` e`.c", "` e`.d"
     cross = f"({c} - {a}) * ({y} - {b}) - ({d} - {b}) * ({x} - {a})"

@@ -1,9 +1,8 @@
-"""Functions over the rows before and after, where the SELECT reads a subquery with an ORDER BY: runningDifference,
-runningDifferenceStartingWithFirstValue, neighbor, runningAccumulate.
+"""runningDifference, neighbor and runningAccumulate: functions of the rows before and after in the order of a subquery.
 
-In: the call's node. Out: `Typed`. Called by special_forms. Invariant: the rows are those that FROM and WHERE leave, in
-the order of the subquery; without one, or where the SELECT has more clauses, the call is refused. ClickHouse begins
-anew with each block of rows, whose size is its own: here all rows are one block.
+`RUNNING_FORMS` maps each name to its `Form`. Invariant: the SELECT has FROM (a subquery with ORDER BY) and WHERE and
+no other clause, or the call is refused: only then is the order of the rows known. ClickHouse starts anew with each
+block of rows, whose size is internal to it; here all rows are one block.
 """
 
 from __future__ import annotations
@@ -26,15 +25,16 @@ from penstock.sql.syntax.tree import call_name
 
 _SETTING = "allow_deprecated_error_prone_window_functions"
 _ROW_ORDER = "(ORDER BY monotonically_increasing_id())"
-"""The rows as the subquery's ORDER BY left them: ids grow with the partitions, which are in its order."""
+"""The order that the subquery's ORDER BY left: ids grow from partition to partition, and those are in that order."""
 _SO_FAR = f" OVER {_ROW_ORDER[:-1]} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
 _ALLOWED_CLAUSES = ("expressions", "from_", "where", "settings", "with_")
-"""The clauses that leave the rows as they are, but for some; ClickHouse applies even LIMIT before these functions."""
+"""Clauses that keep the order of the rows. LIMIT is none: ClickHouse applies it before these functions."""
 _FARTHEST = 2**31 - 1
 
 
 def _check_row_order(tr: Translator, node: exp.Anonymous, instead: str) -> None:
-    """Raises Refused where the order of the rows is not given."""
+    """Raises Refused unless the order of the rows is known and the setting that allows the function is on; `instead` is
+    the hint."""
     name = call_name(node)
     select = node.find_ancestor(exp.Select)
     from_ = select.args.get("from_") if select is not None else None
@@ -53,6 +53,7 @@ def _check_row_order(tr: Translator, node: exp.Anonymous, instead: str) -> None:
 
 
 def _is_ordered(source: object) -> bool:
+    """Whether a FROM is a subquery with ORDER BY (without WITH FILL and WITH TOTALS, which add rows)."""
     if not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Select):
         return False
     inner = source.this
@@ -63,7 +64,7 @@ def _is_ordered(source: object) -> bool:
 
 
 def _changes_rows(select: exp.Select) -> bool:
-    """Whether the rows are not those of FROM and WHERE: arrayJoin, or an aggregate's window."""
+    """Whether the select list changes the number or order of rows: arrayJoin, or a window."""
     return any(
         isinstance(each, exp.Window) or call_name(each) == "arrayJoin"
         for item in select.expressions
@@ -72,7 +73,7 @@ def _changes_rows(select: exp.Select) -> bool:
 
 
 def _is_limited_outside(around: exp.Expr | None) -> bool:
-    """Whether a SELECT around orders or limits: ClickHouse may do it before these functions see the rows."""
+    """Whether a SELECT around has ORDER BY or LIMIT: ClickHouse may apply them before these functions see the rows."""
     while around is not None:
         if isinstance(around, exp.Query) and any(around.args.get(key) for key in ("order", "limit", "offset")):
             return True
@@ -81,7 +82,7 @@ def _is_limited_outside(around: exp.Expr | None) -> bool:
 
 
 def _has_setting(node: exp.Expr) -> bool:
-    """Whether a SELECT around has the setting."""
+    """Whether this SELECT or one around it sets the setting that allows these functions."""
     around: exp.Expr | None = node
     while around is not None:
         if any(_is_enabling_setting(setting) for setting in around.args.get("settings") or ()):
@@ -96,7 +97,7 @@ def _is_enabling_setting(setting: exp.Expr) -> bool:
 
 
 def _row_value(tr: Translator, node: exp.Expr) -> Typed:
-    """A value of each row. Raises Refused for an aggregate."""
+    """The value of an argument in each row. Raises Refused for an aggregate or an interval."""
     before = tr.trace.aggregates
     tr.trace.windows += 1
     value = tr.at("window").translate(node)
@@ -106,7 +107,10 @@ def _row_value(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def _difference_form(first: str) -> SpecialForm:
-    """To the last value that was no NULL. `first` is what the first row has: nothing, or its own value."""
+    """The difference to the last value that is not NULL.
+
+    `first` says what the first row gets: zero (empty) or its own value.
+    """
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         (argument,) = call_arguments(tr, node, 1, 1)
@@ -130,7 +134,8 @@ def _difference_form(first: str) -> SpecialForm:
 
 
 def _numeric_value(value: Typed) -> tuple[str, str, t.Type] | None:
-    """A value as a number that its differences fit in, that Spark type, and the result's."""
+    """A value as a number wide enough for differences, its Spark type, and the type of the result; None if
+    unsupported."""
     match value.bare:
         case t.Int(64) | t.Int(64, signed=False):
             return as_spark(value, "DECIMAL(20,0)"), "DECIMAL(20,0)", t.Int(64)
@@ -149,7 +154,7 @@ def _numeric_value(value: Typed) -> tuple[str, str, t.Type] | None:
 
 
 def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
-    """The value so many rows on, or back where the number is negative; a default where there is no such row."""
+    """neighbor(x, n[, default]): the value n rows later, or earlier if n is negative."""
     arguments = call_arguments(tr, node, 2, 3)
     _check_row_order(
         tr, node, "leadInFrame(x, n) OVER (ORDER BY … ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
@@ -174,7 +179,7 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _running_accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
-    """The states of the rows so far, merged."""
+    """runningAccumulate(state): the merged states of all rows so far."""
     (argument,) = call_arguments(tr, node, 1, 1)
     _check_row_order(tr, node, "…Merge(state) OVER (ORDER BY …)")
     of = _row_value(tr, argument).bare

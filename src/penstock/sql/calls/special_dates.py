@@ -1,7 +1,7 @@
-"""Calls about times that are more than their values: units, intervals, time zones.
+"""Functions of dates and times whose arguments are more than values: units, intervals and time zones.
 
-In: the call's node. Out: `Typed`. Called by special_forms. Invariant: a unit is a text literal or a bare
-word, in any case.
+dateDiff, age, date_trunc, toStartOfInterval, date_add, tumble … `TIME_FORMS` maps each name to its `Form`.
+Invariant: a unit is a text literal or a bare word, in upper or lower case, singular or plural, long or short (`dd`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from penstock.sql.syntax.tree import call_name
 
 
 def _read_unit(tr: Translator, node: exp.Expr) -> str:
-    """A unit as a text, or as a bare word."""
+    """The unit that an argument names, as in `UNITS`: a text literal or a bare word. Raises Refused."""
     name = node.name.upper() if isinstance(node, (exp.Column, exp.Var)) else literal_text(tr, node).upper()
     short = {
         "YY": "YEAR",
@@ -55,7 +55,7 @@ def _read_unit(tr: Translator, node: exp.Expr) -> str:
 
 
 def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
-    """The number of unit borders between two times."""
+    """dateDiff(unit, start, end[, zone]): how many times the unit begins between two times."""
     arguments = call_arguments(tr, node, 3, 4)
     unit = _read_unit(tr, arguments[0])
     first, last = (_value_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
@@ -67,6 +67,7 @@ def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> Typed:
+    """The argument as a value, moved to a time zone if one is given (zero or one node)."""
     value = tr.translate(argument)
     if not zone:
         return value
@@ -77,7 +78,7 @@ def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: lis
 
 
 def _unit_number(value: Typed, unit: str) -> str:
-    """The number of the unit that a time is in."""
+    """The ordinal of the unit that a time lies in (of the year, month, day …), so that a difference counts units."""
     wall = wall_clock(value)
     match unit:
         case "YEAR":
@@ -99,6 +100,7 @@ def _unit_number(value: Typed, unit: str) -> str:
 
 
 def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
+    """toStartOfInterval(time, INTERVAL n unit[, zone])."""
     arguments = call_arguments(tr, node, 2, 3)
     value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
@@ -107,6 +109,7 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
+    """date_trunc(unit, time[, zone])."""
     arguments = call_arguments(tr, node, 2, 3)
     value, unit = _value_in_zone(tr, node, arguments[1], arguments[2:]), _read_unit(tr, arguments[0])
     if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
@@ -132,10 +135,11 @@ def _start_of_unit(tr: Translator, node: exp.Expr, value: Typed, unit: str, step
 
 
 _SUBSECOND_DIGITS = {"MILLISECOND": 3, "MICROSECOND": 6}
+"""Decimal digits of a second that the unit keeps."""
 
 
 def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
-    """A part of a second: of a DateTime64 only."""
+    """The start of a number of milliseconds or microseconds; only a DateTime64 has them."""
     if not isinstance(value.bare, t.DateTime64):
         raise tr.refused(node, "wrong-argument-type", f"{value.type} has no {unit.lower()}s", "toDateTime64")
     micros = step * 10 ** (6 - _SUBSECOND_DIGITS[unit])
@@ -155,7 +159,7 @@ _UNIT_MICROSECONDS = {
 
 
 def _age(tr: Translator, node: exp.Anonymous) -> Typed:
-    """The number of whole units between two times."""
+    """age(unit, start, end): the number of whole units between two times."""
     arguments = call_arguments(tr, node, 3, 3)
     unit, (first, last) = _read_unit(tr, arguments[0]), tr.all(arguments[1:])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
@@ -174,7 +178,8 @@ def _age(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _whole_months(a: str, b: str, months: int) -> str:
-    """A month is whole when the day and time of the first one come again."""
+    """Whole months from `a` to `b`, divided by `months`: the last month counts once its day and time of day are
+    reached."""
     since = [f"(unix_micros({x}) - unix_micros(date_trunc('MONTH', {x})))" for x in (a, b)]
     count = f"((year({b}) - year({a})) * 12 + month({b}) - month({a}))"
     early, late = f"{count} > 0 AND {since[1]} < {since[0]}", f"{count} < 0 AND {since[1]} > {since[0]}"
@@ -197,7 +202,7 @@ def _date_add_form(sign: int) -> SpecialForm:
 
 
 def _add_interval_form(sign: int) -> SpecialForm:
-    """addDate(time, INTERVAL n unit): nothing else than an interval is added."""
+    """addDate and subDate(time, INTERVAL n unit): nothing but an interval may be added."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         time, step = tr.all(call_arguments(tr, node, 2, 2))
@@ -209,7 +214,7 @@ def _add_interval_form(sign: int) -> SpecialForm:
 
 
 def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
-    """The start and the end of the window of one length that a time is in."""
+    """Start and end of the window of fixed length that a time lies in."""
     arguments = call_arguments(tr, node, 2, 3)
     time, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if not isinstance(time.bare, t.DateTime) or time.nullable or zone_of(time.bare):
@@ -224,6 +229,8 @@ def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
 
 
 def _tumble_form(part: int | None) -> SpecialForm:
+    """tumble (both bounds as a tuple), tumbleStart (part 0) and tumbleEnd (part 1)."""
+
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         window = _time_window(tr, node)
         return make_tuple([*window]) if part is None else window[part]

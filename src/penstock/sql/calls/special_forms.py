@@ -1,16 +1,8 @@
-"""Calls whose arguments are more than values: conditions, CAST, lambdas, operators by name.
+"""Special forms: functions whose arguments are more than values, and operators that are called by name.
 
-In: the call's node. Out: `Typed`. Called by calls. Invariant: a form checks its own arguments and
-reports at the node it blames.
-
-grouping(key, …): which keys of a grouping set a row lacks.
-
-In: a call. Out: `Typed`. Called through SPECIAL_FORMS and by passes.grouping_sets. Invariant: the bits of Spark's
-grouping_id() are the keys in `Translator.absent`, the first one the highest.
-
-The name of a type as toTypeName says it: the named fields of a tuple stand on lines of their own.
-
-In: a type. Out: a text. Called by special_forms. Invariant: as ClickHouse's getPrettyName.
+`SPECIAL_FORMS` maps a function's name to a `Form`, which takes the call's node and gives its `Typed` Spark SQL: CAST
+and its kin, `if`, lambdas, `grouping`, `arrayJoin`, `plus(a, b)` … Invariant: a form checks the number and types of
+its own arguments, and a refusal points at the argument that is wrong.
 """
 
 from __future__ import annotations
@@ -114,7 +106,7 @@ def translate_cast(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
-    """The type of a name in SQL. Raises Refused."""
+    """The ClickHouse type that a text names. Raises Refused for an unknown type."""
     try:
         return parse_type(name)
     except InvalidSyntax as error:
@@ -122,7 +114,8 @@ def parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
 
 
 def convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: ConversionMode) -> Typed:
-    """An explicit conversion: its result is of the type that is asked for. Raises Refused where there is none."""
+    """A value explicitly converted to a type, in a conversion mode. Raises Refused if ClickHouse has no such
+    conversion."""
     if is_null(value) and mode.failure != "null" and not is_nullable(want):
         raise tr.refused(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
     if mode.failure == "zero" and mode.default is None and value.nullable and not is_nullable(want):
@@ -172,7 +165,7 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
     name = text(f"Interval{value.unit.capitalize()}" if value.unit else pretty_type_name(value.type))
     if tr.trace.aggregates == before:
         return name
-    # The type of an aggregate's result is one row, as the result is.
+    # Over an aggregate there is one row for each group, so the name is made an aggregate as well.
     return replace(name, sql=f"coalesce(max({name.sql}), {name.sql})", constant=None)
 
 
@@ -188,7 +181,8 @@ def _finalize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
-    """The rows are multiplied before WHERE and GROUP BY; the same array spreads once."""
+    """arrayJoin(array): the row is repeated for each element, before WHERE and GROUP BY. Calls with the same array
+    share one expansion."""
     (argument,) = call_arguments(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
@@ -201,11 +195,15 @@ def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def lacks_key(bit: int) -> str:
+    """Spark SQL: whether the grouping set of a row lacks the key of this bit of Spark's grouping_id()."""
     return f"(grouping_id() & {2**bit}) <> 0"
 
 
 def grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
-    """grouping(key, …): a bit for each key, set where the row's set lacks it."""
+    """grouping(key, …): an integer with one bit for each key, 1 if the grouping set of the row lacks it.
+
+    In Spark's grouping_id() the first key of `Translator.absent` is the highest bit.
+    """
     _, arguments = call_parts(node)
     if tr.place != "select" or not arguments:
         raise tr.refused(node, "misplaced-aggregate", "`grouping` takes keys of GROUP BY, outside of aggregates")
@@ -222,6 +220,10 @@ def grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def pretty_type_name(of: Type, level: int = 0) -> str:
+    """The name of a type as toTypeName writes it: named fields of a tuple on lines of their own.
+
+    The format is that of ClickHouse's `DataTypeTuple::doGetPrettyName`; `level` is the depth of indentation.
+    """
     match of:
         case t.Array(inner):
             return f"Array({pretty_type_name(inner, level)})"
@@ -240,7 +242,7 @@ def pretty_type_name(of: Type, level: int = 0) -> str:
 
 
 def _quote_field_name(name: str | None) -> str:
-    """A field's name, in back-quotes where a type has it so."""
+    """A field's name, in back-quotes if a type's text needs them."""
     return str(t.Tuple(((name, t.Bool()),))).removeprefix("Tuple(").removesuffix(" Bool)")
 
 

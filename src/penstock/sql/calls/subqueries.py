@@ -1,7 +1,7 @@
-"""Subqueries in expressions: scalar, IN, EXISTS.
+"""Subqueries in expressions: a scalar subquery, `x IN (…)` and EXISTS.
 
-In: Subquery, In and Exists nodes. Out: `Typed`. Called through HANDLERS and special_forms. Invariant: a
-NULL in the set of IN matches nothing and makes nothing NULL, as in ClickHouse.
+Each function takes the node and gives a `Typed`. Invariant: a NULL in the set of IN matches nothing and makes no
+result NULL, as in ClickHouse (in standard SQL it would).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UINT8 = t.Int(8, signed=False)
 
 
 def scalar_subquery(tr: Translator, node: exp.Expr) -> Typed:
-    """`(SELECT …)` as a value: of one column, NULL where there is no row."""
+    """`(SELECT …)` as a value: one column, NULL if there is no row; several columns are a tuple. Raises Refused."""
     _refuse_in_lambda(tr, node)
     query = _inner_query(tr, node)
     sql, columns = tr.subquery(query)
@@ -38,7 +38,8 @@ def scalar_subquery(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, OutputColumns]) -> Typed:
-    """Several columns are a tuple; where there may be no row ClickHouse's type depends on the rows."""
+    """Several columns as a tuple. Only a SELECT with exactly one row can: without a row, ClickHouse's type depends on
+    the data."""
     sql, columns = compiled
     names = [name for name, _ in columns]
     if not _has_one_row(query) or len(set(names)) != len(names):
@@ -51,7 +52,7 @@ def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: 
 
 
 def _has_one_row(query: exp.Query) -> bool:
-    """Whether there are aggregates over all rows, and nothing that could drop their row."""
+    """Whether the SELECT aggregates all rows into one, and has no clause that could drop that row."""
     dropping = ("group", "having", "qualify", "limit", "offset", "distribute")
     if not isinstance(query, exp.Select) or any(query.args.get(each) for each in dropping):
         return False
@@ -74,12 +75,13 @@ def _inner_query(tr: Translator, node: exp.Expr) -> exp.Query:
 
 
 def exists_test(tr: Translator, node: exp.Expr) -> Typed:
+    """EXISTS (SELECT …)."""
     sql, _ = tr.subquery(_inner_query(tr, node.this))
     return Typed(f"EXISTS ({sql})", _UINT8, "BOOLEAN")
 
 
 def membership(tr: Translator, node: exp.Expr) -> Typed:
-    """`x IN (…)`, of a list, a tuple, an array or a SELECT."""
+    """`x IN (…)`, where the set is a list, a tuple, an array, a table or a SELECT."""
     value = tr.translate(node.this)
     query = node.args.get("query") or _named_query(tr, node)
     if query is not None:
@@ -92,7 +94,7 @@ def membership(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def _named_query(tr: Translator, node: exp.Expr) -> exp.Expr | None:
-    """`x IN name` of a table, or of a SELECT that WITH names."""
+    """`x IN name`, where the name is a table or a CTE, as `x IN (SELECT * FROM name)`; None otherwise."""
     given = node.args.get("field")
     if given is None and len(node.expressions) == 1:
         given = node.expressions[0].unnest()
@@ -104,7 +106,7 @@ def _named_query(tr: Translator, node: exp.Expr) -> exp.Expr | None:
 
 
 def membership_call(tr: Translator, node: exp.Anonymous) -> Typed:
-    """in(x, set) and notIn(x, set)."""
+    """in(x, set) and notIn(x, set) as functions."""
     _, arguments = call_parts(node)
     if len(arguments) != 2:
         raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes 2 arguments")
@@ -113,6 +115,7 @@ def membership_call(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
+    """The elements of the set, of an alias of such a set too. Raises Refused."""
     if isinstance(node, (exp.Tuple, exp.Array)):
         return list(node.expressions)
     if call_name(node) in ("tuple", "array") and isinstance(node, exp.Anonymous):
@@ -130,7 +133,7 @@ def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
 def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Expr]) -> Typed:
     if is_null(value):
         return NULL
-    shown = []
+    pairs = []
     left = value.sql
     for element in elements:
         _, item = adapt_literals(tr, element, value, tr.translate(element))
@@ -138,11 +141,11 @@ def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Ex
             continue
         _check_time_precision(tr, element, item, value)
         left, right = as_comparable_pair(tr, element, value, item)
-        shown.append((left, right))
-    if not shown:
+        pairs.append((left, right))
+    if not pairs:
         return Typed(f"if({value.sql} IS NULL, NULL, false)", nullable_if_any(_UINT8, [value]), "BOOLEAN")
-    lefts = list(dict.fromkeys(left for left, _ in shown))
-    groups = (f"{left} IN ({', '.join(right for other, right in shown if other == left)})" for left in lefts)
+    lefts = list(dict.fromkeys(left for left, _ in pairs))
+    groups = (f"{left} IN ({', '.join(right for other, right in pairs if other == left)})" for left in lefts)
     return Typed(f"({' OR '.join(groups)})", nullable_if_any(_UINT8, [value]), "BOOLEAN")
 
 
@@ -150,15 +153,18 @@ _TIME_PRECISION: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime
 
 
 def _check_time_precision(tr: Translator, node: exp.Expr, cut: Typed, to: Typed) -> None:
-    """ClickHouse converts a list to the value's type, and the value to that of a SELECT: a time loses its hours
-    where `=` would find it different from a day."""
+    """Raises Refused if `cut` holds a finer time than `to`.
+
+    ClickHouse casts the elements of a list to the type of the value, and the value to the type of a SELECT's column. A
+    time then loses its time of day, while `=` compares it in full.
+    """
     if _loses_precision(cut.type, to.type):
         message = f"IN of {cut.type} and {to.type} is not supported"
         raise tr.refused(node, "no-common-type", message, "cast one of them")
 
 
 def _loses_precision(cut: t.Type, to: t.Type) -> bool:
-    """Whether one of the times in `cut` is finer than the one at its place in `to`."""
+    """Whether a time in `cut` is finer than the time at the same position in `to`."""
     cut, to = t.unwrap_type(cut), t.unwrap_type(to)
     if isinstance(cut, t.Tuple) and isinstance(to, t.Tuple):
         return any(_loses_precision(a, b) for (_, a), (_, b) in zip(cut.fields, to.fields, strict=False))
@@ -182,13 +188,13 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
         f" WHERE s.{quote_identifier(name)} IS NOT NULL" if column.nullable else ""
     )
     found = f"({left} IN ({rows}))"
-    if value.nullable:  # Spark's IN is false for NULL wherever it becomes a join; ClickHouse's is NULL.
+    if value.nullable:  # Where Spark runs IN as a join it is false for a NULL; in ClickHouse it is NULL.
         found = f"if({value.sql} IS NULL, CAST(NULL AS BOOLEAN), {found})"
     return Typed(found, nullable_if_any(_UINT8, [value]), "BOOLEAN")
 
 
 def _compared_values(value: Typed) -> list[Typed]:
-    """The values that are compared: those of a tuple, or the one."""
+    """The values to compare with the columns of the SELECT: the elements of a tuple, or the value itself."""
     if not isinstance(value.bare, t.Tuple) or len(value.bare.fields) < 2:
         return [value]
     return [
@@ -198,7 +204,7 @@ def _compared_values(value: Typed) -> list[Typed]:
 
 
 def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str, OutputColumns]) -> Typed:
-    """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and makes nothing NULL."""
+    """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and the result is never NULL."""
     sql, columns = rows
     for left, (_, column) in zip(lefts, columns, strict=True):
         if isinstance(column.bare, t.Date):

@@ -1,7 +1,7 @@
-"""Tuples: arithmetic element by element, joining, names, elements with a default.
+"""Functions of tuples: arithmetic element by element, concatenation, names of the elements, access with a default.
 
-In: the call's node, or an operator's. Out: `Typed`. Called by special_forms. Invariant: each element is computed as
-the operator computes it by itself, so its type is ClickHouse's.
+`TUPLE_FORMS` maps each name to its `Form`. Invariant: each pair of elements goes through the operator itself, so that
+the types of the result are those that ClickHouse gives.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.sql.syntax.tree import call_name
 
 
 def tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
-    """The elements of a tuple. Raises Refused for what is none."""
+    """The elements of a tuple as values. Raises Refused for any other type."""
     of = value.bare
     if not isinstance(of, t.Tuple) or not of.fields or value.nullable:
         raise tr.refused(node, "wrong-argument-type", f"expected a Tuple, this is {value.type}")
@@ -33,7 +33,7 @@ def tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
 def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[tuple[Typed, Typed]]:
     left, right = (tuple_elements(tr, node, value) for value in values)
     if len(left) != len(right):
-        raise tr.refused(node, "wrong-argument-type", "the tuples must have as many elements")
+        raise tr.refused(node, "wrong-argument-type", "the tuples must have the same number of elements")
     return list(zip(left, right, strict=True))
 
 
@@ -60,10 +60,10 @@ def _scalar_form(symbol: str) -> SpecialForm:
 def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.all(call_arguments(tr, node, 1, 1))
     found = [negate(field) for field in tuple_elements(tr, node, value)]
-    given = [each for each in found if each is not None]
-    if len(given) < len(found):
+    elements = [element for element in found if element is not None]
+    if len(elements) < len(found):
         raise tr.refused(node, "wrong-argument-type", f"the elements of {value.type} cannot be negated")
-    return make_tuple(given)
+    return make_tuple(elements)
 
 
 def _concatenate_tuples(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -76,7 +76,8 @@ def _sum_values(tr: Translator, node: exp.Anonymous, values: list[Typed]) -> Typ
 
 
 def _hamming_distance(tr: Translator, node: exp.Anonymous) -> Typed:
-    """How many elements differ; its type grows with the number of elements."""
+    """tupleHammingDistance: how many elements differ. It is a sum of UInt8, whose type grows with the number of
+    elements."""
     pairs = _element_pairs(tr, node, tr.all(call_arguments(tr, node, 2, 2)))
     return _sum_values(tr, node, [comparisons.compare(tr, node, "<>", pair) for pair in pairs])
 
@@ -114,11 +115,12 @@ def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
-    """tupleElement(tuple, 1), tupleElement(tuple, 'name'), from the end where negative; with a default."""
+    """tupleElement(tuple, 1), with a negative index from the end, or tupleElement(tuple, 'name'); a third argument is
+    the default."""
     value_node, place, *others = call_arguments(tr, node, 2, 3)
     value, step = tr.translate(value_node), tr.translate(place).constant
     if not isinstance(step, (int, str)) or isinstance(step, bool):
-        raise tr.refused(place, "wrong-argument-type", "expected a literal name or place here")
+        raise tr.refused(place, "wrong-argument-type", "expected a literal name or index here")
     of = value.bare
     if isinstance(step, int) and step < 0 and isinstance(of, t.Tuple) and -step <= len(of.fields):
         step += len(of.fields) + 1

@@ -1,7 +1,7 @@
-"""The OVER clause of a window function: partition, order and frame, with what named windows give.
+"""The OVER clause of a window function: partition, order and frame, with those of the named windows it refers to.
 
-In: a Window node. Out: `Over`. Called by windows. Invariant: a frame that is written is one that ClickHouse takes
-and that Spark reads in the same way.
+`read_over_clause` takes a Window node and gives an `OverClause`. Invariant: a frame passes only if ClickHouse accepts
+it and Spark gives it the same meaning.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.ordering import check_orderable, order_keys
 
 UNBOUNDED = 2**40
-"""Stands for UNBOUNDED: farther than any offset may be."""
+"""Stands for UNBOUNDED: larger than any offset may be."""
 _LARGEST_OFFSET = 2**31 - 1
 _UNSIGNED = {t.Date: 16, t.DateTime: 32, t.Bool: 8}
 
 
 @dataclass(frozen=True, slots=True)
 class WindowFrame:
-    """Bounds count from the current row: 1 PRECEDING is -1."""
+    """A frame. Bounds are counted from the current row: 1 PRECEDING is -1."""
 
     kind: str
     start: int
@@ -33,17 +33,18 @@ class WindowFrame:
 
     @property
     def sql(self) -> str:
+        """The frame clause in Spark SQL."""
         return f"{self.kind} BETWEEN {_bound_sql(self.start)} AND {_bound_sql(self.end)}"
 
     @property
     def offsets(self) -> list[int]:
-        """The bounds that are a number of rows or of the key's units."""
+        """The bounds that are numbers: of rows, or of units of the sort key."""
         return [abs(bound) for bound in (self.start, self.end) if bound not in (0, UNBOUNDED, -UNBOUNDED)]
 
 
 @dataclass(frozen=True, slots=True)
 class OverClause:
-    """The text of an OVER clause and its frame, if one is written."""
+    """An OVER clause: its texts of PARTITION BY and ORDER BY, and its frame if one is written."""
 
     frame: WindowFrame | None
     ordered: bool
@@ -51,19 +52,20 @@ class OverClause:
 
     @property
     def sql(self) -> str:
-        """A frame that counts peers is the whole partition where there is no order."""
+        """The clause in Spark SQL. Without ORDER BY all rows are peers, so a RANGE frame is the whole partition."""
         whole_partition = self.frame is None or (self.frame.kind == "RANGE" and not self.ordered)
         shown = self.parts if whole_partition or self.frame is None else (*self.parts, self.frame.sql)
         return f" OVER ({' '.join(shown)})"
 
     @property
     def without_frame(self) -> str:
+        """The clause for functions that take no frame."""
         return f" OVER ({' '.join(self.parts)})"
 
 
 @dataclass(frozen=True, slots=True)
 class _WindowParts:
-    """A window's own nodes with those of the window that it is derived from."""
+    """The nodes of a window, with those that it inherits from a named window."""
 
     partition: list[exp.Expr]
     order: exp.Expr | None
@@ -71,6 +73,7 @@ class _WindowParts:
 
 
 def read_over_clause(tr: Translator, node: exp.Expr) -> OverClause:
+    """The OVER clause of a Window node. Raises Refused."""
     window = _resolve_window(tr, node, ())
     frame = _read_frame(tr, node, window.spec)
     parts = []
@@ -87,7 +90,8 @@ def read_over_clause(tr: Translator, node: exp.Expr) -> OverClause:
 
 
 def _resolve_window(tr: Translator, node: exp.Expr, inside: tuple[str, ...]) -> _WindowParts:
-    """OVER name, OVER (name …) and name AS (other …). A name after OVER alone takes the frame as well."""
+    """OVER name, OVER (name …), and name AS (other …) in WINDOW. Only OVER with nothing but a name inherits the
+    frame."""
     alias = node.args.get("alias")
     own = _WindowParts(list(node.args.get("partition_by") or []), node.args.get("order"), node.args.get("spec"))
     if alias is None:
@@ -114,7 +118,7 @@ def _order_by_keys(tr: Translator, node: exp.Expr, order: exp.Expr, frame: Windo
 
 
 def _range_key(tr: Translator, key: exp.Expr, frame: WindowFrame) -> str:
-    """A key that RANGE adds numbers to."""
+    """The sort key of RANGE with a number: a type that Spark can add a number to."""
     value = tr.translate(key.this)
     of = value.bare
     if value.nullable or not isinstance(of, (t.Int, t.Float, t.Date, t.DateTime, t.Bool)):

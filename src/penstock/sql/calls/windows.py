@@ -1,12 +1,8 @@
-"""Window functions and aggregates over a window.
+"""Window functions, and aggregate functions over a window.
 
-In: Window nodes. Out: `Typed`. Called through HANDLERS. Invariant: an aggregate whose Spark form takes no OVER is
-refused; the default frame is the same in ClickHouse and Spark.
-
-The functions that exist only with OVER: ranks, neighbours and values of a frame.
-
-In: a call and its `Over`. Out: `Typed`. Called by windows. Invariant: what is outside of the frame is the
-default of the type, as in ClickHouse, not NULL.
+`translate_window` takes a call with OVER; `WINDOW_FUNCTIONS` are the functions that need OVER: ranks, offsets, values
+of a frame. Invariant: an aggregate whose Spark form takes no OVER is refused; a row outside of the frame reads as
+the default of the type, as in ClickHouse, not as NULL. Without a frame clause, ClickHouse and Spark use the same one.
 """
 
 from __future__ import annotations
@@ -31,10 +27,12 @@ from penstock.sql.syntax.tree import call_name, call_parts
 __all__ = ["WINDOW_FUNCTIONS", "translate_window"]
 
 _SKIP_NULLS = ("any", "anyLast", "first_value", "last_value", "lag", "lead")
-"""IGNORE NULLS is what they do; of lag and lead it changes nothing in ClickHouse, so it is refused."""
+"""Functions that Spark would let ignore NULLs. All but lag and lead do so in ClickHouse anyway; for those two
+ClickHouse accepts IGNORE NULLS without any effect, so it is refused."""
 
 
 def translate_window(tr: Translator, node: exp.Expr) -> Typed:
+    """A call with OVER. Raises Refused."""
     wrapper = node.this
     call = wrapper.this if isinstance(wrapper, (exp.IgnoreNulls, exp.RespectNulls)) else wrapper
     name = call_name(call)
@@ -90,7 +88,7 @@ def _rank_form(spark_name: str) -> WindowFunction:
 
 
 def _relative_rank_form(spark_name: str, alone: int) -> WindowFunction:
-    """percent_rank and cume_dist; `alone` is the value where there is no order."""
+    """percent_rank and cume_dist; `alone` is the value without an ORDER BY."""
 
     def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
         _read_arguments(tr, node, 0, 0)
@@ -112,7 +110,7 @@ def _ntile(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
 
 
 def _offset_form(spark_name: str) -> WindowFunction:
-    """Over the whole partition, so without a frame."""
+    """lag and lead: over the whole partition, so without a frame."""
 
     def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
         if over.frame is not None:
@@ -133,7 +131,7 @@ def _offset_in_frame_form(spark_name: str) -> WindowFunction:
         elif frame.start <= place <= frame.end and not frame.offsets:
             inside = ""
         elif frame == _DEFAULT:
-            # Of what follows, only the peers of the current row are in the frame.
+            # Of the rows that follow, the default frame has only the peers of the current row.
             inside = f"row_number(){over.without_frame} + {distance} <= count(1){over.sql}"
         else:
             raise _refused_frame(tr, node, "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
@@ -143,7 +141,10 @@ def _offset_in_frame_form(spark_name: str) -> WindowFunction:
 
 
 def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: str, inside: str) -> Typed:
-    """The value of another row; `inside` is the condition that it is in the frame, nothing where it always is."""
+    """The value of another row.
+
+    `inside` is the Spark condition that the row is in the frame: empty if it always is, "false" if it never is.
+    """
     arguments = _read_arguments(tr, node, 1, 3)
     _check_ordered(tr, node, over)
     value = tr.translate(arguments[0])
@@ -158,7 +159,7 @@ def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: 
 
 
 def _default_value(tr: Translator, node: exp.Expr, of: Type) -> str:
-    """A default that does not change the type."""
+    """The default argument. Raises Refused if it would change the type of the result."""
     value = tr.translate(node)
     plain = of.of if isinstance(of, t.LowCardinality) else of
     if supertype([plain, value.type]) != plain:

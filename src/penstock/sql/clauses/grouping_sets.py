@@ -1,7 +1,7 @@
 """GROUP BY … WITH ROLLUP, WITH CUBE, ROLLUP(…), CUBE(…) and GROUPING SETS (…).
 
-In: a GROUP BY clause. Out: the block grouped by Spark's GROUPING SETS. Called by passes.projection. Invariant: a
-key that a row's set lacks is the default of its type, as with group_by_use_nulls = 0, in whatever is made of it.
+In: a GROUP BY clause. Out: the `Block` grouped by Spark's GROUPING SETS. Invariant: a key that the grouping set of a
+row lacks reads as the default of its type, as with ClickHouse's group_by_use_nulls = 0, also inside of expressions.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ _MOST_KEYS = 8
 
 @dataclass(frozen=True, slots=True)
 class GroupingSetsClause:
-    """The kind of the sets, and the nodes of each (of ROLLUP and CUBE a single list)."""
+    """The kind of the clause (ROLLUP, CUBE, SETS or mixed) and the keys of each set; ROLLUP and CUBE have one list
+    of keys."""
 
     kind: str
     lists: tuple[tuple[exp.Expr, ...], ...]
 
 
 def read_grouping_sets(clause: exp.Expr) -> GroupingSetsClause | None:
-    """None for a plain GROUP BY."""
+    """The grouping sets of a GROUP BY clause; None for a plain GROUP BY."""
     for name, kind in (("rollup", "ROLLUP"), ("cube", "CUBE")):
         if clause.args.get(name):
             return GroupingSetsClause(kind, (tuple(clause.expressions),))
@@ -57,7 +58,7 @@ def _set_members(node: exp.Expr) -> tuple[exp.Expr, ...]:
 
 
 def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> SelectBlock:
-    """The block with its keys. Raises Refused."""
+    """The block grouped by the sets. Raises Refused."""
     keys: dict[str, Typed] = {}
     lists = [[_translate_key(block, node, keys) for node in nodes] for nodes in shape.lists]
     if shape.kind == "mixed" or len(keys) > _MOST_KEYS:
@@ -74,7 +75,7 @@ def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> Select
 
 def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, Typed]) -> str:
     if isinstance(node, (*_SETS, exp.Tuple)):
-        raise _refused(block, node, "a list of keys in the list of keys")
+        raise _refused(block, node, "a nested list of keys")
     tr = block.translator.at("filter").tracing()
     value = tr.translate(resolve_position(block, node))
     check_hashable(block.translator, node, value)
@@ -100,6 +101,6 @@ def _expand_sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...
 
 
 def _default_if_absent(value: Typed, bit: int) -> Typed:
-    """The key, or its default where the row's set lacks it: its bit is set."""
+    """The key, or its default if the grouping set of the row lacks it."""
     zero = f"CAST({value_zero(value.type)} AS {value.spark})"
     return replace(value, sql=f"if({lacks_key(bit)}, {zero}, {value.sql})")

@@ -1,7 +1,7 @@
-"""Passes: ORDER BY, LIMIT BY, LIMIT and OFFSET.
+"""Passes for ORDER BY, LIMIT BY, LIMIT and OFFSET.
 
-In: a block with its columns. Out: its sort keys and limits. Called by transpile. Invariant: limits are
-whole numbers known when the SQL is compiled.
+In: a `Block` with its select list. Out: the block with sort keys and limits. Invariant: limits are whole numbers that
+are known when the SQL is compiled.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from penstock.sql.syntax.problems import refused
 
 
 def translate_order_by(block: SelectBlock) -> SelectBlock:
+    """Pass: ORDER BY as sort keys."""
     clause = block.tree.args.get("order")
     keys: list[OrderKey] = []
     for node in _expand_order_all(block, clause.expressions if clause is not None else []):
@@ -28,7 +29,7 @@ def translate_order_by(block: SelectBlock) -> SelectBlock:
 
 
 def _expand_order_all(block: SelectBlock, nodes: list[exp.Expr]) -> list[exp.Expr]:
-    """The keys as they are; ORDER BY ALL is every column of the select list."""
+    """The sort keys as written; ORDER BY ALL as the positions of all columns of the select list."""
     first = nodes[0] if len(nodes) == 1 else None
     name = first.this.this if first is not None and isinstance(first.this, exp.Column) else None
     if first is None or not isinstance(name, exp.Identifier) or name.quoted or name.name.upper() != "ALL":
@@ -38,7 +39,7 @@ def _expand_order_all(block: SelectBlock, nodes: list[exp.Expr]) -> list[exp.Exp
 
 
 def _translate_sort_keys(block: SelectBlock, node: exp.Expr) -> list[OrderKey]:
-    """The keys of one expression. Those of DISTINCT rows are made of their columns."""
+    """The sort keys of one expression (a tuple has several)."""
     tr = block.translator.tracing()
     found = []
     for value in sort_values(tr, node, resolve_position(block, node.this)):
@@ -49,17 +50,19 @@ def _translate_sort_keys(block: SelectBlock, node: exp.Expr) -> list[OrderKey]:
 
 
 def _check_distinct(block: SelectBlock, node: exp.Expr, value: Typed, tr: Translator) -> None:
+    """Raises Refused if a SELECT DISTINCT is sorted by more than its columns: distinct rows have nothing else."""
     shown = {item.value.sql for item in block.items}
     clause = block.tree.args.get("distinct")
     if not isinstance(clause, exp.Distinct) or clause.args.get("on") or value.sql in shown:
         return
     made_of = {block.translator.tracing().translate(each).sql for each in tr.trace.free}
     if block.grouped or tr.trace.windows or not made_of <= shown:
-        message = "DISTINCT is ordered by what is selected only"
+        message = "a SELECT DISTINCT can be ordered by what it selects only"
         raise refused(block.environment.text, node, "unsupported-clause", message, "select the key, or use GROUP BY")
 
 
 def translate_limit_by(block: SelectBlock) -> SelectBlock:
+    """Pass: LIMIT BY and DISTINCT ON."""
     clause = block.tree.args.get("distribute")
     first = block.tree.args.get("distinct")
     on = first.args.get("on") if isinstance(first, exp.Distinct) else None
@@ -85,7 +88,7 @@ def _limit_by_keys(block: SelectBlock, keys: list[exp.Expr]) -> tuple[str, ...]:
 
 
 def _distinct_on(block: SelectBlock, on: exp.Expr) -> SelectBlock:
-    """DISTINCT ON (keys) is LIMIT 1 BY keys."""
+    """DISTINCT ON (keys) as LIMIT 1 BY keys."""
     if block.tree.args.get("distribute") is not None:
         with block.environment.report.collecting():
             message = "DISTINCT ON and LIMIT BY cannot be used together"
@@ -94,6 +97,7 @@ def _distinct_on(block: SelectBlock, on: exp.Expr) -> SelectBlock:
 
 
 def translate_limit(block: SelectBlock) -> SelectBlock:
+    """Pass: LIMIT, WITH TIES and OFFSET."""
     limit, offset = block.tree.args.get("limit"), block.tree.args.get("offset")
     options = limit.args.get("limit_options") if limit is not None else None
     with block.environment.report.collecting():

@@ -1,6 +1,6 @@
-"""Positions of the select list in place of expressions: GROUP BY 1, ORDER BY 2, LIMIT 1 BY 1.
+"""Keys of GROUP BY, ORDER BY and LIMIT BY: a number as the position of a column, a literal as a value.
 
-In: a block and a node. Out: a node. Called by the passes. Invariant: only a literal whole number is a position.
+Invariant: only a literal whole number is a position, and Spark never takes another key for one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\(*-?[0-9]+\)*")
 
 
 def resolve_position(block: SelectBlock, node: exp.Expr) -> exp.Expr:
-    """The select list's column for a literal place, else the node itself."""
+    """The expression of the select list at a literal position; any other node itself. Raises Refused."""
     place = parse_whole_number(node.name) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
     if place is None:
         return node
@@ -29,10 +29,10 @@ def resolve_position(block: SelectBlock, node: exp.Expr) -> exp.Expr:
 
 
 def is_literal_key(value: Typed) -> bool:
-    """Whether Spark would read a key as a literal: a number would be a position."""
+    """Whether Spark would read the key as a literal, and a number as a position."""
     return value.constant is not None or _NUMBER.fullmatch(value.sql) is not None
 
 
 def key_sql(value: Typed) -> str:
-    """The text of a key of GROUP BY, ORDER BY or LIMIT BY."""
+    """The Spark SQL of a key. A literal is cast, so that Spark does not read it as a position."""
     return f"CAST({value.sql} AS {value.spark})" if is_literal_key(value) else value.sql

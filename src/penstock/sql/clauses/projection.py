@@ -1,6 +1,6 @@
-"""Passes: WHERE, GROUP BY, the select list, HAVING and QUALIFY, translated.
+"""Passes for WHERE, GROUP BY, the select list, HAVING and QUALIFY.
 
-In: a block with names resolved. Out: its Spark texts. Called by transpile. Invariant: where rows are
+In: a `Block` whose names are resolved. Out: the block with the Spark SQL of these clauses. Invariant: if rows are
 grouped, every column outside of an aggregate is a grouping key.
 """
 
@@ -23,6 +23,7 @@ from penstock.sql.syntax.tree import call_name
 
 
 def translate_where(block: SelectBlock) -> SelectBlock:
+    """Pass: PREWHERE and WHERE."""
     tests: list[str] = []
     for key in ("prewhere", "where"):
         node = block.tree.args.get(key)
@@ -41,6 +42,7 @@ def _filter_sql(tr: Translator, node: exp.Expr) -> str:
 
 
 def translate_group_by(block: SelectBlock) -> SelectBlock:
+    """Pass: GROUP BY, plain, ALL or with grouping sets."""
     clause = block.tree.args.get("group")
     if clause is None:
         return block
@@ -58,7 +60,7 @@ def translate_group_by(block: SelectBlock) -> SelectBlock:
                 value = block.translator.at("filter").tracing().translate(resolve_position(block, part))
                 check_hashable(block.translator, part, value)
                 keys.append(value)
-    # One group of all rows, and none of no rows.
+    # GROUP BY () is one group of all rows, but no group if there are no rows: as grouping by a constant.
     return _with_grouping_keys(block, keys if clause.expressions != [exp.Tuple()] else [integer(1)])
 
 
@@ -82,6 +84,7 @@ def _with_grouping_keys(block: SelectBlock, values: list[Typed]) -> SelectBlock:
 
 
 def translate_select_list(block: SelectBlock) -> SelectBlock:
+    """Pass: the columns of the select list."""
     found: list[TranslatedColumn] = []
     aggregates = 0
     for selected in block.selected:
@@ -95,7 +98,7 @@ def translate_select_list(block: SelectBlock) -> SelectBlock:
 
 
 def _check_column(block: SelectBlock, before: list[TranslatedColumn], selected: SelectedColumn, value: Typed) -> None:
-    """Raises Refused for what no column of a result can be."""
+    """Raises Refused for what cannot be a column of a result."""
     tr, node = block.translator, selected.node
     refuse_intervals(tr, node, [value])
     if value.type == NOTHING:
@@ -111,12 +114,13 @@ def _check_column(block: SelectBlock, before: list[TranslatedColumn], selected: 
 
 
 def select_item_value(tr: Translator, selected: SelectedColumn) -> Typed:
-    """A column; inside its own expression its name means the column of that name."""
+    """The value of a column. Inside of its own expression, its alias means the column of that name, not itself."""
     inner = tr.inside(selected.name) if isinstance(selected.node, exp.Alias) else tr
     return inner.translate(selected.node)
 
 
 def translate_having(block: SelectBlock) -> SelectBlock:
+    """Pass: HAVING; without GROUP BY and aggregates it is another WHERE."""
     node = block.tree.args.get("having")
     if node is None:
         return block
@@ -133,7 +137,7 @@ def translate_having(block: SelectBlock) -> SelectBlock:
 
 
 def _having_as_qualify(block: SelectBlock, node: exp.Expr, test: str) -> SelectBlock:
-    """HAVING over grouping sets: Spark cannot name their keys there."""
+    """HAVING over grouping sets as a QUALIFY: Spark cannot refer to their keys in HAVING."""
     found = block.tree.find(exp.Window) or block.tree.args.get("qualify")
     if found is not None:
         message = "HAVING beside window functions and grouping sets is not supported"
@@ -142,6 +146,7 @@ def _having_as_qualify(block: SelectBlock, node: exp.Expr, test: str) -> SelectB
 
 
 def translate_qualify(block: SelectBlock) -> SelectBlock:
+    """Pass: QUALIFY."""
     node = block.tree.args.get("qualify")
     if node is None:
         return block
@@ -151,6 +156,7 @@ def translate_qualify(block: SelectBlock) -> SelectBlock:
 
 
 def check_grouping(block: SelectBlock) -> SelectBlock:
+    """Pass: refuses columns of the select list that are neither grouped by nor aggregated."""
     for item in block.items:
         with block.environment.report.collecting():
             _check_grouped(block, list(item.free))

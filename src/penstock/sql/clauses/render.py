@@ -1,7 +1,8 @@
-"""The Spark SQL of a SELECT that takes more than one level: DISTINCT, then ORDER BY, LIMIT BY, WITH FILL, LIMIT.
+"""The Spark SQL of a finished `Block`, in nested SELECTs if one level is not enough.
 
-In: a finished Block. Out: `Output`. Called by transpile. Invariant: each clause works on the rows that the ones
-before it leave, in ClickHouse's order; what one level can say stays one level.
+Order of the levels, from the inside: select list, QUALIFY and DISTINCT, LIMIT BY, WITH FILL, ORDER BY and LIMIT.
+Invariant: each clause works on the rows that the ones before it leave, in ClickHouse's order; what fits into one SELECT
+stays one SELECT.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from penstock.sql.expr.typed import NEVER
 from penstock.sql.spark_text import quote_identifier
 
 _DATE32 = "DATE'1970-01-01'"
-"""What ClickHouse adds to a column of Date32, whose default is another day."""
+"""What ClickHouse's WITH FILL writes into a Date32 column, though the default of the type is 1900-01-01."""
 
 
 def render_block(block: SelectBlock) -> SelectOutput:
-    """The block's SQL and columns."""
+    """The SQL and columns of a finished block."""
     plain = finished_select(block)
     if not _needs_levels(block):
         return plain
@@ -51,7 +52,7 @@ def _is_selected(block: SelectBlock, key: OrderKey) -> bool:
 
 
 def sort_key_columns(block: SelectBlock) -> list[tuple[str, str, str]]:
-    """Name, SQL and direction of each of Spark's sort keys."""
+    """Name, SQL and direction of each of Spark's sort keys, as columns of the inner SELECT."""
     fills = {fill.key for fill in block.fills}
     found: list[tuple[str, str, str]] = []
     for key in block.keys:
@@ -86,7 +87,7 @@ def _column_name(place: int) -> str:
 
 
 def _inner_select(block: SelectBlock) -> str:
-    """The columns, the sort keys and the keys of LIMIT BY, after QUALIFY and DISTINCT."""
+    """The SELECT of the columns, the sort keys and the keys of LIMIT BY, after QUALIFY and DISTINCT."""
     shown = {_column_name(place): stored_sql(item.value) for place, item in enumerate(block.items)}
     shown |= {name: sql for name, sql, _ in sort_key_columns(block)}
     if block.limit_by is not None:
@@ -126,13 +127,13 @@ def _apply_fills(block: SelectBlock, rows: str) -> str:
 
 
 def _fill_partition(block: SelectBlock) -> tuple[str, ...]:
-    """The sort keys before the first that is filled: each of their values is filled on its own."""
+    """The sort keys before the first one that is filled: each combination of their values is filled on its own."""
     names = [name for name, _, _ in sort_key_columns(block)]
     return tuple(names[: _first_sort_key(block, block.fills[0].key)])
 
 
 def _first_sort_key(block: SelectBlock, name: str) -> int:
-    """Where the sort keys of a key begin, of which the last has the name."""
+    """The index of the first Spark sort key that belongs to the same key as the named one, which is its last."""
     start = 0
     for key in block.keys:
         if name in [f"`__k{place}`" for place in range(start, start + len(key.sqls))]:
@@ -142,7 +143,7 @@ def _first_sort_key(block: SelectBlock, name: str) -> int:
 
 
 def _fill_slots(block: SelectBlock, at: int) -> tuple[FillSlot, ...]:
-    """What each column is while the column `at` is filled."""
+    """What WITH FILL writes into each column of an added row while the key number `at` is filled."""
     names = sort_key_columns(block)
     fills = [fill.key for fill in block.fills]
     kept = {*_fill_partition(block), *fills[:at]}
@@ -163,7 +164,7 @@ def _fill_slots(block: SelectBlock, at: int) -> tuple[FillSlot, ...]:
 
 
 def _value_keys(block: SelectBlock) -> dict[str, OrderKey]:
-    """The sort key that holds a key's own value, by its name; the one before it, if any, puts NaN in its place."""
+    """The sort keys by the name of the Spark sort key that holds their value (one before it may sort NaN)."""
     found, last = {}, -1
     for key in block.keys:
         last += len(key.sqls)

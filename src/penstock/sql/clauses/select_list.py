@@ -1,12 +1,8 @@
-"""Passes: stars become columns, the select list's aliases become names.
+"""Passes for the select list: matchers become columns, aliases become names that other clauses may use.
 
-In: the select list of one SELECT. Out: `selected` and the scope's aliases. Called by transpile.
-Invariant: after these no star is left, and each column has the name ClickHouse gives it.
-
-What stands for several columns in a select list: `*`, `t.*`, `COLUMNS('re')`, with EXCEPT, REPLACE and APPLY.
-
-In: a node of the select list. Out: the columns that it stands for, with their names. Called by passes.select_list.
-Invariant: names and order are ClickHouse's; a column that another table has too keeps its table's name.
+Matchers are `*`, `t.*` and `COLUMNS('regular expression')`, with EXCEPT, REPLACE and APPLY. In: the select list of one
+SELECT. Out: the block with `selected`, and aliases in scope. Invariant: names and order of the columns are
+ClickHouse's; a column whose name another table has, too, keeps the name of its table.
 """
 
 from __future__ import annotations
@@ -27,6 +23,7 @@ from penstock.sql.syntax.tokens import CALL_MARK
 
 
 def expand_stars(block: SelectBlock) -> SelectBlock:
+    """Pass: the select list with each matcher expanded into columns."""
     selected: list[SelectedColumn] = []
     for node in block.tree.expressions:
         with block.environment.report.collecting():
@@ -39,7 +36,7 @@ def expand_stars(block: SelectBlock) -> SelectBlock:
 
 
 def resolve_aliases(block: SelectBlock) -> SelectBlock:
-    """Names of the select list and of expressions inside it are seen in the whole SELECT."""
+    """Pass: aliases, also those inside of expressions, become names for the whole SELECT."""
     scope = block.translator.scope
     found = dict(scope.aliases)
     for node in _own_nodes(block.tree):
@@ -53,7 +50,7 @@ def resolve_aliases(block: SelectBlock) -> SelectBlock:
 
 
 def _check_single_alias(block: SelectBlock, node: exp.Alias, found: Mapping[str, exp.Expr]) -> None:
-    """As ClickHouse: a name of this SELECT stands for one expression."""
+    """Raises Refused if an alias of this SELECT names two expressions, as ClickHouse does."""
     other = found.get(node.alias)
     if other is not None and node.alias not in block.environment.constants and other != node.this:
         message = f"`{node.alias}` is the alias of two expressions"
@@ -61,7 +58,7 @@ def _check_single_alias(block: SelectBlock, node: exp.Alias, found: Mapping[str,
 
 
 def _own_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
-    """The nodes of the SELECT's expressions, not those of SELECTs inside it."""
+    """The nodes of the expressions of this SELECT, without those of SELECTs inside of it."""
     for key in ("expressions", "prewhere", "where", "group", "having", "order"):
         value = tree.args.get(key)
         for root in value if isinstance(value, list) else [value] if value is not None else []:
@@ -78,7 +75,7 @@ def _expand_item(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn]:
 
 
 def match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] | None:
-    """The columns of a matcher; None for any other node. Raises Refused."""
+    """The columns that a matcher stands for; None for any other node. Raises Refused."""
     if isinstance(node, exp.Apply):
         found = match_columns(block, node.this)
         return None if found is None else [_apply_function(block, node, each) for each in found]
@@ -96,7 +93,7 @@ def match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] | 
 
 
 def unaliased_name(scope: SelectScope, node: exp.Expr) -> str:
-    """The name of a column without an alias: tables are named where the name alone could be another's."""
+    """The name of a column without an alias. Columns in it are named with their table if their name is ambiguous."""
     if not any(isinstance(each, exp.Column) and each.table for each in node.walk()):
         return column_name(node)
     if isinstance(node, exp.Column):
@@ -128,12 +125,14 @@ def _displayed_name(scope: SelectScope, relation: ScopeTable, name: str, table: 
 
 
 MatchedColumns = list[tuple[ScopeTable, str, str]]
-"""Relations, the names of their columns, and how each is read."""
+"""Relation, name of the column, and how it is read: `bare` (by name alone) or `whole` (with its table)."""
 
 
 def _all_columns(block: SelectBlock) -> MatchedColumns:
-    """Every column of `*`; what ARRAY JOIN unfolds under a name of its own is not among them. Those of the last
-    USING come first."""
+    """The columns of `*`, those of the last USING first.
+
+    An array that ARRAY JOIN gives a name of its own is left out of it.
+    """
     tables = [each for each in block.translator.scope.relations if not each.is_array]
     found = [(each, name, "bare") for each in tables for name in each.columns if name not in each.hidden]
     for join in block.tree.args.get("joins") or []:
@@ -168,7 +167,7 @@ def _select_columns(
     joined = {name for each in scope.relations if not each.is_array for name in each.hidden}
     selected = []
     for relation, name, how in found:
-        one = how == "bare" and name in joined  # The one column of USING has no table.
+        one = how == "bare" and name in joined  # The one column of USING belongs to no table.
         shown = name if one else _displayed_name(scope, relation, name, relation.name)
         selected.append(SelectedColumn(shown, replaced.get(name) or _column_node(relation, name, how)))
     return selected
@@ -201,7 +200,7 @@ def _match_pattern(block: SelectBlock, pattern: exp.Expr, found: MatchedColumns)
 
 
 def _apply_function(block: SelectBlock, node: exp.Apply, selected: SelectedColumn) -> SelectedColumn:
-    """APPLY(f): the function of each column."""
+    """APPLY(f): the function applied to each column."""
     function = node.expression
     if not isinstance(function, exp.Var):
         raise _unsupported(block, node, "APPLY of anything but the name of a function")

@@ -1,7 +1,7 @@
-"""UNION, INTERSECT and EXCEPT: columns by place, each of the supertype of its place.
+"""UNION, INTERSECT and EXCEPT: columns are matched by position and cast to their common type.
 
-In: a set operation. Out: `Output`. Called by transpile. Invariant: names are those of the first SELECT; what the
-first SELECT's WITH names, every part may read.
+In: a set operation. Out: `Output`. Invariants: the column names are those of the first SELECT; every part may read what
+the WITH of the first SELECT names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENDINGS = ("order", "limit", "offset", "distribute")
 
 
 def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> SelectOutput:
-    """Raises Refused where the parts do not fit together."""
+    """The set operation. Raises Refused if its parts do not fit together."""
     word = _WORDS[type(tree)]
     refuse_ending(environment, tree)
     environment = add_with_names(environment, tree.args.get("with_"))
@@ -45,7 +45,7 @@ def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> S
     )
     if word != "UNION" or tree.args.get("distinct"):
         _check_comparable(environment, tree, columns)
-    # Alone, INTERSECT and EXCEPT count the rows, as with ALL.
+    # In ClickHouse, INTERSECT and EXCEPT without DISTINCT keep duplicates, as with ALL.
     shown = word if tree.args.get("distinct") else f"{word} ALL"
     rows = f"{_cast_part(left, columns)} {shown} {_cast_part(right, columns)}"
     totals = _refused_totals(environment, tree) if left.totals or right.totals else None
@@ -53,19 +53,20 @@ def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> S
 
 
 def _join_filters_of_both(left: SelectOutput, right: SelectOutput) -> AnyJoinRows | None:
-    """Names are the first SELECT's: what is a key in one part may be anything in another."""
+    """What filters around may read if a part has an ANY JOIN: no column, as a key of one part may be anything in
+    another."""
     found = combine_any_joins(left.taken, right.taken)
     return found and replace(found, keys=frozenset())
 
 
 def _refused_totals(environment: Environment, tree: exp.SetOperation) -> Totals:
-    """ClickHouse shows those of the first part that has some."""
+    """Totals that are refused where they are shown: ClickHouse shows those of the first part that has some."""
     message = f"WITH TOTALS in a part of {_WORDS[type(tree)]} is not supported"
     return Totals(refusal=refused(environment.text, tree, "unsupported-clause", message, "leave WITH TOTALS out"))
 
 
 def refuse_ending(environment: Environment, tree: exp.Query) -> None:
-    """ClickHouse takes no ORDER BY or LIMIT after brackets or after the last of several SELECTs in brackets."""
+    """Raises Refused for ORDER BY or LIMIT after a SELECT in parentheses, which ClickHouse does not accept."""
     for key in _ENDINGS:
         ending = tree.args.get(key)
         if isinstance(ending, exp.Expr):
@@ -82,6 +83,7 @@ def _check_comparable(environment: Environment, tree: exp.SetOperation, columns:
 
 
 def _is_incomparable(of: Type) -> bool:
+    """Whether rows cannot be compared by values of this type."""
     match of:
         case t.Map() | t.AggregateFunction() | t.Json():
             return True
@@ -103,13 +105,13 @@ def _common_column(environment: Environment, tree: exp.SetOperation, pair: tuple
 
 
 def _has_own_common_type(left: Type, right: Type) -> bool:
-    """ClickHouse has a common type of its own here: Bool keeps its name, a Decimal its digits."""
+    """Whether ClickHouse has a common type that differs from the supertype: Bool keeps its name, Decimal its digits."""
     kinds = (t.Bool, t.Decimal)
     return any(isinstance(a, kinds) and isinstance(b, t.Int) for a, b in ((left, right), (right, left)))
 
 
 def _cast_part(output: SelectOutput, columns: tuple[tuple[str, Typed], ...]) -> str:
-    """A part with the columns of the whole."""
+    """A part with its columns cast to the common types."""
     if all(own.spark == whole.spark for (_, own), (_, whole) in zip(output.columns, columns, strict=True)):
         return f"(SELECT * FROM ({output.sql}))"
     shown = []

@@ -1,12 +1,7 @@
-"""Pass: refuse the clauses that Penstock does not support, each at its place.
+"""Pass that refuses clauses and settings that Penstock does not support, each at its place.
 
-In: the tree of one SELECT. Out: the block as it was. Called by transpile. Invariant: what is refused
-here never reaches a later pass.
-
-SETTINGS of a SELECT: which of them change no answer.
-
-In: one setting's node. Out: whether it may be left out. Called by passes.refuse. Invariant: a setting that is
-not known here is refused.
+Invariant: a refused clause never reaches a later pass; a setting in SETTINGS is refused unless it is known to change no
+answer (performance, logging), or is set to the value that it has here anyway.
 """
 
 from __future__ import annotations
@@ -33,6 +28,7 @@ _CLAUSES = {
 
 
 def refuse_unsupported(block: SelectBlock) -> SelectBlock:
+    """Pass: reports each unsupported clause; the block stays as it is."""
     for node, clause in _unsupported_clauses(block.tree):
         with block.environment.report.collecting():
             message = f"{clause} is not supported"
@@ -41,7 +37,7 @@ def refuse_unsupported(block: SelectBlock) -> SelectBlock:
 
 
 def _unsupported_clauses(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
-    """Every clause of the tree that is not supported, with a node that has its place."""
+    """Each unsupported clause of the tree: a node that has its place, and its name."""
     for key, clause in _CLAUSES.items():
         given = tree.args.get(key)
         if given:
@@ -112,11 +108,11 @@ _DEFAULTS = {
     "transform_null_in": "0",
     "use_with_fill_by_sorting_prefix": "1",
 }
-"""Settings that change answers, with the value that they have here."""
+"""Settings that change answers, with the values that they have here."""
 
 
 def is_harmless_setting(setting: exp.Expr) -> bool:
-    """Whether answers are the same with the setting as without it."""
+    """Whether the answer is the same with the setting as without it."""
     if not isinstance(setting, exp.EQ):
         return False
     name, value = setting.this.name, setting.expression

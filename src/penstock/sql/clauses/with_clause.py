@@ -1,12 +1,7 @@
-"""WITH: the names that it gives to SELECTs and to expressions.
+"""WITH: names for SELECTs (CTEs) and for expressions.
 
-In: an environment and a WITH clause. Out: the environment with its names. Called by passes.with_names and unions.
-Invariant: a CTE sees the ones before it, not itself.
-
-Pass: the names that WITH gives, to SELECTs and to expressions.
-
-In: the WITH of one SELECT. Out: an environment with CTEs, a scope with aliases. Called by transpile.
-Invariant: a CTE sees the ones before it, not itself.
+In: an environment or block, and a WITH clause. Out: the same with the names. Invariant: a CTE sees the ones before it,
+not itself.
 """
 
 from __future__ import annotations
@@ -21,7 +16,7 @@ from penstock.sql.syntax.problems import refused
 
 
 def add_with_names(environment: Environment, clause: exp.Expr | None) -> Environment:
-    """Problems go to the environment's report."""
+    """The environment with the names of a WITH clause. Problems go to its report."""
     for cte in clause.expressions if clause is not None else []:
         if cte.args.get("scalar"):
             environment = replace(environment, constants={**environment.constants, cte.alias: cte.this})
@@ -42,6 +37,7 @@ def _add_cte(environment: Environment, cte: exp.Expr) -> Environment:
 
 
 def read_with(block: SelectBlock) -> SelectBlock:
+    """Pass: the names of the WITH of this SELECT."""
     environment = add_with_names(block.environment, block.tree.args.get("with_"))
     scope = replace(block.translator.scope, aliases=environment.constants)
     return replace(block, environment=environment, translator=block.translator.with_scope(scope))

@@ -1,12 +1,8 @@
-"""Pass: ORDER BY … WITH FILL FROM … TO … STEP …, and INTERPOLATE.
+"""Pass for ORDER BY … WITH FILL FROM … TO … STEP …, and INTERPOLATE.
 
-In: a block with its sort keys. Out: its `fills` and `interpolated`. Called by transpile. Invariant: bounds and
-steps are constants of the key's own type; whatever ClickHouse fills in another way is refused.
-
-The values of a WITH FILL key as numbers that ascend, and the step from one to the next.
-
-In: a key's `Typed` and the nodes of STEP. Out: `Ruler`, `Step`. Called by passes.filling. Invariant: numbers and
-values are the same set, one to one; a descending key has its numbers negated.
+In: a `Block` with its sort keys. Out: the block with `fills` and `interpolated`. A `FillScale` maps the values of a key
+one to one to ascending numbers (those of a descending key are negated). Invariant: bounds and steps are constants of
+the key's own type; where ClickHouse would fill in another way, the SQL is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ from penstock.sql.syntax.problems import Refused, refused
 
 
 def translate_with_fill(block: SelectBlock) -> SelectBlock:
-    """The keys with WITH FILL as columns to fill."""
+    """Pass: the sort keys with WITH FILL as columns to fill."""
     filled = [place for place, key in enumerate(block.keys) if key.node.args.get("with_fill")]
     if not filled or len(block.items) != len(block.selected):
         return block
@@ -56,7 +52,7 @@ def _check_items(block: SelectBlock) -> None:
 
 
 def _is_same_expression(block: SelectBlock, node: exp.Expr, key: OrderKey) -> bool:
-    """Whether a column is what is sorted by: ClickHouse fills the one expression, not others of equal value."""
+    """Whether a column is the expression that is sorted by: ClickHouse fills that one, not others of equal value."""
     pair = (_resolve_alias(block, node), _resolve_alias(block, resolve_position(block, key.node.this)))
     written = [part for part in pair if not isinstance(part, exp.Column)]
     in_tuple = isinstance(pair[1], exp.Tuple) and pair[0] in pair[1].expressions
@@ -64,7 +60,7 @@ def _is_same_expression(block: SelectBlock, node: exp.Expr, key: OrderKey) -> bo
 
 
 def _resolve_alias(block: SelectBlock, node: exp.Expr) -> exp.Expr:
-    """A node without its alias; an alias's expression for its name."""
+    """A node without its own alias, and with the name of an alias replaced by its expression."""
     aliases = block.translator.scope.aliases
     for _ in range(len(aliases) + 1):
         node = node.unalias()
@@ -78,7 +74,7 @@ def _resolve_alias(block: SelectBlock, node: exp.Expr) -> exp.Expr:
 
 
 def _check_adjacent(block: SelectBlock, filled: list[int]) -> None:
-    """A key between two that are filled would be sorted by in one half of the rows only."""
+    """Raises Refused for a plain sort key between two that are filled: ClickHouse would not sort added rows by it."""
     for place in range(filled[0], filled[-1]):
         if place not in filled:
             message = "a key between two keys WITH FILL is not supported"
@@ -103,16 +99,18 @@ def _fill_column(block: SelectBlock, place: int) -> FillColumn:
     start, stop = (_translate_bound(block, scale, clause.args.get(each) or None) for each in ("from_", "to"))
     _check_literal_bounds(block, key, clause)
     if start is not None and stop is not None:
-        said = "raise_error('WITH FILL: TO is before FROM')"
+        failed = "raise_error('WITH FILL: TO is before FROM')"
         start = (
-            f"if({stop} < {start}, {said}, {start})" if _literal_number(block, clause.args["from_"]) is None else start
+            f"if({stop} < {start}, {failed}, {start})"
+            if _literal_number(block, clause.args["from_"]) is None
+            else start
         )
     name = f"`__k{sum(len(each.sqls) for each in block.keys[: place + 1]) - 1}`"
     return FillColumn(name, scale.to_number, scale.from_number, step, start, stop)
 
 
 def _check_literal_bounds(block: SelectBlock, key: OrderKey, clause: exp.Expr) -> None:
-    """FROM and TO that are literals."""
+    """Raises Refused if FROM and TO are literals in the wrong order."""
     pair = [_literal_number(block, clause.args[each]) for each in ("from_", "to") if clause.args.get(each)]
     if len(pair) == 2 and pair[0] is not None and pair[1] is not None:
         first, last = reversed(pair) if key.node.args.get("desc") else pair
@@ -140,7 +138,7 @@ def _translate_bound(block: SelectBlock, scale: FillScale, node: exp.Expr | None
 
 
 def _interpolations(block: SelectBlock, filled: list[int]) -> dict[int, Callable[[str], str]]:
-    """INTERPOLATE's columns, by their place: how a value is made of the one before it."""
+    """The columns of INTERPOLATE by position, each with how a value is made of the one before it (as Spark SQL)."""
     found: dict[int, Callable[[str], str]] = {}
     given = block.keys[filled[-1]].node.args["with_fill"].args.get("interpolate")
     for node in given or []:
@@ -163,7 +161,7 @@ def _interpolated_place(block: SelectBlock, node: exp.Expr) -> int:
 
 
 def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Callable[[str], str]:
-    """The column as it is, or an expression over nothing but the column."""
+    """The value before as it is, or an expression of nothing but it."""
     if not isinstance(node, exp.Alias):
         return lambda before: before
     item = block.items[place]
@@ -184,24 +182,26 @@ def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Ca
 
 _UNIT_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 _SHORTEST_UNIT = {"DAY": 82800, "WEEK": 601200, "MONTH": 2415600, "QUARTER": 7689600, "YEAR": 31532400}
-"""The least seconds of a unit, on a zone's clock as well."""
+"""The fewest seconds that a unit lasts, in a time zone with daylight saving as well."""
 _SUBSECOND_MICROS = {"MILLISECOND": 1000, "MICROSECOND": 1}
 _DATE_UNITS = ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
 @dataclass(frozen=True, slots=True)
 class FillScale:
-    """How a key's values are counted: days of a Date, seconds of a DateTime, microseconds of a DateTime64."""
+    """The values of a key as numbers: days of a Date, seconds of a DateTime, microseconds of a DateTime64."""
 
     key: Typed
     descending: bool
 
     @property
     def supported(self) -> bool:
+        """Whether ClickHouse fills keys of this type."""
         of = self.key.bare
         return isinstance(of, (t.Int, t.Bool, t.Date, t.DateTime, t.DateTime64)) or of == t.Float(64)
 
     def to_number(self, sql: str) -> str:
+        """Spark SQL of the number of a value."""
         match self.key.bare:
             case t.Float():
                 number = f"CAST({sql} AS DOUBLE)"
@@ -216,6 +216,7 @@ class FillScale:
         return f"(- {number})" if self.descending else number
 
     def from_number(self, number: str) -> str:
+        """Spark SQL of the value of a number."""
         number = f"(- {number})" if self.descending else number
         match self.key.bare:
             case t.Float():
@@ -232,7 +233,7 @@ class FillScale:
                 return f"CAST({number} AS {'INT' if self.key.spark == 'BOOLEAN' else self.key.spark})"
 
     def literal_bound(self, number: int) -> str | None:
-        """A bound that is a literal; None where the type does not have it."""
+        """The number of a bound that is a literal; None if it is out of the range of the type."""
         of = self.key.bare
         signed = -number if self.descending else number
         match of:
@@ -247,7 +248,7 @@ class FillScale:
                 return None
 
     def expression_bound(self, value: Typed) -> str | None:
-        """A bound of another kind; None where it has another type."""
+        """The number of a bound that is an expression; None if its type is another one."""
         have, want = value.bare, self.key.bare
         if value.nullable:
             return None
@@ -264,7 +265,7 @@ class FillScale:
 
 
 def read_step(tr: Translator, key: exp.Expr, scale: FillScale, node: exp.Expr | None) -> FillStep:
-    """STEP, or one unit in the direction of the order. Raises Refused."""
+    """STEP; without one, one unit in the direction of the order. Raises Refused."""
     if node is None:
         return _counted_step(tr, key, scale, -1 if scale.descending else 1)
     number = known_integer(tr, node)
@@ -297,7 +298,7 @@ def _counted_step(tr: Translator, node: exp.Expr, scale: FillScale, number: int)
 
 
 def _fractional_step(tr: Translator, node: exp.Expr, scale: FillScale, value: Typed) -> FillStep:
-    """Floats are added up one by one, so that they are rounded as in ClickHouse."""
+    """Floats are added one after another, so that they are rounded as in ClickHouse."""
     negative = isinstance(node, exp.Neg)
     constant = tr.translate(node.this).constant if negative else typed_number_literal(node) or value.constant
     if not isinstance(constant, float):
@@ -332,7 +333,8 @@ def _interval_step(tr: Translator, node: exp.Expr, scale: FillScale, given: tupl
 
 
 def _calendar_step(scale: FillScale, given: tuple[int, str]) -> FillStep:
-    """Steps of no fixed length: each value is made of the one before, as a month's end stays lost once cut."""
+    """Steps of no fixed length, such as months: each value is made of the one before, so that the 31st stays the
+    28th after February."""
     number, unit = given
     amount = Typed(f"{number}L", t.Int(64, signed=True), "BIGINT", number)
     least = _SHORTEST_UNIT[unit] * abs(number)

@@ -1,8 +1,8 @@
-"""GROUP BY … WITH TOTALS: the row that ClickHouse shows beside the rows of an answer.
+"""GROUP BY … WITH TOTALS: the row of totals that ClickHouse shows beside the rows of an answer.
 
-In: a finished Block and its Output. Out: the Output with its `Totals`. Called by transpile. Invariant: the row is
-over the rows of the groups that HAVING keeps, whatever ORDER BY and LIMIT leave of them; what would depend on the
-order in which ClickHouse merges its groups is refused.
+In: a finished `Block` and its `Output`. Out: the output with its `Totals`. Invariant: the totals are over the rows of
+all groups that HAVING keeps, whatever ORDER BY and LIMIT leave of them; totals that would depend on the order in which
+ClickHouse merges groups are refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from penstock.sql.syntax.problems import Refused, refused
 from penstock.sql.syntax.tree import call_name
 
 POSITION_COLUMN = " at"
-"""The column after those of the answer: NULL in the row of totals, which is the last."""
+"""The last column of the statement with totals: the position of a row; NULL in the row of totals, which comes last."""
 _MERGE_ORDER_FUNCTIONS = re.compile(
     "argM|topK|boundingRatio|singleValue|windowFunnel|quantiles?Deterministic|.*Arg(Min|Max)$"
 )
@@ -40,7 +40,7 @@ _HINT = "UNION ALL a SELECT without GROUP BY"
 
 
 def add_totals(block: SelectBlock, output: SelectOutput) -> SelectOutput:
-    """The output with its own totals, or with those of the subquery that it reads."""
+    """The output with its own totals, or with those of the subquery that it reads. A refusal is kept in the Totals."""
     if block.environment.report.problems:
         return output
     clause = block.tree.args.get("group")
@@ -57,9 +57,10 @@ def add_totals(block: SelectBlock, output: SelectOutput) -> SelectOutput:
 
 
 def sql_with_totals(output: SelectOutput) -> str:
-    """One statement for the rows in their order and, after them, the totals; empty where there are none.
+    """One statement of the rows in their order and then the totals; empty without totals.
 
-    It is one because each of two would read what is newest when it runs."""
+    With two statements, each would read what is newest when it runs.
+    """
     if output.totals is None:
         return ""
     rows = f"SELECT *, monotonically_increasing_id() AS {quote_identifier(POSITION_COLUMN)} FROM ({output.sql})"
@@ -68,7 +69,7 @@ def sql_with_totals(output: SelectOutput) -> str:
 
 
 def _totals_of_subquery(block: SelectBlock) -> str:
-    """The totals of the subquery in FROM, with this SELECT's expressions. Raises Refused."""
+    """The totals of the subquery in FROM, with the expressions of this SELECT. Raises Refused."""
     assert block.below is not None
     if block.below.refusal is not None:
         raise block.below.refusal
@@ -107,7 +108,7 @@ def _own_totals(block: SelectBlock) -> str:
 
 
 def _kept_group_test(block: SelectBlock, keys: list[Typed]) -> str:
-    """The condition that a row is of a group that HAVING keeps."""
+    """Spark SQL: whether a row belongs to a group that HAVING keeps."""
     shown = ", ".join(f"{key.sql} AS `__k{place}`" for place, key in enumerate(keys))
     same = " AND ".join(f"`__kept`.`__k{place}` <=> {key.sql}" for place, key in enumerate(keys))
     found = f"SELECT 1 FROM (SELECT {shown or '1 AS `__k`'}{from_to_having(block)}) AS `__kept`"
@@ -115,13 +116,13 @@ def _kept_group_test(block: SelectBlock, keys: list[Typed]) -> str:
 
 
 def _check_limit(block: SelectBlock) -> None:
-    """Raises Refused for LIMIT 0: ClickHouse may then read no row at all, also for the totals."""
+    """Raises Refused for LIMIT 0: ClickHouse may then read no row at all, not even for the totals."""
     if f"{block.limit} ".startswith(" LIMIT 0 ") or (block.ties is not None and block.ties[1] == 0):
         raise _refused(block, block.tree.args["limit"], "LIMIT 0", "leave LIMIT out: the totals are beside the rows")
 
 
 def _check_totals_defined(block: SelectBlock) -> None:
-    """Raises Refused for what the totals of this SELECT would not be equal with."""
+    """Raises Refused if the totals would not be certain to equal ClickHouse's."""
     _check_limit(block)
     for node in _selected_expressions(block):
         for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
@@ -137,12 +138,12 @@ def _check_totals_defined(block: SelectBlock) -> None:
     read_twice = " ".join((block.source, *block.where, *(block.group or ()), block.having, *items))
     for match in _NONDETERMINISTIC.finditer(read_twice):
         if match.group(1):
-            what = f"rows that may be others when they are read again (`{match.group(1)}`)"
+            what = f"rows that may differ when they are read again (`{match.group(1)}`)"
             raise _refused(block, block.tree, what, "let a copy pipe keep those rows")
 
 
 def _selected_expressions(block: SelectBlock) -> list[exp.Expr]:
-    """The select list with what its aliases and those of WITH mean."""
+    """The select list, and the expressions of its aliases and of those of WITH."""
     constants = block.environment.constants.values()
     return [*(each.node for each in block.selected), *block.translator.scope.aliases.values(), *constants]
 
@@ -152,7 +153,7 @@ def _depends_on_merge_order(found: ParsedAggregate) -> bool:
 
 
 def _grouping_nodes(block: SelectBlock) -> list[exp.Expr]:
-    """What is grouped by. Raises Refused."""
+    """The expressions that are grouped by. Raises Refused."""
     clause = block.tree.args["group"]
     if clause.args.get("all"):
         return [each.node for each in block.selected if not _count_aggregates(block, each.node)]
@@ -175,7 +176,7 @@ def _count_aggregates(block: SelectBlock, node: exp.Expr) -> int:
 
 
 def _translate_key(block: SelectBlock, node: exp.Expr) -> Typed | None:
-    """A key; None for a literal, which is what it is in the totals, too. Raises Refused."""
+    """A key; None for a literal, which has the same value in the totals. Raises Refused."""
     tr = block.translator.at("filter").tracing()
     value = tr.translate(resolve_position(block, node))
     if is_literal_key(value):
@@ -188,7 +189,7 @@ def _translate_key(block: SelectBlock, node: exp.Expr) -> Typed | None:
 
 
 def _has_own_zero(of: Type) -> bool:
-    """Whether ClickHouse's totals may show another value than the type's default."""
+    """Whether ClickHouse may show another value than the default of the type in the totals."""
     match unwrap_type(of):
         case t.Enum() | t.Date(wide=True):
             return True

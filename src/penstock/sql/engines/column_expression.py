@@ -1,7 +1,7 @@
-"""One expression over the columns of a table: DEFAULT.
+"""An expression over the columns of one table: a DEFAULT, or a key of an engine.
 
-In: a text and columns. Out: `Expression`. Called by transpile, views and plan. Invariant: it reads
-columns only; no table, aggregate or window.
+In: the text and the columns. Out: `Expression` with Spark SQL, type and the columns read. Invariant: it reads columns
+of this table only; a SELECT, aggregate or window is refused.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from penstock.sql.syntax.problems import Report, refused
 from penstock.sql.syntax.tree import parse_select_list
 
 OWN_TABLE = "__own"
+"""The placeholder under which `Uses` notes the columns that the expression reads."""
 
 
 def compile_expression(text: Text, columns: Sequence[Column]) -> Expression:
-    """A DEFAULT expression. Raises InvalidQuery."""
+    """A DEFAULT or key expression. Raises InvalidQuery with its problems."""
     report = Report()
     with report.collecting():
         tr = row_translator(text, {c.name: column_value(c) for c in columns})
@@ -37,7 +38,7 @@ def compile_expression(text: Text, columns: Sequence[Column]) -> Expression:
 
 
 def column_value(column: Column) -> Typed:
-    """A column of the table itself."""
+    """A column of the table as a value."""
     return Typed(quote_identifier(column.name), column.type, spark_type(column.type))
 
 
@@ -50,7 +51,7 @@ def _single_expression(text: Text, tree: exp.Select) -> exp.Expr:
 
 
 def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:
-    """A translator for expressions over one row."""
+    """A translator for expressions over one row with these columns."""
     uses = UsedSources()
     uses.table(OWN_TABLE, OWN_TABLE)
     scope = SelectScope((ScopeTable(OWN_TABLE, columns, OWN_TABLE),))

@@ -1,14 +1,9 @@
-"""The merge rule of a data source's engine.
+"""The merge rule of a data source's engine: what FINAL and compaction do with rows of equal sorting keys.
 
-In: a data source. Out: `Ruling`: a `Merge`, or why FINAL cannot be had. Called by tables (FINAL) and
-plan.merging. Invariant: where there is a rule, FINAL shows what ClickHouse's FINAL shows; where
-ClickHouse's answer hangs on what is not known here, there is none.
-
-What a column becomes when rows with equal sorting keys are merged, as Spark SQL.
-
-In: a column's type, its SQL, and a window over its rows in their order. Out: SQL of the column's Spark
-type. Called by merge_rules (whether it can be merged) and lake.merge. Invariant: sums wrap around as
-ClickHouse's do; NULL is passed over; what depends on the order follows the window's.
+`merge_rule` gives a `MergeRuleResult`: a `Merge`, or the reason why FINAL is refused. `merged_column` gives the Spark
+SQL of one column over a window of rows to merge, in their order. Invariant: with a rule, FINAL shows what ClickHouse's
+FINAL shows; where that depends on what is unknown here (a hashed partition id), there is no rule. Sums wrap around
+like ClickHouse's, and NULL is skipped.
 """
 
 from __future__ import annotations
@@ -34,13 +29,13 @@ MERGING_ENGINES = (
     "CollapsingMergeTree",
     "VersionedCollapsingMergeTree",
 )
-"""Engines whose rows are merged."""
+"""Engines that merge rows of equal sorting keys."""
 _KEYED_ENGINES = "SummingMergeTree", "AggregatingMergeTree"
 
 
 @dataclass(frozen=True, slots=True)
 class MergeRuleResult:
-    """Without a rule, `why` FINAL is refused, and what may be done."""
+    """The rule of an engine; without one, `why` FINAL is refused and the `hint` what to do instead."""
 
     rule: Merge | None = None
     why: str = ""
@@ -48,7 +43,7 @@ class MergeRuleResult:
 
 
 def merge_rule(source: DataSource) -> MergeRuleResult:
-    """What the engine does with rows of equal keys. Raises InvalidQuery where a key does not compile."""
+    """What the engine does with rows of equal keys. Raises InvalidQuery if a key does not compile."""
     engine = source.engine
     if engine.name not in MERGING_ENGINES:
         return MergeRuleResult(why=f"FINAL is not supported by the engine {engine.name}")
@@ -69,7 +64,7 @@ def merge_rule(source: DataSource) -> MergeRuleResult:
 def _rule_of_engine(
     source: DataSource, keys: tuple[str, ...], partition: tuple[str, ...], fixed: frozenset[str]
 ) -> MergeRuleResult:
-    """`fixed` are the columns that the keys read: they are never merged."""
+    """The rule; `fixed` are the columns that the keys read, which are never merged."""
     engine = source.engine
     if engine.name == "ReplacingMergeTree":
         return MergeRuleResult(Replacing(keys, engine.ver, engine.is_deleted, partition))
@@ -123,14 +118,18 @@ def _compile_keys(source: DataSource, directive: str, parts: Sequence[str]) -> t
 def _is_partition_in_sorting_key(
     sorting: Sequence[Expression], parting: Sequence[Expression], keys: Sequence[str]
 ) -> bool:
-    """Whether rows of equal sorting keys lie in one partition: it is made of columns of the key."""
+    """Whether rows with equal sorting keys always lie in one partition: its key is made of columns of the sorting
+    key."""
     columns = {name for each, key in zip(sorting, keys, strict=True) for name in each.uses if key == name}
     known = {each.sql for each in sorting}
     return all(each.sql in known or columns.issuperset(each.uses) for each in parting)
 
 
 def _partition_ids(parting: Sequence[Expression]) -> tuple[str, ...] | None:
-    """The parts of ClickHouse's partition id, which it compares as text; None where it is a hash."""
+    """The parts of ClickHouse's partition id as Spark SQL, which ClickHouse compares as text.
+
+    None if ClickHouse would hash the key (`MergeTreePartition::getID`).
+    """
     found = [_partition_id(each) for each in parting]
     parts = tuple(each for each in found if each is not None)
     return parts if len(parts) == len(found) else None
@@ -163,18 +162,18 @@ _KEYS = (t.Int, t.String, t.FixedString)
 
 
 def is_summable(of: Type) -> bool:
-    """Whether SummingMergeTree takes a column of this type for a number. Bool is one, though its sums
-    are neither true nor false."""
+    """Whether SummingMergeTree sums columns of this type. Bool is one of them, though a sum is neither true nor
+    false."""
     return not holds_aggregate(of) and isinstance(unwrap_type(of), (*_SUMMED, t.Bool))
 
 
 def holds_aggregate(of: Type) -> bool:
-    """Whether a merge of states or of simple aggregates is meant."""
+    """Whether a column holds states, or values of a simple aggregate function."""
     return isinstance(of, (t.AggregateFunction, t.SimpleAggregateFunction))
 
 
 def can_be_merged(of: Type) -> bool:
-    """Whether `merged_column` has a form for the type. Raises UnknownState."""
+    """Whether `merged_column` supports the type. Raises UnknownState."""
     match of:
         case t.AggregateFunction():
             return bool(spark_type(of))
@@ -185,7 +184,7 @@ def can_be_merged(of: Type) -> bool:
 
 
 def _supports_simple_aggregate(function: str, of: Type) -> bool:
-    """Whether the simple aggregate of values of this type has a form here."""
+    """Whether a simple aggregate function over this type is supported."""
     match function, unwrap_type(of):
         case (("min" | "max"), plain):
             return isinstance(plain, _ORDERED)
@@ -204,7 +203,7 @@ def _supports_simple_aggregate(function: str, of: Type) -> bool:
 
 
 def merged_column(of: Type, sql: str, over: str) -> str:
-    """The column over all rows of the window."""
+    """Spark SQL of a column merged over all rows of the window `over`."""
     match of:
         case t.AggregateFunction():
             state = AggregateState(sql, state_arguments(of), state_parameters(of), over)
@@ -218,7 +217,7 @@ def merged_column(of: Type, sql: str, over: str) -> str:
 def _sum_over(of: Type, sql: str, over: str) -> str:
     match unwrap_type(of):
         case t.Float(32):
-            # From row to row as a FLOAT: Spark's sum would be rounded once, at the end.
+            # ClickHouse rounds to FLOAT after each row; Spark's sum would add doubles and round once.
             adding = "(` a`, ` x`) -> coalesce(` a` + ` x`, ` x`)"
             return f"aggregate(collect_list({sql}){over}, CAST(NULL AS FLOAT), {adding})"
         case t.Int() as whole:
@@ -228,7 +227,7 @@ def _sum_over(of: Type, sql: str, over: str) -> str:
 
 
 def wrap_integer(sql: str, of: t.Int) -> str:
-    """The lowest bits of a whole decimal number, as the integer."""
+    """A whole decimal reduced to the lowest bits of an integer type, as on overflow in ClickHouse."""
     span = f"CAST({1 << of.bits} AS {_WIDE_DECIMAL})"
     low = f"CAST({of.low} AS {_WIDE_DECIMAL})"
     inside = f"pmod({sql} - {low}, {span}) + {low}" if of.signed else f"pmod({sql}, {span})"
@@ -236,7 +235,7 @@ def wrap_integer(sql: str, of: t.Int) -> str:
 
 
 def _extreme_over(name: str) -> Callable[[Type, str, str], str]:
-    """min or max: of an enumeration by its numbers; NaN only where there is nothing else."""
+    """min or max: Enum by its numbers; NaN only if there is no other value."""
 
     def pick(of: Type, sql: str, over: str) -> str:
         match unwrap_type(of):
@@ -251,7 +250,7 @@ def _extreme_over(name: str) -> Callable[[Type, str, str], str]:
 
 
 def _bitwise_over(name: str) -> Callable[[Type, str, str], str]:
-    """Bit by bit; a UInt64, a decimal in Spark, goes through the signed integer of the same bits."""
+    """A bitwise aggregate. A UInt64 is a decimal in Spark, so it goes through the signed integer of the same bits."""
 
     def merge(of: Type, sql: str, over: str) -> str:
         if unwrap_type(of) != t.Int(64, signed=False):
@@ -267,7 +266,7 @@ def _concatenate_arrays(of: Type, sql: str, over: str) -> str:
 
 
 def _sum_map_over(of: Type, sql: str, over: str) -> str:
-    """Key by key; in the order of the keys, those whose sum is 0 as well."""
+    """sumMap: the sum for each key, in the order of keys; keys whose sum is 0 stay."""
     plain = unwrap_type(of)
     assert isinstance(plain, t.Map), "asked for maps only"
     kept = value_type(plain.value) if isinstance(plain.value, t.Float) else _WIDE_DECIMAL

@@ -1,17 +1,9 @@
-"""ANY JOIN where a key has several rows: one of them is taken, and the join is an ordinary one.
+"""ANY JOIN and ASOF JOIN, rewritten as ordinary Spark joins.
 
-In: a Block, a Join node, its kind and the right table. Out: `Joined`. Called by joins. Invariant: a side of which
-ClickHouse takes one row gives one whole row for each key, of those that the condition's filters leave.
-
-ASOF JOIN: to each row on the left the nearest row on the right with the same keys.
-
-In: a Block, a Join node, its kind and the right table. Out: `Joined`. Called by joins. Invariant: both sides are
-sorted together by the keys and the value to be near to, once; no row of a key meets every other one.
-
-One row for each key: which of several rows an ANY JOIN takes, and in which order ASOF sees equal ones.
-
-In: a table's text, its columns and keys. Out: Spark SQL. Called by join_any and join_asof. Invariant: the values of
-a row stay together, and the row is the same however the table is read: the least by its columns in their order.
+An ANY JOIN reduces the sides of which ClickHouse takes one row for each key (`JoinKind.picks`) to one whole row for
+each key, among the rows that pass the filters of ON; the choice does not depend on how the table is read: the least
+row by its columns in order. An ASOF JOIN joins each left row to the nearest right row with the same keys: both sides
+are unioned and sorted once by keys and value, so that no row of a key meets every other one.
 """
 
 from __future__ import annotations
@@ -35,40 +27,50 @@ from penstock.sql.from_clause.join_condition import (
     JoinCondition,
     JoinResult,
     split_condition,
-    translator_of_both_sides,
     using_columns,
 )
 from penstock.sql.from_clause.join_kinds import JoinKind, relations_after_join
 from penstock.sql.from_clause.tables import TableReference
 from penstock.sql.spark_text import quote_identifier, string_literal
 
+ROW = "`__row`"
+"""The column that holds a whole row as a struct."""
+_NEAR, _SIDE = "`__near`", "`__side`"
+_LEFT_SIDE, _RIGHT_SIDE = 1, {">=": 0, "<=": 0, ">": 2, "<": 2}
+"""Sort order among equal values: a right row comes before the left row if the operator admits equality, else after."""
+_WITHOUT_ORDER = ("MAP<", "VARIANT")
+"""Parts of the names of Spark types that cannot be compared."""
+_PLACEHOLDER_FIELD = "'one', 1"
+"""The field of a struct without columns: Spark has no empty struct."""
 
-def any_join(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
-    """One row for each key of the sides that `kind` picks from. Raises Refused."""
-    _check_filters(block, node, kind, right)
+
+def any_join(
+    block: SelectBlock, form: tuple[exp.Join, JoinKind], right: TableReference, on: JoinCondition
+) -> JoinResult:
+    """An ANY JOIN: one row for each key of the sides in `kind.picks`. Raises Refused."""
+    node, kind = form
+    _check_filters(block, node, kind)
     if LEFT not in kind.picks:
-        parts = split_condition(
-            JoinCondition(translator_of_both_sides(block, right.relation), right.relation), node, kind
-        )
-        return _join_on_parts(block, (node, kind), right, parts)
+        return _join_on_parts(block, form, right, split_condition(on, node, kind))
     if block.environment.triggers:
-        message = f"{kind.words} keeps one of the rows that trigger a view, which one depends on how they come in"
+        message = f"{kind.words} keeps one of the rows that trigger a view, and which one depends on how they arrive"
         raise block.translator.refused(node, "unsupported-view", message, "ANY LEFT JOIN, which keeps them all")
     rows = subquery_of_from(block)
     block = replace_from(block, rows)
-    parts = split_condition(JoinCondition(translator_of_both_sides(block, right.relation), right.relation), node, kind)
+    parts = split_condition(JoinCondition.over(block, right.relation), node, kind)
     columns = {
         name: replace(value, sql=f"{quote_identifier(rows.alias)}.{quote_identifier(name)}", constant=None)
         for name, value in rows.shown.items()
     }
-    one = select_one_row_per_key(block.source, columns, [key.left for key in parts.keys], parts.of(LEFT))
-    return _join_on_parts(
-        replace(block, source=f"({one}) AS {quote_identifier(rows.alias)}"), (node, kind), right, parts
-    )
+    one = select_one_row_per_key(block.source, columns, [key.left for key in parts.keys], parts.filters_on(LEFT))
+    return _join_on_parts(replace(block, source=f"({one}) AS {quote_identifier(rows.alias)}"), form, right, parts)
 
 
-def _check_filters(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableReference) -> None:
-    """ClickHouse filters before it takes a row, where it can move the filter below the join. Raises Refused."""
+def _check_filters(block: SelectBlock, node: exp.Join, kind: JoinKind) -> None:
+    """Raises Refused for a PREWHERE or a later JOIN that may change which row is taken.
+
+    ClickHouse moves filters below the join if it can, and then takes a row among those that pass.
+    """
     tree = block.tree
     if LEFT in kind.picks and tree.args.get("prewhere") is not None:
         hint = "the condition in ON, or on the left side in a SELECT of its own"
@@ -87,7 +89,7 @@ def _joins_after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
 
 
 def _filters_of_keys(kind: JoinKind, relations: tuple[ScopeTable, ...], parts: ConditionParts) -> AnyJoinRows | None:
-    """Where one row is taken of those that both sides have for a key."""
+    """What later filters may read if one row is taken for each key of both sides; None for other kinds."""
     if kind.picks != {LEFT, RIGHT}:
         return None
     nodes = (each for key in parts.keys for each in key.nodes if isinstance(each, exp.Column))
@@ -110,18 +112,13 @@ def _join_on_parts(
 def _one_row_per_key(block: SelectBlock, right: TableReference, parts: ConditionParts) -> str:
     read = columns_read(block, right.relation)
     columns = {name: value for name, value in right.relation.columns.items() if name in read}
-    one = select_one_row_per_key(right.sql, columns, [key.right for key in parts.keys], parts.of(RIGHT))
+    one = select_one_row_per_key(right.sql, columns, [key.right for key in parts.keys], parts.filters_on(RIGHT))
     return f"({one}) AS {quote_identifier(right.relation.name)}"
-
-
-_NEAR, _SIDE = "`__near`", "`__side`"
-_LEFT_SIDE, _RIGHT_SIDE = 1, {">=": 0, "<=": 0, ">": 2, "<": 2}
-"""Of equal values the right side comes first where it may be taken, and last where it may not."""
 
 
 @dataclass(frozen=True, slots=True)
 class _AsofSides:
-    """The right table, those of its columns that are read, by the names that they get, and the condition."""
+    """The right side of an ASOF JOIN: its columns that are read, under new names, and the parts of the condition."""
 
     right: TableReference
     columns: Mapping[str, Typed]
@@ -129,15 +126,16 @@ class _AsofSides:
 
     @property
     def nearest(self) -> AsofInequality:
+        """The inequality."""
         return self.parts.nearest[0]
 
     @property
     def keys(self) -> Mapping[str, EqualityKey]:
-        """The keys of the condition, by the names that they get."""
+        """The keys of the condition by their new names."""
         return {quote_identifier(f"__key{place}"): key for place, key in enumerate(self.parts.keys)}
 
     def right_relation(self, alias: str) -> ScopeTable:
-        """The right relation as it is read from the result."""
+        """The right relation as it reads from the result of the join, whose alias is given."""
         names = {value.sql: name for name, value in self.columns.items()}
 
         def of(value: Typed) -> Typed:
@@ -147,10 +145,12 @@ class _AsofSides:
         return self.right.relation.mapped(of)
 
 
-def asof_join(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableReference) -> JoinResult:
-    """Raises Refused."""
-    tr = translator_of_both_sides(block, right.relation)
-    parts = split_condition(JoinCondition(tr, right.relation), node, kind)
+def asof_join(
+    block: SelectBlock, form: tuple[exp.Join, JoinKind], right: TableReference, on: JoinCondition
+) -> JoinResult:
+    """An ASOF JOIN. Raises Refused."""
+    (node, kind), tr = form, on.tr
+    parts = split_condition(on, node, kind)
     if len(parts.nearest) != 1:
         found = "none" if not parts.nearest else "more than one"
         message = f"{kind.words} needs one inequality (<, <=, > or >=) of both sides in ON, there is {found}"
@@ -159,7 +159,7 @@ def asof_join(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableRe
     named = [value for name, value in right.relation.columns.items() if name in read]
     sides = _AsofSides(right, {f"r{place}": value for place, value in enumerate(named)}, parts)
     if block.environment.triggers:
-        return _asof_join_of_view(block, (node, kind), sides)
+        return _asof_join_of_view(block, form, sides)
     rows = subquery_of_from(block)
     lefts = rows.relations_inside(block.translator.scope.relations)
     inner = kind.spark == "INNER JOIN"
@@ -173,8 +173,11 @@ def asof_join(block: SelectBlock, node: exp.Join, kind: JoinKind, right: TableRe
 
 
 def _asof_join_of_view(block: SelectBlock, form: tuple[exp.Join, JoinKind], sides: _AsofSides) -> JoinResult:
-    """For a view: its rows stay what they are, and are joined to what is nearest to each key and value among them.
-    They are read twice, which no other left side may be: it could be another one each time. Raises Refused."""
+    """The join in a view, whose own rows are joined as they are to the nearest right row for each key and value.
+
+    The left side is read twice. Only the data source that triggers the view may be: any other one could give other rows
+    the second time. Raises Refused.
+    """
     (node, kind), relations = form, block.translator.scope.relations
     if len(relations) != 1 or relations[0].placeholder is None:
         message = f"{kind.words} in a view needs the data source that triggers it, itself, on the left"
@@ -192,10 +195,11 @@ def _asof_join_of_view(block: SelectBlock, form: tuple[exp.Join, JoinKind], side
 
 
 def _nearest_rows(block: SelectBlock, rows: FromSubquery, sides: _AsofSides, distinct: str = "") -> str:
-    """The rows of both sides, each with the last of the right side up to its place."""
+    """The rows of both sides, each with the last right row up to its position in the sort order."""
     earlier = sides.nearest.operator in (">", ">=")
-    fields = {name: Typed(f"{ROW}.{quote_identifier(name)}", v.type, v.spark) for name, v in sides.columns.items()}
-    ties = row_order(fields)
+    ties = row_order(
+        {name: Typed(f"{ROW}.{quote_identifier(name)}", v.type, v.spark) for name, v in sides.columns.items()}
+    )
     order = f"{_NEAR} {'ASC' if earlier else 'DESC'} NULLS FIRST, {_SIDE} ASC NULLS LAST, {ties or ROW} DESC NULLS LAST"
     partition = ", ".join(sides.keys)
     frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
@@ -213,45 +217,38 @@ def _left_rows(block: SelectBlock, rows: FromSubquery, sides: _AsofSides, distin
 
 
 def _left_value(sides: _AsofSides) -> str:
-    """NULL where nothing may match the row: there is nothing before it."""
-    tests = sides.parts.of(LEFT)
+    """The left value of the inequality, NULL if a filter excludes the row: then no right row precedes it."""
+    tests = sides.parts.filters_on(LEFT)
     return f"if({' AND '.join(tests)}, {sides.nearest.left}, NULL)" if tests else sides.nearest.left
 
 
 def _right_rows(rows: FromSubquery, sides: _AsofSides) -> str:
-    """Those that may match a row: the others have no place among them."""
+    """The right rows that may match. Others are left out, so that they are not taken for the nearest."""
     near = sides.nearest
     own = [f"NULL AS {quote_identifier(name)}" for name in rows.shown]
     keys = [f"{key.right} AS {name}" for name, key in sides.keys.items()]
     side = f"{_RIGHT_SIDE[near.operator]} AS {_SIDE}"
     shown = ", ".join([*own, *keys, f"{near.right} AS {_NEAR}", side, f"{row_struct(sides.columns)} AS {ROW}"])
     tests = [f"{key.right} IS NOT NULL" for key in sides.parts.keys if key.equal == "="]
-    tests = [*tests, f"{near.right} IS NOT NULL", *sides.parts.of(RIGHT)]
+    tests = [*tests, f"{near.right} IS NOT NULL", *sides.parts.filters_on(RIGHT)]
     return f"SELECT {shown} FROM {sides.right.sql} WHERE {' AND '.join(tests)}"
 
 
-ROW = "`__row`"
-_WITHOUT_ORDER = ("MAP<", "VARIANT")
-
-
 def row_struct(columns: Mapping[str, Typed]) -> str:
-    """The columns as one value."""
+    """The columns as one struct."""
     fields = ", ".join(f"{string_literal(name)}, {value.sql}" for name, value in columns.items())
     return f"named_struct({fields or _PLACEHOLDER_FIELD})"
 
 
-_PLACEHOLDER_FIELD = "'one', 1"
-
-
 def row_order(columns: Mapping[str, Typed]) -> str | None:
-    """What tells rows apart; None where the row itself has an order."""
+    """What to compare rows by; None if Spark can compare the struct of the row itself."""
     if not any(_is_unorderable(value) for value in columns.values()):
         return None
     return row_struct({name: _orderable_value(value) for name, value in columns.items()})
 
 
 def _is_unorderable(value: Typed) -> bool:
-    """Whether Spark does not order such values."""
+    """Whether Spark cannot order such values."""
     return any(word in value.spark for word in _WITHOUT_ORDER)
 
 
@@ -260,12 +257,12 @@ def _orderable_value(value: Typed) -> Typed:
 
 
 def row_fields(columns: Mapping[str, Typed]) -> list[str]:
-    """The columns again, out of the row."""
+    """The columns, read out of the struct of the row."""
     return [f"{ROW}.{quote_identifier(name)} AS {quote_identifier(name)}" for name in columns]
 
 
 def select_one_row_per_key(source: str, columns: Mapping[str, Typed], keys: list[str], where: tuple[str, ...]) -> str:
-    """A SELECT of one whole row for each key."""
+    """A SELECT of the least whole row for each key, among the rows that pass `where`."""
     row, order = row_struct(columns), row_order(columns)
     least = f"min({row})" if order is None else f"min_by({row}, {order})"
     kept = f" WHERE {' AND '.join(where)}" if where else ""

@@ -1,7 +1,8 @@
-"""ARRAY JOIN: one row for each element of an array or map, or of several side by side.
+"""ARRAY JOIN: one row for each element of an array or map, or of several arrays in parallel.
 
-In: an ARRAY JOIN node. Out: a Block with the elements in scope. Called by passes.sources. Invariant: an
-empty array gives no row, with LEFT one row of the zero value.
+In: a `Block` and an ARRAY JOIN node. Out: the block with a LATERAL VIEW and with the elements in scope. Invariant: an
+empty array gives no row; with LEFT ARRAY JOIN it gives one row with the default of the type. Arrays of different sizes
+make the query fail, as in ClickHouse.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from penstock.sql.spark_text import quote_identifier
 
 
 def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
+    """The block with one row for each element. Raises Refused."""
     tr = block.translator.at("filter").tracing()
     parts = [each for each in (node.this, *node.expressions) if each is not None]
     names = [_array_name(tr, part) for part in parts]
@@ -37,7 +39,7 @@ def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     given = frozenset(part.alias for part in parts if isinstance(part, exp.Alias))
     scope = block.translator.scope
     relations = (ScopeTable(alias, columns, hidden=given), *_relations_with_elements(scope, parts, columns))
-    # The element hides the array of its name, so it is looked up first; `*` gives it in the array's place.
+    # The element hides the array of the same name, so its relation comes first; `*` gives it in place of the array.
     return replace(
         block,
         source=f"{block.source} {view}",
@@ -47,8 +49,11 @@ def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
 
 
 def _scope_of_arrays(tr: Translator, parts: list[exp.Expr], names: list[str]) -> SelectScope:
-    """The scope for the arrays: an alias that is made of an element is not one of them. Raises Refused where a
-    column and another expression have the name of an array."""
+    """The scope in which the arrays are translated.
+
+    An alias of the select list that is made of the element itself is left out: there the name means the column. Raises
+    Refused if a name is both a column and an unrelated alias.
+    """
     aliases = dict(tr.scope.aliases)
     for part in parts:
         for each in part.unalias().find_all(exp.Column):
@@ -79,7 +84,10 @@ def _zero_if_missing(value: Typed) -> Typed:
 def _relations_with_elements(
     scope: SelectScope, parts: list[exp.Expr], columns: dict[str, Typed]
 ) -> tuple[ScopeTable, ...]:
-    """The relations with the columns that are unfolded under their own names; `table.*` still gives the arrays."""
+    """The relations with an array's own name meaning its element, if ARRAY JOIN gives it no alias.
+
+    `table.*` still gives the whole arrays.
+    """
     relations = scope.relations
     for part in parts:
         if isinstance(part, exp.Column):
@@ -98,7 +106,7 @@ def _with_element(relation: ScopeTable, name: str, element: Typed) -> ScopeTable
 
 
 def _array_value(tr: Translator, node: exp.Expr) -> Typed:
-    """An array, or a map as the array of its entries."""
+    """An array, or a map as an array of its entries."""
     value = tr.translate(node.unalias())
     if isinstance(value.bare, t.Map):
         return replace(

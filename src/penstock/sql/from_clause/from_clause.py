@@ -1,7 +1,7 @@
-"""Pass: FROM and its joins, as relations that names are looked up in.
+"""FROM with its joins: the Spark SQL of FROM, and the relations in which names are looked up.
 
-In: FROM, JOIN, ARRAY JOIN of one SELECT. Out: the Spark text of FROM and a scope. Called by transpile.
-Invariant: columns of a side that may miss read as zero values, as with join_use_nulls = 0.
+In: a `Block` with the tree of one SELECT. Out: the block with `source` and a scope. Invariant: columns of a side that
+may have no row read as defaults of their types, as with ClickHouse's join_use_nulls = 0.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _FILTERS = ("prewhere", "where", "having", "qualify")
 
 
 def read_from(block: SelectBlock) -> SelectBlock:
+    """The block with FROM compiled. Raises Refused."""
     clause = block.tree.args.get("from_")
     if clause is None:
         return _with_table(block, system_one("system.one")) if _reads_system_one(block) else block
@@ -41,7 +42,7 @@ def read_from(block: SelectBlock) -> SelectBlock:
 
 
 def _reads_system_one(block: SelectBlock) -> bool:
-    """Whether a SELECT without FROM names the column of system.one."""
+    """Whether a SELECT without FROM reads the column `dummy` of system.one."""
     return any(
         isinstance(each, exp.Star) or (isinstance(each, exp.Column) and each.name == "dummy")
         for each in block.tree.expressions
@@ -49,10 +50,10 @@ def _reads_system_one(block: SelectBlock) -> bool:
 
 
 def _check_aliases(block: SelectBlock, nodes: list[exp.Expr]) -> None:
-    """As ClickHouse: whatever is no table by its name needs an alias where something is joined."""
+    """Raises Refused for a joined SELECT or table function without an alias, which ClickHouse refuses as well."""
     for node in nodes if len(nodes) > 1 else []:
-        called = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
-        if (called or isinstance(node, (exp.Subquery, exp.Values))) and not node.alias:
+        is_function = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
+        if (is_function or isinstance(node, (exp.Subquery, exp.Values))) and not node.alias:
             message = "a SELECT or table function that is joined needs an alias"
             raise refused(block.environment.text, node, "missing-alias", message, "(SELECT …) AS name")
 
@@ -71,11 +72,14 @@ def _add_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
 
 
 def _check_any_join_filter(block: SelectBlock, what: str, node: exp.Expr | None) -> None:
-    """Where an ANY JOIN has taken rows. Raises Refused for what may change which rows those are."""
+    """Raises Refused for a filter that could change which rows an ANY JOIN takes.
+
+    ClickHouse may apply such a filter before or after it takes a row.
+    """
     taken = block.taken
     if taken is None or node is None or taken.keeps(node, block.translator.scope):
         return
-    message = f"{what} beside or around {taken.words} filters before a row is taken, or after, as ClickHouse likes"
+    message = f"{what} beside or around {taken.words}: ClickHouse may filter before or after it takes a row"
     hint = f"the condition in ON of {taken.words}, or a SELECT with a LIMIT between them"
     raise refused(block.environment.text, node, "unsupported-clause", message, hint)
 

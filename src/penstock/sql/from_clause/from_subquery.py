@@ -1,7 +1,7 @@
-"""What FROM has joined so far as one table of its own: Spark joins nothing to a LATERAL VIEW.
+"""What FROM has joined so far, wrapped into a subquery: Spark cannot join to a LATERAL VIEW.
 
-In: a Block. Out: the Block with a SELECT in place of its source. Called by passes.sources and joins. Invariant: every
-column keeps its name and its relation, and those that the SELECT names are read and no others.
+In: a `Block`. Out: the block with a SELECT as its source. Invariant: every column keeps its name and its relation; the
+subquery selects only the columns that the outer SELECT names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from penstock.sql.spark_text import quote_identifier
 
 @dataclass(frozen=True, slots=True)
 class FromSubquery:
-    """The rows so far as a SELECT: `names` are those of its columns by their SQL, `shown` the columns that it has."""
+    """The subquery to be.
+
+    `names` maps the SQL of each column to its new name; `shown` are the columns that the subquery selects, by new name.
+    """
 
     alias: str
     names: Mapping[str, str]
@@ -27,22 +30,23 @@ class FromSubquery:
 
     @property
     def select_list(self) -> str:
+        """The select list as Spark SQL; a constant if nothing is selected."""
         return (
             ", ".join(f"{value.sql} AS {quote_identifier(name)}" for name, value in self.shown.items()) or "1 AS `one`"
         )
 
     def relations_inside(self, relations: tuple[ScopeTable, ...]) -> tuple[ScopeTable, ...]:
-        """The relations with their columns read from the SELECT."""
+        """The relations with their columns read from the subquery."""
         return tuple(_relation_in_subquery(relation, self.alias, self.names) for relation in relations)
 
 
 def wrap_in_subquery(block: SelectBlock) -> SelectBlock:
-    """The rows so far as a subquery, with a column for each that may be named."""
+    """The block with its source as a subquery of the columns that the SELECT names."""
     return replace_from(block, subquery_of_from(block))
 
 
 def replace_from(block: SelectBlock, rows: FromSubquery) -> SelectBlock:
-    """The rows so far as a subquery with these columns."""
+    """The block with its source as this subquery."""
     scope = block.translator.scope
     return replace(
         block,
@@ -53,7 +57,7 @@ def replace_from(block: SelectBlock, rows: FromSubquery) -> SelectBlock:
 
 
 def subquery_of_from(block: SelectBlock) -> FromSubquery:
-    """The columns so far that the SELECT names."""
+    """The subquery of what FROM has joined so far, with the columns that the SELECT names."""
     relations = block.translator.scope.relations
     names: dict[str, str] = {}
     shown: dict[str, Typed] = {}
@@ -67,7 +71,7 @@ def subquery_of_from(block: SelectBlock) -> FromSubquery:
 
 
 def columns_read(block: SelectBlock, relation: ScopeTable) -> frozenset[str]:
-    """The columns of a relation that the SELECT names; noted as read."""
+    """The columns of a relation that the SELECT names, or all of them if it has a star; noted as read."""
     named = _names_in_select(block)
     columns = frozenset(name for name, _ in _readable_columns(relation) if name not in relation.barred)
     read = columns if named.intersection(_STAR) else columns & named
@@ -77,16 +81,16 @@ def columns_read(block: SelectBlock, relation: ScopeTable) -> frozenset[str]:
 
 
 def _readable_columns(relation: ScopeTable) -> list[tuple[str, Typed]]:
-    """Each way in which a column of the relation may be read."""
+    """Every column of a relation, in each of the ways it may be read."""
     return [*relation.columns.items(), *relation.own.items(), *relation.whole.items()]
 
 
 _STAR = ("*",)
-"""Stands among the names where a star may name all of them."""
+"""Stands among the names of a SELECT if a star in it may mean any column."""
 
 
 def _names_in_select(block: SelectBlock) -> frozenset[str]:
-    """Every name in the SELECT and in the expressions that WITH gives around it."""
+    """Every name in the SELECT and in the expressions of WITH that it may use."""
     nodes = (each for tree in (block.tree, *block.environment.constants.values()) for each in tree.walk())
     return frozenset(
         each.name if isinstance(each, exp.Identifier) else "*"

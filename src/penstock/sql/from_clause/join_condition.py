@@ -1,24 +1,17 @@
-"""What every JOIN has: its two sides in scope, the grammar of its condition, the columns of USING.
+"""The condition of a JOIN, ON or USING: which of its parts compare the two sides, and which read one side only.
 
-In: a Block, a Join node and the right table. Out: `Joined`, a translator that sees both sides, pairs of columns.
-Called by joins, join_parts, join_any and join_asof. Invariant: a column of USING is one of both sides, of types
-that have a common one.
-
-What the condition of a JOIN is made of: which of its parts compare the two sides, and with what.
-
-In: the condition and the relations of both sides. Out: `Condition`. Called by joins and join_parts. Invariant: a part
-is a key only where each of its operands reads one side and the two read different ones.
-
-The condition of an ANY or ASOF JOIN taken apart: equalities of both sides, one inequality, filters of one side.
-
-In: ON or USING. Out: `Parts`. Called by join_any and join_asof. Invariant: two values are equal as a key exactly
-where the texts of it are the same for Spark, so that rows may be grouped by it; whatever is no part is refused.
+`JoinCondition` translates operands for a scope with both sides; `split_condition` splits the condition of an ANY or
+ASOF JOIN into `ConditionParts`: equalities of both sides, one inequality, filters of one side. Invariants: each operand
+is translated once; a part is a key only if one operand reads the left side and the other one the right side; two rows
+have equal keys exactly if Spark's values of them are equal, so that rows can be grouped by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias, Union
 
 from sqlglot import exp
 
@@ -27,7 +20,7 @@ from penstock.model import types as t
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable
-from penstock.sql.compiler.translator import Translator
+from penstock.sql.compiler.translator import NodeHandler, Translator
 from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.typed import Typed, as_condition
@@ -36,73 +29,8 @@ from penstock.sql.operators.comparisons import COMPARISON_OPERATORS, as_comparab
 from penstock.sql.operators.logic import join_conditions
 from penstock.sql.syntax.tree import call_name
 
-
-@dataclass(frozen=True, slots=True)
-class JoinResult:
-    """The text of FROM with the join, and every relation in scope after it; `taken` where one row is taken of those
-    that both sides have for a key."""
-
-    source: str
-    relations: tuple[ScopeTable, ...]
-    taken: AnyJoinRows | None = None
-
-
-def translator_of_both_sides(block: SelectBlock, right: ScopeTable) -> Translator:
-    """For conditions: a translator that sees what is joined so far and the right table."""
-    tr = block.translator
-    scope = replace(tr.scope, relations=(*tr.scope.relations, right))
-    return tr.with_scope(scope).at("filter").tracing()
-
-
-def using_columns(node: exp.Join) -> list[str]:
-    """The columns that USING names."""
-    return [each.name for each in node.args.get("using") or []]
-
-
-def check_condition_form(tr: Translator, node: exp.Join, kind: JoinKind) -> None:
-    """What ClickHouse's grammar wants. Raises Refused."""
-    given = bool(node.args.get("on") is not None or node.args.get("using"))
-    if kind.spark == "CROSS JOIN" and given:
-        raise tr.refused(node, "invalid-join", "CROSS JOIN takes no ON or USING", "JOIN … ON does")
-    if kind.spark != "CROSS JOIN" and not given:
-        raise tr.refused(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
-
-
-def using_column_pair(tr: Translator, node: exp.Join, name: str, right: ScopeTable) -> tuple[Typed, Typed]:
-    """The two columns that one name of USING means. Raises Refused."""
-    left = next((each for each in tr.scope.relations[:-1] if name in each.columns), None)
-    if left is None or name not in right.columns:
-        known = right.columns if left is not None else [each for one in tr.scope.relations[:-1] for each in one.columns]
-        raise tr.refused(node, "unknown-column", f"unknown column `{name}` in USING", did_you_mean(name, known))
-    for relation in (left, right):
-        if relation.placeholder is not None:
-            tr.uses.column(relation.placeholder, name)
-    pair = (left.columns[name], right.columns[name])
-    _check_using_type(tr, node, name, pair)
-    return pair
-
-
-def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
-    """One column stands for both: of their common type."""
-    kinds = {type(value.bare) for value in pair}
-    if supertype([value.type for value in pair]) is None or (t.Bool in kinds and len(kinds) > 1):
-        message = f"USING (`{name}`) of {pair[0].type} and {pair[1].type}: there is no common type"
-        raise tr.refused(node, "no-common-type", message, "ON … = …")
-
-
-EQUALITIES = (exp.EQ, exp.NullSafeEQ)
 LEFT, RIGHT = "left", "right"
-
-
-@dataclass(frozen=True, slots=True)
-class SideComparison:
-    """Operands of one comparison, the left side's first; `kind` is that of the node, turned to that order."""
-
-    kind: type[exp.Expr]
-    left: exp.Expr
-    right: exp.Expr
-
-
+EQUALITIES = (exp.EQ, exp.NullSafeEQ)
 _COMPARISON_CALLS: dict[str | None, type[exp.Expr]] = {
     "equals": exp.EQ,
     "less": exp.LT,
@@ -118,17 +46,74 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LTE: exp.GTE,
     exp.GTE: exp.LTE,
 }
+"""The comparison that is the same with its operands swapped."""
+_ORDERED = (t.Int, t.Decimal, t.Bool, t.Date, t.DateTime, t.DateTime64)
+"""Types that the inequality of an ASOF JOIN may compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinResult:
+    """FROM with the join as Spark SQL, and every relation in scope after it.
+
+    `taken` restricts later filters if the join takes one row for each key of both sides (ANY INNER JOIN).
+    """
+
+    source: str
+    relations: tuple[ScopeTable, ...]
+    taken: AnyJoinRows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A translated expression of the condition, and the columns in it."""
+
+    value: Typed
+    columns: tuple[exp.Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SideComparison:
+    """A comparison of both sides: `left` reads the left side only, `right` the right one.
+
+    `kind` is the kind of comparison with the operands in this order, mirrored if they were written the other way round.
+    """
+
+    kind: type[exp.Expr]
+    left: exp.Expr
+    right: exp.Expr
 
 
 @dataclass(frozen=True, slots=True)
 class JoinCondition:
-    """The condition of ON, for a translator that sees both sides; `right` is the right one."""
+    """Translates the condition of a JOIN with the relation `right`; `tr` sees both sides."""
 
     tr: Translator
     right: ScopeTable
+    _operands: dict[int, Operand] = field(default_factory=dict)
+
+    @classmethod
+    def over(cls, block: SelectBlock, right: ScopeTable) -> JoinCondition:
+        """A condition over what FROM has joined so far and the right side."""
+        operands: dict[int, Operand] = {}
+        tr = block.translator
+        scope = replace(tr.scope, relations=(*tr.scope.relations, right))
+        handlers = {kind: partial(_reuse_operand, operands, handler) for kind, handler in tr.handlers.items()}
+        return cls(replace(tr.with_scope(scope).at("filter").tracing(), handlers=handlers), right, operands)
+
+    def operand(self, node: exp.Expr) -> Operand:
+        """An expression of the condition, translated when it is first asked for. Raises Refused."""
+        if id(node) not in self._operands:
+            tr = self.tr.tracing()
+            value = tr.translate(node)
+            self._operands[id(node)] = Operand(value, tuple(tr.trace.free))
+        return self._operands[id(node)]
+
+    def value(self, node: exp.Expr) -> Typed:
+        """The expression as a Spark value. Raises Refused."""
+        return self.operand(node).value
 
     def conjuncts(self, node: exp.Expr) -> Iterator[exp.Expr]:
-        """The parts that AND connects."""
+        """The parts of a condition that AND connects."""
         node = node.unnest()
         if isinstance(node, exp.And):
             yield from self.conjuncts(node.this)
@@ -137,51 +122,59 @@ class JoinCondition:
             yield node
 
     def sides(self, node: exp.Expr) -> frozenset[str]:
-        """The sides whose columns an expression reads."""
-        tr = self.tr.tracing()
-        tr.translate(node)
-        return frozenset(self._side(tr, each) for each in tr.trace.free)
+        """The sides (LEFT, RIGHT) whose columns an expression reads."""
+        return frozenset(self._side(column) for column in self.operand(node).columns)
 
-    def _side(self, tr: Translator, node: exp.Expr) -> str:
-        table = node.text("db") or node.text("table")
-        relation = tr.scope.relation(table) if table else None
-        relation = relation or tr.scope.find(table or node.name)
+    def _side(self, column: exp.Expr) -> str:
+        scope, table = self.tr.scope, column.text("db") or column.text("table")
+        relation = (scope.relation(table) if table else None) or scope.find(table or column.name)
         return RIGHT if relation is not None and relation.name == self.right.name else LEFT
 
-    def pair(self, node: exp.Expr) -> SideComparison | None:
-        """A comparison of one side with the other; None for anything else."""
+    def comparison(self, node: exp.Expr) -> SideComparison | None:
+        """The node as a comparison of one side with the other; None if it is anything else."""
         node = node.unnest()
         kind = _COMPARISON_CALLS.get(call_name(node), type(node))
         if kind not in _MIRRORED:
             return None
-        a, b = node.expressions if isinstance(node, exp.Anonymous) else (node.this, node.expression)
-        match (self.sides(a), self.sides(b)):
-            case (x, y) if x == {LEFT} and y == {RIGHT}:
-                return SideComparison(kind, a, b)
-            case (x, y) if x == {RIGHT} and y == {LEFT}:
-                return SideComparison(_MIRRORED[kind], b, a)
+        first, second = node.expressions if isinstance(node, exp.Anonymous) else (node.this, node.expression)
+        match (self.sides(first), self.sides(second)):
+            case (a, b) if a == {LEFT} and b == {RIGHT}:
+                return SideComparison(kind, first, second)
+            case (a, b) if a == {RIGHT} and b == {LEFT}:
+                return SideComparison(_MIRRORED[kind], second, first)
             case _:
                 return None
 
     def has_keys(self, node: exp.Expr) -> bool:
-        """Whether every way to fulfil the condition compares the sides for equality, as ClickHouse needs it."""
+        """Whether every way to fulfil the condition has an equality of both sides, which ClickHouse demands."""
         node = node.unnest()
         if isinstance(node, exp.And):
             return self.has_keys(node.this) or self.has_keys(node.expression)
         if isinstance(node, exp.Or):
             return self.has_keys(node.this) and self.has_keys(node.expression)
-        pair = self.pair(node)
-        return pair is not None and pair.kind in EQUALITIES
+        comparison = self.comparison(node)
+        return comparison is not None and comparison.kind in EQUALITIES
 
     def reads_only(self, node: exp.Expr, side: str) -> bool:
-        """Whether each part reads this side, or no column at all."""
-        return all(self.sides(each) <= {side} for each in self.conjuncts(node))
+        """Whether each part of the condition reads this side only, or no column at all."""
+        return all(self.sides(part) <= {side} for part in self.conjuncts(node))
+
+
+def _reuse_operand(operands: dict[int, Operand], handler: NodeHandler, tr: Translator, node: exp.Expr) -> Typed:
+    """The value of an operand that is translated already; any other node goes to its handler."""
+    known = operands.get(id(node))
+    if known is None:
+        return handler(tr, node)
+    tr.trace.free.extend(known.columns)
+    return known.value
 
 
 @dataclass(frozen=True, slots=True)
 class EqualityKey:
-    """Two texts of one Spark type that are to be equal; `equal` is Spark's operator for it. `nodes` are what they were
-    made of, both of ON or the one name of USING."""
+    """Spark SQL of one type for each side; rows match if `left equal right`, where `equal` is `=` or `<=>`.
+
+    `nodes` are the two operands in ON, or the one column of USING.
+    """
 
     left: str
     right: str
@@ -190,12 +183,13 @@ class EqualityKey:
 
     @property
     def test(self) -> str:
+        """The equality as Spark SQL."""
         return f"({self.left} {self.equal} {self.right})"
 
 
 @dataclass(frozen=True, slots=True)
 class AsofInequality:
-    """The inequality of ASOF: of the right rows for which `left operator right`, the nearest one is taken."""
+    """The inequality of an ASOF JOIN: the nearest of the right rows with `left operator right` is joined."""
 
     left: str
     right: str
@@ -204,124 +198,156 @@ class AsofInequality:
 
 @dataclass(frozen=True, slots=True)
 class SideFilter:
-    """A condition that reads one side, or no column at all (which counts as the left side)."""
+    """A condition on one side; one that reads no column counts as a condition on the left side."""
 
     side: str
     sql: str
 
 
+Part: TypeAlias = Union[EqualityKey, AsofInequality, SideFilter]
+
+
 @dataclass(frozen=True, slots=True)
 class ConditionParts:
-    """What a condition is made of."""
+    """The parts of the condition of an ANY or ASOF JOIN."""
 
     keys: tuple[EqualityKey, ...]
     nearest: tuple[AsofInequality, ...]
     filters: tuple[SideFilter, ...]
 
-    def of(self, side: str) -> tuple[str, ...]:
-        """The filters of one side."""
-        return tuple(each.sql for each in self.filters if each.side == side)
+    def filters_on(self, side: str) -> tuple[str, ...]:
+        """The filters of one side as Spark SQL."""
+        return tuple(part.sql for part in self.filters if part.side == side)
 
 
-def split_condition(of: JoinCondition, node: exp.Join, kind: JoinKind) -> ConditionParts:
-    """Raises Refused."""
-    spread = len(of.tr.trace.spread)
-    on = node.args.get("on")
-    found = (
-        [_classify_part(of, each, kind) for each in of.conjuncts(on)]
-        if on is not None
-        else _parts_of_using(of, node, kind)
-    )
-    keys = tuple(each for each in found if isinstance(each, EqualityKey))
+def using_columns(node: exp.Join) -> list[str]:
+    """The columns that USING names."""
+    return [column.name for column in node.args.get("using") or []]
+
+
+def check_condition_form(tr: Translator, node: exp.Join, kind: JoinKind) -> None:
+    """Raises Refused unless ON or USING is there, or, of a CROSS JOIN, if one is there."""
+    given = bool(node.args.get("on") is not None or node.args.get("using"))
+    if kind.spark == "CROSS JOIN" and given:
+        raise tr.refused(node, "invalid-join", "CROSS JOIN takes no ON or USING", "JOIN … ON does")
+    if kind.spark != "CROSS JOIN" and not given:
+        raise tr.refused(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
+
+
+def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tuple[Typed, Typed]:
+    """The columns of both sides that a name of USING means, noted as read. Raises Refused."""
+    tr, right = condition.tr, condition.right
+    lefts = tr.scope.relations[:-1]
+    left = next((relation for relation in lefts if name in relation.columns), None)
+    if left is None or name not in right.columns:
+        known = right.columns if left is not None else [column for relation in lefts for column in relation.columns]
+        raise tr.refused(node, "unknown-column", f"unknown column `{name}` in USING", did_you_mean(name, known))
+    for relation in (left, right):
+        if relation.placeholder is not None:
+            tr.uses.column(relation.placeholder, name)
+    pair = (left.columns[name], right.columns[name])
+    _check_using_type(tr, node, name, pair)
+    return pair
+
+
+def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
+    """Raises Refused unless there is a common type for the one column that stands for both."""
+    kinds = {type(value.bare) for value in pair}
+    if supertype([value.type for value in pair]) is None or (t.Bool in kinds and len(kinds) > 1):
+        message = f"USING (`{name}`) of {pair[0].type} and {pair[1].type}: there is no common type"
+        raise tr.refused(node, "no-common-type", message, "ON … = …")
+
+
+def check_common_type(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> None:
+    """Raises Refused if ClickHouse has no common type for both operands."""
+    if supertype([value.type for value in pair]) is None:
+        message = f"{pair[0].type} and {pair[1].type} have no common type"
+        raise tr.refused(node, "no-common-type", message, "cast one of them")
+
+
+def split_condition(condition: JoinCondition, node: exp.Join, kind: JoinKind) -> ConditionParts:
+    """The parts of ON or USING of an ANY or ASOF JOIN. Raises Refused for a part that is none of the kinds."""
+    tr, on = condition.tr, node.args.get("on")
+    spread = len(tr.trace.spread)
+    if on is not None:
+        parts = [_classify_part(condition, part, kind) for part in condition.conjuncts(on)]
+    else:
+        parts = _parts_of_using(condition, node, kind)
+    keys = tuple(part for part in parts if isinstance(part, EqualityKey))
     if not keys:
         message = f"{kind.words} needs an equality of both sides in ON"
-        raise of.tr.refused(on or node, "invalid-join", message, "a.x = b.y AND …")
-    if len(of.tr.trace.spread) > spread:
+        raise tr.refused(on or node, "invalid-join", message, "a.x = b.y AND …")
+    if len(tr.trace.spread) > spread:
         message = f"arrayJoin in the condition of {kind.words} is not supported"
-        raise of.tr.refused(node, "unsupported-clause", message, "ARRAY JOIN before the JOIN")
-    nearest = tuple(each for each in found if isinstance(each, AsofInequality))
-    return ConditionParts(keys, nearest, tuple(each for each in found if isinstance(each, SideFilter)))
+        raise tr.refused(node, "unsupported-clause", message, "ARRAY JOIN before the JOIN")
+    nearest = tuple(part for part in parts if isinstance(part, AsofInequality))
+    return ConditionParts(keys, nearest, tuple(part for part in parts if isinstance(part, SideFilter)))
 
 
-def _parts_of_using(
-    of: JoinCondition, node: exp.Join, kind: JoinKind
-) -> list[EqualityKey | AsofInequality | SideFilter]:
-    """The last column of ASOF is the one to be near to."""
+def _parts_of_using(condition: JoinCondition, node: exp.Join, kind: JoinKind) -> list[Part]:
+    """Equalities of the columns; the last column of an ASOF JOIN is its inequality."""
     names = using_columns(node)
-    pairs = [using_column_pair(of.tr, node, name, of.right) for name in names]
-    near = pairs[-1:] if kind.asof else []
-    keys: list[EqualityKey | AsofInequality | SideFilter] = [
-        EqualityKey(*_key_texts(of, node, pair), "=", (exp.column(name),))
-        for name, pair in zip(names, pairs[: len(pairs) - len(near)], strict=False)
+    pairs = [using_column_pair(condition, node, name) for name in names]
+    nearest = pairs[-1:] if kind.asof else []
+    keys: list[Part] = [
+        EqualityKey(*_key_texts(condition.tr, node, pair), "=", (exp.column(name),))
+        for name, pair in zip(names, pairs[: len(pairs) - len(nearest)], strict=False)
     ]
-    return [*keys, *(_read_inequality(of, node, pair, ">=") for pair in near)]
+    return [*keys, *(_read_inequality(condition.tr, node, pair, ">=") for pair in nearest)]
 
 
-def _classify_part(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> EqualityKey | AsofInequality | SideFilter:
-    pair = of.pair(node)
-    if pair is None:
-        return _read_filter(of, node, kind)
-    values = _translate_operands(of, node, pair)
-    if pair.kind in EQUALITIES:
-        equal = "=" if pair.kind is exp.EQ else "<=>"
-        return EqualityKey(*_key_texts(of, node, values), equal, (pair.left, pair.right))
+def _classify_part(condition: JoinCondition, node: exp.Expr, kind: JoinKind) -> Part:
+    comparison = condition.comparison(node)
+    if comparison is None:
+        return _read_filter(condition, node, kind)
+    tr = condition.tr
+    values = adapt_literals(tr, node, condition.value(comparison.left), condition.value(comparison.right))
+    if comparison.kind in EQUALITIES:
+        equal = "=" if comparison.kind is exp.EQ else "<=>"
+        return EqualityKey(*_key_texts(tr, node, values), equal, (comparison.left, comparison.right))
     if not kind.asof:
-        raise _refused_part(of, node, kind)
-    return _read_inequality(of, node, values, COMPARISON_OPERATORS[pair.kind])
+        raise _refused_part(tr, node, kind)
+    return _read_inequality(tr, node, values, COMPARISON_OPERATORS[comparison.kind])
 
 
-def _translate_operands(of: JoinCondition, node: exp.Expr, pair: SideComparison) -> tuple[Typed, Typed]:
-    return adapt_literals(of.tr, node, of.tr.translate(pair.left), of.tr.translate(pair.right))
-
-
-def _key_texts(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed]) -> tuple[str, str]:
-    """The texts of a key."""
-    check_common_type(of, node, pair)
+def _key_texts(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> tuple[str, str]:
+    """The operands of an equality as Spark SQL of one type. Raises Refused for types that cannot be grouped by."""
+    check_common_type(tr, node, pair)
     kinds = {type(value.bare) for value in pair}
     if kinds & {t.Array, t.Tuple, t.Map} or (t.Enum in kinds and pair[0].bare != pair[1].bare):
         message = f"a key of {pair[0].type} and {pair[1].type} is not supported for ANY and ASOF"
-        raise of.tr.refused(node, "unsupported-clause", message, "an equality of each of its parts, or of texts")
-    return as_comparable_pair(of.tr, node, *pair)
+        raise tr.refused(node, "unsupported-clause", message, "an equality of each of its parts, or of texts")
+    return as_comparable_pair(tr, node, *pair)
 
 
-_ORDERED = (t.Int, t.Decimal, t.Bool, t.Date, t.DateTime, t.DateTime64)
-
-
-def _read_inequality(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed], operator: str) -> AsofInequality:
+def _read_inequality(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], operator: str) -> AsofInequality:
     if any(isinstance(value.bare, t.Float) for value in pair):
-        message = "ASOF by floats is not supported: what ClickHouse finds beside NaN is not determinate"
-        raise of.tr.refused(node, "unsupported-clause", message, "toDecimal64(…, 6) of both sides")
+        message = "ASOF by floats is not supported: what ClickHouse finds beside NaN is not deterministic"
+        raise tr.refused(node, "unsupported-clause", message, "toDecimal64(…, 6) of both sides")
     wrong = next((value for value in pair if not isinstance(value.bare, _ORDERED)), None)
     if wrong is not None:
         message = f"ASOF needs numbers, dates or times in its inequality, this is {wrong.type}"
-        raise of.tr.refused(node, "wrong-argument-type", message)
-    check_common_type(of, node, pair)
-    left, right = as_comparable_pair(of.tr, node, *pair)
+        raise tr.refused(node, "wrong-argument-type", message)
+    check_common_type(tr, node, pair)
+    left, right = as_comparable_pair(tr, node, *pair)
     return AsofInequality(left, right, operator)
 
 
-def check_common_type(of: JoinCondition, node: exp.Expr, pair: tuple[Typed, Typed]) -> None:
-    """Raises Refused where ClickHouse has no type for both sides."""
-    if supertype([value.type for value in pair]) is None:
-        message = f"{pair[0].type} and {pair[1].type} have no common type"
-        raise of.tr.refused(node, "no-common-type", message, "cast one of them")
-
-
-def _read_filter(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> SideFilter:
-    sides = of.sides(node)
+def _read_filter(condition: JoinCondition, node: exp.Expr, kind: JoinKind) -> SideFilter:
+    tr, sides = condition.tr, condition.sides(node)
     if len(sides) > 1:
-        raise _refused_part(of, node, kind)
+        raise _refused_part(tr, node, kind)
     side = RIGHT if RIGHT in sides else LEFT
     if kind.asof and side == LEFT and node.find(exp.Query):
         message = f"a SELECT in a condition on the left side of {kind.words} is not supported"
-        raise of.tr.refused(node, "unsupported-clause", message, "filter it in a SELECT of its own")
-    value = of.tr.translate(node)
-    join_conditions(of.tr, node, "ON", [value])
+        raise tr.refused(node, "unsupported-clause", message, "filter it in a SELECT of its own")
+    value = condition.value(node)
+    join_conditions(tr, node, "ON", [value])
     return SideFilter(side, as_condition(value))
 
 
-def _refused_part(of: JoinCondition, node: exp.Expr, kind: JoinKind) -> Exception:
-    """ClickHouse, too, looks at one side at a time (or takes the first row of the key and may lose it)."""
+def _refused_part(tr: Translator, node: exp.Expr, kind: JoinKind) -> Exception:
+    """ClickHouse refuses such a part as well, or takes the first row of the key, which may not fulfil it."""
     message = f"{kind.words} takes equalities{' and one inequality' if kind.asof else ''} of both sides, not this"
     hint = "conditions of one side may stand beside them, others in WHERE"
-    return of.tr.refused(node, "unsupported-clause", message, hint)
+    return tr.refused(node, "unsupported-clause", message, hint)

@@ -1,11 +1,8 @@
-"""The kinds of JOIN: what each is in Spark and what ClickHouse asks of its condition.
+"""The kinds of JOIN, and what the columns of both sides read as after each of them.
 
-In: a Join node. Out: `Kind`. Called by joins. Invariant: a kind that is not here is refused.
-
-What the columns of both sides read as after a JOIN: zero values where a side misses, one column for USING.
-
-In: the kind, the relations before and of the right table, the columns of USING. Out: the relations after. Called by
-joins. Invariant: a column whose value would be that of any matching row is barred, never guessed.
+`read_join_kind` gives the `JoinKind` of a Join node; `relations_after_join` gives the relations in scope after it: a
+side without a row reads as defaults, and USING leaves one column. Invariants: a kind that is not listed is refused; a
+column whose value would be that of any matching row (SEMI JOIN) is barred, never guessed.
 """
 
 from __future__ import annotations
@@ -26,20 +23,25 @@ from penstock.sql.expr.typed import Typed, as_spark, typed
 
 @dataclass(frozen=True, slots=True)
 class JoinKind:
-    """`keyed` kinds need an equality of both sides, or conditions on the side `filters` alone. `misses` are the sides
-    whose columns read as zero values; `swapped` writes the right side first; `picks` are the sides of which one row
-    for each key is taken; `asof` takes the nearest row of the right side."""
+    """A kind of JOIN."""
 
     words: str
+    """Its name in messages."""
     spark: str
+    """The join that Spark runs."""
     keyed: bool = False
+    """ClickHouse demands an equality of both sides in ON, or conditions on the side `filters` alone."""
     filters: str | None = None
     misses: frozenset[str] = frozenset()
+    """Sides that may have no row: their columns then read as defaults."""
     swapped: bool = False
+    """Spark's join has the right side first."""
     picks: frozenset[str] = frozenset()
+    """Sides of which one row for each key is taken (ANY)."""
     asof: bool = False
+    """The nearest row of the right side is joined (ASOF)."""
     matches: str | None = None
-    """The side of which only the rows that match, or do not, are kept."""
+    """The side of which the rows with a match (SEMI), or without one (ANTI), are kept; the other is only searched."""
 
 
 _LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
@@ -78,7 +80,7 @@ _HINTS = {
 
 
 def read_join_kind(tr: Translator, node: exp.Join) -> JoinKind:
-    """Raises Refused."""
+    """The kind of a Join node. Raises Refused for an unsupported one."""
     given = (str(node.args.get(key) or "").upper() for key in ("method", "side", "kind"))
     words = tuple(sorted({each for each in given if each not in _IGNORED_WORDS}))
     found = _KINDS.get(_FULL_NAMES.get(words, words))
@@ -113,12 +115,12 @@ def relations_after_join(
 
 
 def _bar_columns(relation: ScopeTable, using: frozenset[str]) -> ScopeTable:
-    """The side of a SEMI JOIN whose rows are only looked for."""
+    """The side of a SEMI JOIN that is only searched: reading its columns, except those of USING, is refused."""
     return replace(relation, barred={name: _ONE_ROW for name in relation.columns if name not in using})
 
 
 def _merge_using_columns(relation: ScopeTable, right: ScopeTable, using: list[str], kind: JoinKind) -> ScopeTable:
-    """The USING columns of the left side: of both sides' type, from the side that never misses."""
+    """The left side with its USING columns in the common type of both sides, from the side that always has a row."""
     columns, own = dict(relation.columns), dict(relation.own)
     for name in using:
         if name in columns:
@@ -131,7 +133,7 @@ def _merge_using_columns(relation: ScopeTable, right: ScopeTable, using: list[st
 
 
 def _cast_using_columns(right: ScopeTable, lefts: tuple[ScopeTable, ...], using: list[str]) -> ScopeTable:
-    """The right side's own USING columns: of both sides' type."""
+    """The right side with its own USING columns in the common type of both sides."""
     columns = dict(right.columns)
     for name in using:
         left = next(each for each in lefts if name in each.columns).columns[name]
@@ -159,18 +161,20 @@ def _merge_column(left: Typed, right: Typed, kind: JoinKind) -> Typed:
 
 
 def _with_missing_rows(relation: ScopeTable, kind: JoinKind) -> ScopeTable:
-    """The side that may have no row; after ANTI it has none."""
+    """A side that may have no row (after ANTI: that never has one), with defaults in place of missing values."""
     kept = {name: value for name, value in relation.columns.items() if name in relation.own}
     filled = relation.mapped(_default_value if kind.matches else _zero_if_missing)
     return filled.with_columns({**filled.columns, **kept})
 
 
 def _default_value(value: Typed) -> Typed:
+    """The default of a column whose side has no row."""
     default = "NULL" if value.nullable else column_default(value.type)
     return replace(value, sql=f"CAST({default} AS {value.spark})", constant=None)
 
 
 def _zero_if_missing(value: Typed) -> Typed:
+    """The column, or the default of its type if it is NULL because its side has no row."""
     if value.nullable or value.spark == "VOID":
         return value
     default = column_default(value.type)

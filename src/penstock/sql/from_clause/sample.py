@@ -1,7 +1,8 @@
-"""SAMPLE k OFFSET m: the rows of a data source whose sampling key is in a part of its type's range.
+"""SAMPLE k OFFSET m: the rows of a data source whose sampling key lies in a part of the range of its type.
 
-In: a table with SAMPLE. Out: Spark SQL of its rows, or a refusal. Called by tables. Invariant: the bounds are
-ClickHouse's: whole numbers, rounded down, of the exact fractions; how the rows are stored does not matter.
+In: a table node with SAMPLE. Out: Spark SQL of the sampled rows. Invariant: the bounds are ClickHouse's (see
+`MergeTreeDataSelectExecutor`): whole numbers, rounded down from exact fractions of the range; how the rows are stored
+does not matter.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _HINT = "SAMPLE 1/10, or a filter such as id % 10 = 0"
 
 
 def sampled_rows(environment: Environment, node: exp.Table, source: DataSource, placeholder: str) -> str:
-    """The rows, as a table. Raises Refused."""
+    """The sampled rows as a table. Raises Refused."""
     if environment.triggers:
         message = "a materialized node cannot sample the rows that trigger it"
         raise refused(environment.text, node, "unsupported-view", message, "use a filter")
@@ -37,7 +38,7 @@ def sampled_rows(environment: Environment, node: exp.Table, source: DataSource, 
     if size in (0, 1):
         if offset:
             raise _refused(environment, node, f"SAMPLE {size} has no OFFSET", _HINT)
-        return placeholder  # all rows, also where it is 0
+        return placeholder  # SAMPLE 0 and SAMPLE 1 both mean all rows
     lower, upper = int(offset * 2**bits), int((offset + size) * 2**bits)
     tests = [f"{key.sql} >= {integer(lower).sql}"] if 0 < lower < 2**bits else []
     tests += [f"{key.sql} < {integer(upper).sql}"] if upper < 2**bits else []
@@ -54,7 +55,7 @@ def refuse_sample(environment: Environment, node: exp.Expr, what: str) -> None:
 
 
 def _sampling_key(environment: Environment, node: exp.Expr, source: DataSource) -> tuple[Expression, int]:
-    """The sampling key and how many bits it has."""
+    """The sampling key of a data source and its number of bits. Raises Refused unless it is an unsigned integer."""
     text, name = source.engine.sampling_key, source.name
     if text is None:
         message = f"SAMPLE is not possible on `{name}`: it has no ENGINE_SAMPLING_KEY"
@@ -71,7 +72,7 @@ def _sampling_key(environment: Environment, node: exp.Expr, source: DataSource) 
 
 
 def _read_ratios(environment: Environment, node: exp.Table) -> tuple[Fraction, Fraction]:
-    """The size and the offset, both from 0 to 1."""
+    """Size and offset of the sample, both fractions from 0 to 1. Raises Refused."""
     given = node.args["sample"].args.get("size")
     texts = [each.name for each in given.expressions] if isinstance(given, exp.Tuple) else []
     if len(texts) != SAMPLE_PARTS or not all(map(_NUMBER.fullmatch, texts)):

@@ -1,7 +1,7 @@
-"""Table functions: numbers, zeros, generate_series, and system.one.
+"""Table functions in FROM: numbers, zeros, generate_series.
 
-In: the call in a FROM. Out: Spark text and its columns. Called by tables. Invariant: what reads files or the network
-is refused; a count that is no literal is worked out by Spark, once, and fails where ClickHouse fails.
+In: the call. Out: `GeneratedRows`. Invariants: a function that would read files or the network is refused; a count that
+is no literal is computed by Spark, once, and fails where ClickHouse fails.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _CONVERSIONS = {f"toInt{bits}": 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)}
 
 @dataclass(frozen=True, slots=True)
 class GeneratedRows:
-    """The SELECT of a table function, and its one column."""
+    """The SELECT of a table function, with its only column."""
 
     sql: str
     column: str
@@ -66,7 +66,7 @@ class GeneratedRows:
 
 
 def rows_of_function(environment: Environment, call: exp.Expr) -> GeneratedRows:
-    """Raises Refused."""
+    """The rows of a table function. Raises Refused for an unknown or forbidden function, or wrong arguments."""
     name = call_name(call) or call.name
     _, arguments = call_parts(call)
     if name not in _NUMBERS and name not in _SERIES:
@@ -86,7 +86,8 @@ def rows_of_function(environment: Environment, call: exp.Expr) -> GeneratedRows:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """From, up to but without, by."""
+    """The numbers from `start` up to, but without, `end` in steps of `step`, as Spark SQL; `literal` if all are
+    literals."""
 
     start: str
     end: str
@@ -94,6 +95,7 @@ class _Bounds:
     literal: bool
 
     def rows(self, column: str) -> str:
+        """A SELECT of the numbers: of Spark's range for literals, else of an array."""
         if self.literal:
             step = "" if self.step == "1" else f", {self.step}"
             return f"SELECT id AS {quote_identifier(column)} FROM range({self.start}, {self.end}{step})"
@@ -113,7 +115,7 @@ def _read_bounds(name: str, given: list[str]) -> _Bounds:
 
 
 def _count_sql(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
-    """A count as Spark SQL: a literal as it is, else what the expression gives, which must not be negative."""
+    """An argument as Spark SQL: a literal as it is, else an expression that fails if it is negative."""
     output = environment.compile(environment.not_triggering(), exp.Select(expressions=[node]))
     value = output.columns[0][1]
     number = _literal_count(node)
@@ -128,7 +130,7 @@ def _count_sql(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
 
 
 def _literal_count(node: exp.Expr) -> int | None:
-    """The number that a literal is, or a conversion of one, as a template writes its parameters. Else None."""
+    """The number that a literal is, or a conversion of one as templates write their parameters; None otherwise."""
     inner, most = node, _MOST_ROWS
     if (name := call_name(node)) in _CONVERSIONS and len(node.expressions) == 1:
         (inner,), most = node.expressions, _CONVERSIONS[str(name)]

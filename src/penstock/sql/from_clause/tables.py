@@ -1,12 +1,8 @@
-"""One table of a FROM: a data source, a pipe, a node, a CTE, a subquery, numbers(n).
+"""One table of FROM: a data source, pipe, node, CTE, subquery or table function, as a `TableReference`.
 
-In: the node of the table. Out: its Spark text and its `Relation`. Called by passes.sources. Invariant:
-nodes, pipes and CTEs are written out where they are read, so the left-most one can read what is new.
-
-Which columns of a SELECT no two of its rows share: those of GROUP BY, DISTINCT or LIMIT 1 BY.
-
-In: a SELECT's tree. Out: names of columns, or None where nothing is known. Called by tables; joins ask it for ANY
-and SEMI. Invariant: never a set of which two rows may have the same values.
+Nodes, pipes and CTEs are compiled in place, so that the left-most table of a materialized node may be the data source
+that triggers it. `unique_columns` finds columns of which no two rows of a SELECT have equal values (by GROUP BY,
+DISTINCT or LIMIT 1 BY); it never names a set of which two rows may agree.
 """
 
 from __future__ import annotations
@@ -39,8 +35,11 @@ from penstock.sql.syntax.tree import call_name, call_parts
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
-    """A table with its alias, as Spark SQL. `unique` are columns of which no two rows have the same values, where
-    some are known; `totals` those of a SELECT WITH TOTALS, as a table; `taken` as in its Output."""
+    """A table with its alias, as Spark SQL.
+
+    `unique` are columns of which no two rows have equal values, if known; `totals` are those of a SELECT WITH TOTALS;
+    `taken` restricts filters around it (see Output).
+    """
 
     sql: str
     relation: ScopeTable
@@ -51,7 +50,7 @@ class TableReference:
 
 
 def read_table(environment: Environment, node: exp.Expr, place: int) -> TableReference:
-    """The table. Raises Refused."""
+    """The table of a node; `place` numbers the tables of FROM. Raises Refused."""
     if is_generated_name(node.alias_or_name):
         message = f"a table cannot be called `{node.alias_or_name}`"
         raise refused(environment.text, node, "invalid-name", message, "give it an alias that begins with a letter")
@@ -88,13 +87,13 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
 
 
 def nearest_name(environment: Environment, name: str) -> str | None:
-    """The nearest name that SQL may read here."""
+    """A hint with the nearest name that SQL may read here."""
     nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
     return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
 
 
 def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int) -> TableReference:
-    """A SELECT in brackets."""
+    """A SELECT in parentheses. Raises Refused."""
     output = environment.compile(environment, node.this)
     names = [name for name, _ in output.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -120,7 +119,7 @@ def _table_of_output(output: SelectOutput, alias: str) -> TableReference:
 
 
 def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> TableReference:
-    """By name: a CTE, a node of this pipe, a pipe, a data source."""
+    """A CTE, a node of this pipe, another pipe or a data source, in this order. Raises Refused."""
     name = node.name
     cte = environment.ctes.get(name)
     if cte is not None:
@@ -145,7 +144,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
 
 
 def find_node(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
-    """The node that a name means: one of this pipe, else another pipe's result."""
+    """The node that a name means: one of this pipe, or the result of another pipe."""
     if environment.pipe is not None:
         node = next((each for each in environment.pipe.nodes if each.name == name), None)
         if node is not None:
@@ -155,7 +154,7 @@ def find_node(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
 
 
 def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> SelectOutput:
-    """A node compiled where it is read. Raises Refused where it reads itself."""
+    """A node compiled where it is read. Raises Refused if it reads itself."""
     pipe, node = found
     if f"{pipe.name}.{node.name}" in environment.inside:
         way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
@@ -181,7 +180,7 @@ def _stored_table(source: DataSource, alias: str, placeholder: str) -> TableRefe
 
 
 def _table_with_final(environment: Environment, node: exp.Final) -> TableReference:
-    """A data source whose engine merges, as it is merged. Raises Refused."""
+    """A data source with FINAL: its rows merged by the rule of its engine. Raises Refused."""
     of = node.this
     source = environment.project.datasource(of.name) if isinstance(of, exp.Table) else None
     if source is None:
@@ -202,7 +201,7 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
 
 
 def _check_prewhere(environment: Environment, node: exp.Final) -> None:
-    """ClickHouse filters by PREWHERE what it merges, and by WHERE what is merged."""
+    """Raises Refused for PREWHERE: ClickHouse filters by it before it merges, and by WHERE after."""
     around = node.find_ancestor(exp.Select)
     if around is not None and around.args.get("prewhere"):
         message = "PREWHERE with FINAL filters rows before they are merged: it is not supported"
@@ -218,7 +217,7 @@ def _merge_rule_of(environment: Environment, node: exp.Final, source: DataSource
 
 
 def register_placeholder(environment: Environment, source: DataSource) -> str:
-    """What stands for a data source in the SQL; noted as read."""
+    """The placeholder that stands for a data source in the SQL; noted as read."""
     placeholder = f"__{'new' if environment.triggers else 'all'}_{source.name}__"
     environment.uses.table(placeholder, source.name)
     return placeholder
@@ -239,12 +238,12 @@ def _table_of_rows(rows: GeneratedRows, alias: str) -> TableReference:
 
 
 def system_one(alias: str) -> TableReference:
-    """system.one: one row, which a SELECT without FROM reads as well."""
+    """The table system.one, of one row, which a SELECT without FROM reads as well."""
     return _table_of_rows(GeneratedRows("SELECT 0 AS `dummy`", "dummy", UINT8), alias)
 
 
 def unique_columns(tree: exp.Expr) -> frozenset[str] | None:
-    """The columns, by the names that the SELECT gives them."""
+    """The columns, by the names that the SELECT gives them; None if nothing is known."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     if not isinstance(tree, exp.Select) or any(each.find(exp.Star) for each in tree.expressions):
@@ -268,7 +267,7 @@ def _is_limit_one(limit: exp.Expr) -> bool:
 
 
 def _has_array_join(node: exp.Expr) -> bool:
-    """Whether arrayJoin makes rows of it."""
+    """Whether arrayJoin in the expression multiplies rows."""
     return any(each.name.lower().startswith("arrayjoin") for each in node.find_all(exp.Anonymous))
 
 
@@ -277,7 +276,7 @@ def _flatten_tuples(nodes: list[exp.Expr]) -> list[exp.Expr]:
 
 
 def _names_of_keys(tree: exp.Select, keys: list[exp.Expr]) -> frozenset[str] | None:
-    """The columns that the keys are; None where one of them is not shown."""
+    """The names of the columns that are the keys; None if a key is not in the select list."""
     found = [_name_of_key(tree, key) for key in keys]
     names = frozenset(name for name in found if name)
     return names if keys and all(found) else None

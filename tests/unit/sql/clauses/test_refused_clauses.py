@@ -44,7 +44,7 @@ REFUSED = {
     "SELECT planes, day FROM carrier_daily ORDER BY day WITH FILL": (
         "WITH FILL beside a column of AggregateFunction(uniq, Nullable(String)) is not supported"
     ),
-    "SELECT DISTINCT carrier FROM flights ORDER BY day": "DISTINCT is ordered by what is selected only",
+    "SELECT DISTINCT carrier FROM flights ORDER BY day": "a SELECT DISTINCT can be ordered by what it selects only",
     "SELECT day FROM flights ORDER BY carrier COLLATE 'en'": "COLLATE is not supported",
     "SELECT day FROM flights ORDER BY map('a', day)": "Map(String, UInt8) cannot be ordered or partitioned by",
     "SELECT DISTINCT map('a', day) FROM flights": "rows cannot be told apart by Map(String, UInt8)",
@@ -69,7 +69,7 @@ REFUSED = {
         "ROLLUP, CUBE and GROUPING SETS do not support an empty or repeated set"
     ),
     "SELECT count() FROM flights GROUP BY ROLLUP(day, (month, year))": (
-        "ROLLUP, CUBE and GROUPING SETS do not support a list of keys in the list of keys"
+        "ROLLUP, CUBE and GROUPING SETS do not support a nested list of keys"
     ),
     "SELECT count() FROM flights GROUP BY 'x', day WITH CUBE": (
         "ROLLUP, CUBE and GROUPING SETS do not support a constant, or a key of String"

@@ -33,7 +33,7 @@ REFUSED = {
     "SELECT now() AS n, count() FROM flights GROUP BY n WITH TOTALS": "a key without columns",
     "SELECT carrier, count() FROM flights GROUP BY carrier WITH TOTALS LIMIT 0": "does not support LIMIT 0",
     "SELECT day, count() FROM (SELECT day FROM flights LIMIT 9) GROUP BY day WITH TOTALS": (
-        "rows that may be others when they are read again (`LIMIT`)"
+        "rows that may differ when they are read again (`LIMIT`)"
     ),
     "SELECT day, count() FROM flights WHERE rand() % 2 = 0 GROUP BY day WITH TOTALS": "when they are read again",
     f"SELECT * FROM ({GROUPED}) WHERE c > 1": (

@@ -33,7 +33,7 @@ REFUSED = {
     "t ASOF JOIN u ON t.at > u.at": ("invalid-join", "ASOF JOIN needs an equality of both sides"),
     "t ASOF RIGHT JOIN u ON t.k = u.k AND t.at > u.at": ("unsupported-clause", "ASOF RIGHT JOIN is not supported"),
     "t ANY JOIN u ON t.k = u.k WHERE t.v > 1": (
-        "unsupported-clause", "WHERE beside or around ANY INNER JOIN filters before",
+        "unsupported-clause", "WHERE beside or around ANY INNER JOIN: ClickHouse may filter before",
     ),
     "t ANY JOIN u USING (k) WHERE k IN (SELECT k FROM u)": (
         "unsupported-clause", "WHERE beside or around ANY INNER JOIN",
@@ -90,7 +90,8 @@ def test_what_may_change_the_row_that_is_taken_is_refused(sql: str) -> None:
         query(sql.format(TAKEN), PROJECT)
     (problem,) = caught.value.problems
     assert problem.code == "unsupported-clause"
-    assert problem.message.startswith(f"{CHANGES_WHAT_IS_TAKEN[sql]} beside or around ANY INNER JOIN filters before")
+    clause = CHANGES_WHAT_IS_TAKEN[sql]
+    assert problem.message.startswith(f"{clause} beside or around ANY INNER JOIN: ClickHouse may filter before")
     assert problem.location is not None
     assert (problem.location.line, problem.location.column) > (1, 20)
 
