@@ -76,11 +76,11 @@ def measure(home: Path, gigabytes: float) -> str:
     peak, over = Peak(), threading.Event()
     try:
         deploy(pipeline, V1, "live")
-        table = pipeline.deployment("live").manifest.bindings[0].table
+        table = pipeline.store.find("live").manifest.bindings[0].table
         size = generate(pipeline, table, gigabytes)
         threading.Thread(target=watch, args=(pipeline, peak, over), daemon=True).start()
         began = time.monotonic()
-        second = pipeline.deploy(V2, DeployOptions(False, False, False, None)).id
+        second = pipeline.deployer.deploy(V2, DeployOptions(False, False, False, None)).id
         killed = follow(pipeline, second)
         seconds = time.monotonic() - began
         return told(pipeline, second, size, seconds, peak, killed)
@@ -90,35 +90,35 @@ def measure(home: Path, gigabytes: float) -> str:
 
 
 def deploy(pipeline: Pipeline, files: dict[str, str], state: str) -> None:
-    made = pipeline.deploy(files, DeployOptions(False, True, False, None))
-    while (now := pipeline.deployment(str(made.id))).state != state:
+    made = pipeline.deployer.deploy(files, DeployOptions(False, True, False, None))
+    while (now := pipeline.store.find(str(made.id))).state != state:
         assert now.state not in ("failed", "discarded"), now.error
         time.sleep(0.2)
 
 
 def generate(pipeline: Pipeline, table: str, gigabytes: float) -> tuple[int, int]:
     """Rows that do not compress, in files of a million, as if they had been landed. Returns rows and bytes."""
-    core, first_row = pipeline._core, b'{"id": 0, "code": "7", "noise": "first"}'
-    pipeline.wait(pipeline.append("events", first_row, None), 120)
+    core, first_row = pipeline.core, b'{"id": 0, "code": "7", "noise": "first"}'
+    pipeline.ingestion.wait(pipeline.ingestion.append("events", first_row, None), 120)
     rows = 0
-    while core.registry.refresh(table).bytes < gigabytes * 1e9:
+    while core.warehouse.registry.refresh(table).bytes < gigabytes * 1e9:
         first = 10**7 * ROWS_PER_BATCH + rows
-        core.lake.bulk.sql(
+        core.warehouse.lake.bulk.sql(
             f"INSERT INTO {qualified_table(table)} (id, code, noise, _seq) SELECT CAST(id AS DECIMAL(20, 0)), "
             f"CAST(id % 1000 AS STRING), randstr(180), {first} + id - {rows} "
             f"FROM range({rows}, {rows + ROWS_PER_FILE}, 1, 1)"
         )
         rows += ROWS_PER_FILE
-        print(f"{rows:,} rows, {core.registry.snapshots(table).bytes / 1e9:.1f} GB", flush=True)
-    now = core.registry.refresh(table)
+        print(f"{rows:,} rows, {core.warehouse.registry.snapshots(table).bytes / 1e9:.1f} GB", flush=True)
+    now = core.warehouse.registry.refresh(table)
     return now.rows, now.bytes
 
 
 def follow(pipeline: Pipeline, id: int) -> str:
     """Until it is ready; the process that fills is killed once, in the middle."""
     killed, shown = "", 0.0
-    while (state := pipeline.deployment(str(id)).state) != "ready":
-        assert state not in ("failed", "discarded"), pipeline.deployment(str(id)).error
+    while (state := pipeline.store.find(str(id)).state) != "ready":
+        assert state not in ("failed", "discarded"), pipeline.store.find(str(id)).error
         filling = [each for each in pipeline.status()["deployments"] if each["id"] == id]  # type: ignore[attr-defined]
         flows = filling[0]["filling"] if filling else []
         if flows and time.monotonic() - shown > 10:
@@ -146,12 +146,12 @@ def watch(pipeline: Pipeline, peak: Peak, over: threading.Event) -> None:
 
 
 def told(pipeline: Pipeline, id: int, size: tuple[int, int], seconds: float, peak: Peak, killed: str) -> str:
-    core, (rows, stored) = pipeline._core, size
-    new = pipeline.deployment(str(id)).manifest.bindings[0].table
+    core, (rows, stored) = pipeline.core, size
+    new = pipeline.store.find(str(id)).manifest.bindings[0].table
     ask = "SELECT count() AS n, sum(id) AS s, sum(code) AS c FROM events"
-    before = pipeline.sql(ask.replace("sum(code)", "sum(toUInt64(code))"), "live").rows
-    assert pipeline.sql(ask, str(id)).rows == before, "the copy is not its source"
-    line = core.registry.refresh(new).line
+    before = pipeline.reader.sql(ask.replace("sum(code)", "sum(toUInt64(code))"), "live").rows
+    assert pipeline.reader.sql(ask, str(id)).rows == before, "the copy is not its source"
+    line = core.warehouse.registry.refresh(new).line
     assert sum(each.added for each in line) == rows, "a piece was committed twice, or not at all"
     pieces = sum(1 for each in line if each.added)
     lines = [

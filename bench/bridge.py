@@ -139,14 +139,14 @@ def _by_turns(running: Pipeline, texts: Mapping[str, str], repeats: int) -> dict
 def _ask(running: Pipeline, sql: str) -> tuple[Run, list[tuple[object, ...]]]:
     spark = psutil.Process(running.jvm)
     busy, started = sum(spark.cpu_times()[:2]), time.perf_counter()
-    rows = running.sql(sql, "staging").rows
+    rows = running.reader.sql(sql, "staging").rows
     clock = time.perf_counter() - started
     return Run(clock, sum(spark.cpu_times()[:2]) - busy), rows
 
 
 def _files(running: Pipeline, name: str) -> str:
     """Of a table of live, by Iceberg's metadata; the pipeline's interface does not tell."""
-    live = running._deployer._live()
+    live = running.deployer._live()
     assert live is not None
     bound = live.manifest.binding(name)
     assert bound is not None

@@ -40,7 +40,7 @@ class Measure:
         """The case planned and, if it says so, carried out."""
         live, after = self._live(), case.after(self._files)
         try:
-            found = self._running.deploy(after, DeployOptions(True, False, case.leave, None))
+            found = self._running.deployer.deploy(after, DeployOptions(True, False, case.leave, None))
         except InvalidProject as error:
             told = next((each.message for each in error.problems if each.level == "error"), error.message)
             moved = NOTHING if case.refused else None
@@ -62,8 +62,8 @@ class Measure:
         made = deployed(self._running, after, DeployOptions(False, case.run == "rollback", case.leave, None))
         if case.run == "rollback":
             line = replace(line, did=f"{line.did}; carried out, promoted and rolled back")
-            self._running.rollback()
-            made = self._running.deployment(str(made.id))
+            self._running.deployer.rollback()
+            made = self._running.store.find(str(made.id))
         else:
             why = f" ({made.error['error']})" if made.error else ""
             line = replace(line, did=f"{line.did}; carried out: {made.state}{why}")
@@ -73,13 +73,13 @@ class Measure:
         return replace(line, moved=moved, did=f"{line.did}, {moved.rows:,} rows written")
 
     def _held(self, manifest: Manifest) -> dict[str, Size]:
-        found = {table.id: self._running._core.registry.refresh(table.id) for table in manifest.tables}
+        found = {table.id: self._running.core.warehouse.registry.refresh(table.id) for table in manifest.tables}
         return {table: Size(snapshots.rows, snapshots.bytes) for table, snapshots in found.items()}
 
     def _live(self) -> Live:
-        live = self._running._deployer._live()
+        live = self._running.deployer._live()
         assert live is not None, "the fixed project is live"
-        lake = self._running._core.lake
+        lake = self._running.core.warehouse.lake
         return replace(live, widths={table.id: column_sizes(lake, table.id) for table in live.manifest.tables})
 
 

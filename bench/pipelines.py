@@ -33,19 +33,19 @@ def pipeline() -> Iterator[Pipeline]:
 
 def deployed(running: Pipeline, files: Mapping[str, str], options: DeployOptions) -> Deployment:
     """Deploy and wait for what comes of it."""
-    made = running.deploy(files, options)
-    for _ in running.events(made.id):
+    made = running.deployer.deploy(files, options)
+    for _ in running.deployer.events(made.id):
         pass
-    return running.deployment(str(made.id))
+    return running.store.find(str(made.id))
 
 
 def fill(running: Pipeline, bodies: Iterable[tuple[str, bytes]]) -> None:
     """Post, and wait until every table has every row."""
     for name, body in bodies:
-        receipt = running.append(name, body, None)
+        receipt = running.ingestion.append(name, body, None)
         if receipt.quarantined_rows:
             raise RuntimeError(f"{receipt.quarantined_rows} rows for {name} do not fit")
-        running.wait(receipt, LONGEST)
+        running.ingestion.wait(receipt, LONGEST)
 
 
 def settle(running: Pipeline) -> float:

@@ -60,8 +60,8 @@ class Laboratory:
         self.home.mkdir()
         life = Life(self.home)
         walk = Walk(life, Client("first"))
-        made = life.call(lambda: walk.pipeline.deploy(V1, DeployOptions()))
-        for _ in walk.pipeline.events(made.id):
+        made = life.call(lambda: walk.pipeline.deployer.deploy(V1, DeployOptions()))
+        for _ in walk.pipeline.deployer.events(made.id):
             pass
         for _ in range(4):
             walk.post()

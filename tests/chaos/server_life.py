@@ -130,8 +130,8 @@ def _ours(thread: threading.Thread) -> bool:
 def _let_go(pipeline: Pipeline) -> None:
     """Wake what waits, so that it ends. Writes nothing. An opening that died has not made all parts."""
     parts = pipeline.__dict__
-    if "_core" in parts:
-        for waiting in (parts["_core"].scheduler, parts["_core"].apart):
+    if "core" in parts:
+        for waiting in (parts["core"].flows.scheduler, parts["core"].flows.worker):
             with waiting._changed:
                 waiting._stopping = True
                 waiting._busy = _Dead()
@@ -140,22 +140,22 @@ def _let_go(pipeline: Pipeline) -> None:
         stop = getattr(part, "_stop", None)
         if isinstance(stop, threading.Event):
             stop.set()
-    if "_inbox" in parts:
-        for writer in parts["_inbox"]._writers.values():
+    if "inbox" in parts:
+        for writer in parts["inbox"]._writers.values():
             writer._waiting.put(None)
 
 
 def _close(pipeline: Pipeline) -> None:
     """Give back what a process gives back by ending."""
-    core = pipeline.__dict__.get("_core")
+    core = pipeline.__dict__.get("core")
     if core is not None:
-        for session in (core.lake.spark, core.lake.bulk):
+        for session in (core.warehouse.lake.spark, core.warehouse.lake.bulk):
             SparkSession._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)
             manager = session._jsparkSession.sessionState().catalogManager()
             manager.catalog(CATALOG).icebergCatalog().close()
-        core.lake.catalog.close()
-    if "_database" in pipeline.__dict__:
-        pipeline._database.close()
+        core.warehouse.lake.catalog.close()
+    if "database" in pipeline.__dict__:
+        pipeline.database.close()
 
 
 def _fresh_session() -> None:

@@ -59,22 +59,22 @@ def test_two_deployments_at_once(laboratory: Laboratory) -> None:
     with laboratory.alive("bridged") as walk:
         pipeline = walk.pipeline
         makers = [
-            threading.Thread(target=pipeline.deploy, args=(files, DeployOptions(promote=False)))
+            threading.Thread(target=pipeline.deployer.deploy, args=(files, DeployOptions(promote=False)))
             for files in (V3, KEYED)
         ]
         for maker in makers:
             maker.start()
         for maker in makers:
             maker.join()
-        made = {each.id for each in pipeline.deployments()} - {1}
+        made = {each.id for each in pipeline.store.deployments.list()} - {1}
         assert made == {2, 3}
-        walk.wait(lambda: {pipeline.deployment(str(id)).state for id in made} == {"ready"}, "both are ready")
+        walk.wait(lambda: {pipeline.store.find(str(id)).state for id in made} == {"ready"}, "both are ready")
         check(walk)
-        pipeline.promote("2")
+        pipeline.deployer.promote("2")
         with pytest.raises(Conflict):
-            pipeline.promote("3")
+            pipeline.deployer.promote("3")
         walk.post(placed=None)
-        pipeline.discard("3")
+        pipeline.deployer.discard("3")
         walk.post(placed=None)
         check(walk)
 
@@ -86,11 +86,11 @@ def test_promote_and_rollback_while_rows_arrive(laboratory: Laboratory) -> None:
         with meanwhile(walk.post) as failures:
             walk.until("ready")
             for _ in range(2):
-                walk.pipeline.promote("2")
+                walk.pipeline.deployer.promote("2")
                 more_bodies(walk, failures)
-                walk.pipeline.rollback()
+                walk.pipeline.deployer.rollback()
                 more_bodies(walk, failures)
-            walk.pipeline.promote("2")
+            walk.pipeline.deployer.promote("2")
         assert not failures
         check(walk)
         assert len(walk.client.kept) > 10
@@ -106,16 +106,16 @@ def test_live_is_read_while_its_tables_change_in_place(laboratory: Laboratory) -
     """A column more and another key for staging, and back: no reader of live gets an error."""
     with laboratory.alive("keyed") as walk:
         walk.complete()
-        expected = walk.pipeline.sql("SELECT count(), sum(id) FROM events", "live").rows
+        expected = walk.pipeline.reader.sql("SELECT count(), sum(id) FROM events", "live").rows
 
         def read() -> None:
-            assert walk.pipeline.sql("SELECT count(), sum(id) FROM events", "live").rows == expected
+            assert walk.pipeline.reader.sql("SELECT count(), sum(id) FROM events", "live").rows == expected
 
         with meanwhile(read, 0.0) as failures:
             for number in range(2, 5):
                 walk.deploy()
                 walk.wait(partial(is_ready, walk, number), "it is ready")
-                walk.pipeline.discard(str(number))
+                walk.pipeline.deployer.discard(str(number))
         assert not failures
         check(walk)
 
@@ -163,14 +163,14 @@ def test_own_maintenance_during_a_whole_walk(
 
 
 def tidy_up(walk: Walk, kinds: set[str]) -> None:
-    maintenance = walk.pipeline._maintenance
+    maintenance = walk.pipeline.maintenance
     maintenance._due.clear()
     maintenance.look()
     kinds.update(maintenance.counts.done)
 
 
 def is_ready(walk: Walk, id: int) -> bool:
-    return walk.pipeline.deployment(str(id)).state == "ready"
+    return walk.pipeline.store.find(str(id)).state == "ready"
 
 
 def walk_under(walk: Walk, procedure: str) -> None:
@@ -185,7 +185,7 @@ def walk_under(walk: Walk, procedure: str) -> None:
 
 def maintain(walk: Walk, procedure: str, done: list[str]) -> None:
     """Run a procedure on each table that the first version has, in a session of its own."""
-    lake = walk.pipeline._core.lake
+    lake = walk.pipeline.core.warehouse.lake
     session = lake.spark.newSession()
     for table in ("events__d1", "per_user__d1", "total__d1"):
         call = procedure.format(catalog=CATALOG, table=f"{NAMESPACE}.{table}")
@@ -204,12 +204,12 @@ def test_a_version_is_retired_while_it_is_read(laboratory: Laboratory) -> None:
         walk.deploy()
         walk.until("ready")
         walk.complete()
-        walk.pipeline.promote("2")
+        walk.pipeline.deployer.promote("2")
         answers: list[object] = []
         reading = threading.Thread(target=lambda: answers.append(long_query(walk)))
         reading.start()
-        walk.wait(lambda: bool(walk.pipeline._core.readers.read), "the query runs")
-        retired = walk.pipeline.retire("previous")
+        walk.wait(lambda: bool(walk.pipeline.core.board.readers.read), "the query runs")
+        retired = walk.pipeline.deployer.retire("previous")
         assert reading.is_alive(), "the query was too short to prove anything"
         assert retired.state == "retired"
         reading.join(60)
@@ -226,4 +226,5 @@ def long_query(walk: Walk) -> list[tuple[object, ...]]:
     """Some seconds: every row with every row, several times."""
     joined = " CROSS JOIN ".join(f"events AS e{number}" for number in range(LEGS))
     ids = " + ".join(f"e{number}.id" for number in range(LEGS))
-    return [tuple(row) for row in walk.pipeline.sql(f"SELECT count() FROM {joined} WHERE {ids} >= 0", "previous").rows]
+    sql = f"SELECT count() FROM {joined} WHERE {ids} >= 0"
+    return [tuple(row) for row in walk.pipeline.reader.sql(sql, "previous").rows]

@@ -61,14 +61,14 @@ class Walk:
         self.post(placed=None)
         self.until("ready")
         self.news()
-        self.life.call(lambda: self.pipeline.promote(None))
+        self.life.call(lambda: self.pipeline.deployer.promote(None))
         self.news()
-        self.life.call(self.pipeline.rollback)
+        self.life.call(self.pipeline.deployer.rollback)
         self.news()
-        self.life.call(lambda: self.pipeline.promote(None))
+        self.life.call(lambda: self.pipeline.deployer.promote(None))
         self.news()
         self._settled()
-        self.life.call(lambda: self.pipeline.retire(None))
+        self.life.call(lambda: self.pipeline.deployer.retire(None))
         self.news()
 
     def until_ready(self) -> None:
@@ -80,7 +80,7 @@ class Walk:
 
     def given_up(self) -> None:
         """The rest of the path to a discard. Raises Died."""
-        self.life.call(lambda: self.pipeline.discard("2"))
+        self.life.call(lambda: self.pipeline.deployer.discard("2"))
         self.news()
 
     def afterwards(self, outcome: Outcome) -> bool:
@@ -95,17 +95,17 @@ class Walk:
                 if found is None or found.state in ("live", "retired"):
                     return False
                 if found.state != "discarded":  # else what is left of it is taken back by the server
-                    self.life.call(lambda: self.pipeline.discard(str(found.id)))
+                    self.life.call(lambda: self.pipeline.deployer.discard(str(found.id)))
             case "rollback":
                 if found is None or found.state != "live" or not self._previous():
                     return False
-                self.life.call(self.pipeline.rollback)
+                self.life.call(self.pipeline.deployer.rollback)
         self.news()
         return True
 
     def candidate(self) -> Deployment | None:
         """The second version's deployment, if it was made."""
-        return next((each for each in self.life.call(self.pipeline.deployments) if each.id > 1), None)
+        return next((each for each in self.life.call(self.pipeline.store.deployments.list) if each.id > 1), None)
 
     def post(self, odd: bool = False, placed: bool | None = False) -> None:
         number = len(self.client.kept)
@@ -118,7 +118,7 @@ class Walk:
     def _send(self, body: Body) -> None:
         self.client.pending = body
         lines = "\n".join(map(json.dumps, body.rows)).encode()
-        self.life.call(lambda: self.pipeline.append("events", lines, f"body {body.number}"))
+        self.life.call(lambda: self.pipeline.ingestion.append("events", lines, f"body {body.number}"))
         self.client.kept.append(body)
         self.client.pending = None
 
@@ -130,7 +130,7 @@ class Walk:
 
     def deploy(self) -> None:
         files = FILES[self.client.kind]
-        self.life.call(lambda: self.pipeline.deploy(files, DeployOptions(promote=False)))
+        self.life.call(lambda: self.pipeline.deployer.deploy(files, DeployOptions(promote=False)))
 
     def _resume(self, found: Deployment | None) -> None:
         if found is None:
@@ -138,7 +138,7 @@ class Walk:
         self.until("ready", "live")
         found = self.candidate()
         if found is not None and found.state == "ready":
-            self.life.call(lambda: self.pipeline.promote(str(found.id)))
+            self.life.call(lambda: self.pipeline.deployer.promote(str(found.id)))
 
     def until(self, *states: str) -> None:
         def there() -> bool:
@@ -156,7 +156,7 @@ class Walk:
         self.wait(done, "columns are settled")
 
     def _previous(self) -> bool:
-        return any(each.state == "previous" for each in self.life.call(self.pipeline.deployments))
+        return any(each.state == "previous" for each in self.life.call(self.pipeline.store.deployments.list))
 
     def _deployments(self) -> list[dict]:
         return list(self.life.call(self.pipeline.status)["deployments"])  # type: ignore[call-overload]
@@ -172,7 +172,7 @@ class Walk:
 def check(walk: Walk) -> None:
     """Every table of every version that can be read, and the records."""
     walk.complete()
-    found = walk.life.call(walk.pipeline.deployments)
+    found = walk.life.call(walk.pipeline.store.deployments.list)
     for deployment in found:
         if deployment.state in ("ready", "live", "previous"):
             _check_version(walk, deployment.id, kind_of(deployment))
@@ -186,7 +186,7 @@ def kind_of(deployment: Deployment) -> Kind:
 
 def _check_version(walk: Walk, id: int, kind: Kind) -> None:
     def ask(sql: str) -> list[tuple[object, ...]]:
-        return [tuple(row) for row in walk.life.call(lambda: walk.pipeline.sql(sql, str(id))).rows]
+        return [tuple(row) for row in walk.life.call(lambda: walk.pipeline.reader.sql(sql, str(id))).rows]
 
     kept = walk.client.kept
     assert ask("SELECT id, user, size FROM events ORDER BY id") == events(kept, kind), (id, "events")
@@ -210,17 +210,17 @@ def _check_places(kept: list[Body], found: list[tuple[object, ...]]) -> None:
 
 
 def _check_records(walk: Walk, found: tuple[Deployment, ...]) -> None:
-    core = walk.pipeline._core
+    core = walk.pipeline.core
 
     def intended() -> list[tuple[int, int]]:
-        entries = [(each.id, entry) for each in found for entry in core.journal.entries(each.id)]
+        entries = [(each.id, entry) for each in found for entry in core.store.journal.entries(each.id)]
         return [(id, entry.ordinal) for id, entry in entries if entry.mark == "intended"]
 
     walk.wait(lambda: not intended(), f"no step is left as intended: {intended()}")
     kept = [each for each in found if each.state not in OVER]
     named = {table.id for each in kept for table in each.manifest.tables}
     # What is over is dropped once nobody reads it any more.
-    walk.wait(lambda: set(physical_tables.list_tables(core.lake)) == named, f"the tables are {sorted(named)}")
+    walk.wait(lambda: set(physical_tables.list_tables(core.warehouse.lake)) == named, f"the tables are {sorted(named)}")
 
 
 def _partitions(part: PartitionField) -> bool:
@@ -230,9 +230,9 @@ def _partitions(part: PartitionField) -> bool:
 
 def layout(walk: Walk) -> dict[str, tuple[object, ...]]:
     """Of each table of the first version: its columns, the newest sorting and partition key."""
-    core = walk.pipeline._core
-    first = core.deployments.get(1)
-    found = {table.id: physical_tables.load_table(core.lake, table.id) for table in first.manifest.tables}
+    core = walk.pipeline.core
+    first = core.store.deployments.get(1)
+    found = {table.id: physical_tables.load_table(core.warehouse.lake, table.id) for table in first.manifest.tables}
     return {
         id: (
             sorted(column.name for column in table.schema().fields),

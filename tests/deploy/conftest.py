@@ -14,7 +14,7 @@ from penstock.deploy.pipeline import Pipeline
 from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings, SparkSettings
 from penstock.serve.app import create_app
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 from waiting import wait_until
 
 
@@ -29,29 +29,29 @@ class Running:
     def deploy(self, files: Mapping[str, str | None], promote: bool = True, destructive: bool = False) -> Deployment:
         """Change some files of the live project (None removes one) and wait for the end."""
         wanted = {path: text for path, text in {**self.files, **files}.items() if text is not None}
-        made = self.pipeline.deploy(wanted, DeployOptions(False, promote, destructive, None))
-        for _ in self.pipeline.events(made.id) if made.id else ():
+        made = self.pipeline.deployer.deploy(wanted, DeployOptions(False, promote, destructive, None))
+        for _ in self.pipeline.deployer.events(made.id) if made.id else ():
             pass
-        done = self.pipeline.deployment(str(made.id)) if made.id else made
+        done = self.pipeline.store.find(str(made.id)) if made.id else made
         if done.state == "live":
             self.files = dict(done.files)
         return done
 
     def promote(self, ref: str | None = None) -> Deployment:
-        done = self.pipeline.promote(ref)
+        done = self.pipeline.deployer.promote(ref)
         self.files = dict(done.files)
         return done
 
     def rollback(self) -> Deployment:
-        done = self.pipeline.rollback()
+        done = self.pipeline.deployer.rollback()
         self.files = dict(done.files)
         return done
 
     def post(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """Post rows and wait until they are queryable in every running version."""
         body = "\n".join(map(json.dumps, rows)).encode()
-        receipt = self.pipeline.append(name, body, None)
-        self.pipeline.wait(receipt, 60)
+        receipt = self.pipeline.ingestion.append(name, body, None)
+        self.pipeline.ingestion.wait(receipt, 60)
         self.catch_up()
 
     def catch_up(self, seconds: float = 60.0) -> None:
@@ -62,11 +62,11 @@ class Running:
         return any(each["behind"] for each in self.pipeline.status()["deployments"])  # type: ignore[attr-defined, index]
 
     def ask(self, sql: str, deployment: str = "live") -> list[tuple[object, ...]]:
-        return self.pipeline.sql(sql, deployment).rows
+        return self.pipeline.reader.sql(sql, deployment).rows
 
     def over_http(self, name: str) -> TestClient:
         """A client that may read, with a token of this name."""
-        host = Host()
+        host = PipelineHost()
         host.opened(self.pipeline)
         token = self.pipeline.tokens.create(name, ["read"])
         return TestClient(create_app(host), headers={"Authorization": f"Bearer {token}"})

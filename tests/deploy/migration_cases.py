@@ -154,7 +154,7 @@ class Posting:
     def _sent(self, name: str, rows: list[dict[str, object]]) -> bool:
         body = "\n".join(map(json.dumps, rows)).encode()
         try:
-            self._running.pipeline.append(name, body, None)
+            self._running.pipeline.ingestion.append(name, body, None)
         except NotFound:
             return False
         return True

@@ -73,19 +73,20 @@ def copy(sql: str, target: str, rest: str = "") -> str:
 
 
 def ended(running: Running, job: Job) -> Job:
-    wait_until(lambda: not running.pipeline.job(job.id).is_open, 120, lambda: running.pipeline.job(job.id))
-    return running.pipeline.job(job.id)
+    jobs = running.pipeline.store.jobs
+    wait_until(lambda: not jobs.get(job.id).is_open, 120, lambda: jobs.get(job.id))
+    return jobs.get(job.id)
 
 
 def reads(running: Running, job: Job) -> None:
     """Wait until it reads. Raises AssertionError if it has ended by then."""
 
     def is_reading() -> bool:
-        found = running.pipeline.job(job.id)
+        found = running.pipeline.store.jobs.get(job.id)
         assert found.is_open, found
         return found.state == "reading"
 
-    wait_until(is_reading, 120, lambda: running.pipeline.job(job.id))
+    wait_until(is_reading, 120, lambda: running.pipeline.store.jobs.get(job.id))
 
 
 def live(running: Running, files: Mapping[str, str]) -> None:
@@ -95,7 +96,7 @@ def live(running: Running, files: Mapping[str, str]) -> None:
 
 
 def run(running: Running, name: str, **parameters: str) -> Job:
-    return ended(running, running.pipeline.copy(name, parameters))
+    return ended(running, running.pipeline.copies.run(name, parameters))
 
 
 def test_every_type_and_edge_is_copied_exactly(running: Running) -> None:
@@ -158,7 +159,7 @@ def test_a_copy_feeds_every_version_and_what_is_below(running: Running) -> None:
     running.rollback()
     running.catch_up()
     assert sorted(running.ask("SELECT shop, total, run FROM cp_totals")) == [*wanted, ("b", 5, 3)]
-    running.pipeline.discard(None)
+    running.pipeline.deployer.discard(None)
 
 
 def test_calls_that_cannot_be_run_are_refused_and_a_job_that_fails_says_why(running: Running) -> None:
@@ -170,9 +171,9 @@ def test_calls_that_cannot_be_run_are_refused_and_a_job_that_fails_says_why(runn
     }
     live(running, {**SHOPS, **files})
     with pytest.raises(NotFound, match="no copy `cp_wrongs`"):
-        running.pipeline.copy("cp_wrongs", {})
+        running.pipeline.copies.run("cp_wrongs", {})
     with pytest.raises(InvalidRequest, match="hex"):
-        running.pipeline.copy("cp_wrong", {})
+        running.pipeline.copies.run("cp_wrong", {})
     failed = run(running, "cp_wrong", hex="FF")
     assert failed.state == "failed"
     assert failed.error is not None
@@ -181,9 +182,9 @@ def test_calls_that_cannot_be_run_are_refused_and_a_job_that_fails_says_why(runn
     assert run(running, "cp_wrong", hex="41").rows == 3
     assert running.ask("SELECT s FROM cp_texts") == [("A",)] * 3
     with pytest.raises(Conflict, match="failed"):
-        running.pipeline.cancel(failed.id)
+        running.pipeline.copies.cancel(failed.id)
     with pytest.raises(NotFound):
-        running.pipeline.job(10**6)
+        running.pipeline.store.jobs.get(10**6)
 
 
 COUNTS = {
@@ -198,19 +199,19 @@ COUNTS = {
 
 def test_a_job_that_reads_is_cancelled_and_appends_nothing(running: Running) -> None:
     live(running, {**SHOPS, **COUNTS})
-    job = running.pipeline.copy("cp_long", {"rows": "1000000"})
-    waits = running.pipeline.copy("cp_long", {"rows": "7"})
+    job = running.pipeline.copies.run("cp_long", {"rows": "1000000"})
+    waits = running.pipeline.copies.run("cp_long", {"rows": "7"})
     reads(running, job)
-    spark = running.pipeline._core.lake.spark.sparkContext
+    spark = running.pipeline.core.warehouse.lake.spark.sparkContext
     wait_until(lambda: spark.statusTracker().getActiveJobsIds())
-    assert running.pipeline.cancel(job.id).state == "cancelled"
+    assert running.pipeline.copies.cancel(job.id).state == "cancelled"
     assert ended(running, waits).state == "done"
     assert len(running.ask("SELECT n FROM cp_counts")) == 1
-    third = running.pipeline.copy("cp_long", {"rows": "1000000"})
-    fourth = running.pipeline.copy("cp_long", {"rows": "8"})
-    assert running.pipeline.cancel(fourth.id).state == "cancelled"
+    third = running.pipeline.copies.run("cp_long", {"rows": "1000000"})
+    fourth = running.pipeline.copies.run("cp_long", {"rows": "8"})
+    assert running.pipeline.copies.cancel(fourth.id).state == "cancelled"
     reads(running, third)
-    running.pipeline.cancel(third.id)
+    running.pipeline.copies.cancel(third.id)
     assert run(running, "cp_long", rows="9").state == "done"
     assert len(running.ask("SELECT n FROM cp_counts")) == 2
 
@@ -223,14 +224,14 @@ TICKS = {
 
 def test_a_schedule_runs_a_copy_of_live_once_for_each_time(running: Running) -> None:
     live(running, {**SHOPS, **TICKS})
-    plan, key = running.pipeline._schedule, ("cp_tick", "0 0 1 1 *")
+    plan, key = running.pipeline.copy_schedule, ("cp_tick", "0 0 1 1 *")
     at = datetime.now(timezone.utc) - timedelta(seconds=1)
     for _ in range(2):  # as a server that had died in between would
         plan.look()
         assert key in plan._due
         plan._due[key] = at
         plan.look()
-        newest = next(job for job in running.pipeline.jobs() if job.pipe == "cp_tick")
+        newest = next(job for job in running.pipeline.store.jobs.recent(100) if job.pipe == "cp_tick")
         assert newest.due_at == at
         assert ended(running, newest).state == "done"
     assert running.ask("SELECT n FROM cp_ticks") == [(1,)]
@@ -256,7 +257,7 @@ def test_a_job_waits_for_a_data_source_that_takes_no_more(running: Running, monk
 
     def full(self: Inbox, stream: str, lines: Sequence[bytes], key: str | None) -> int:
         if len(told) < 2:
-            told.append(next(job for job in running.pipeline.jobs() if job.is_open))
+            told.append(next(job for job in running.pipeline.store.jobs.recent(100) if job.is_open))
             raise Overloaded("too much waits")
         return append(self, stream, lines, key)
 
@@ -276,12 +277,12 @@ def test_a_copy_leaves_posted_rows_their_room(running: Running, monkeypatch: pyt
     assert failed.state == "failed"
     assert failed.error is not None
     assert failed.error["code"] == "storage-full", failed.error
-    assert list(running.pipeline._copies._around.folder.iterdir()) == []
+    assert list(running.pipeline.copies._around.folder.iterdir()) == []
 
 
 def test_a_job_with_the_number_of_one_that_was_trimmed_appends_its_rows(running: Running) -> None:
     live(running, {**SHOPS, **COUNTS})
-    jobs = running.pipeline._core.jobs
+    jobs = running.pipeline.core.store.jobs
     counts = []
     for _ in range(2):
         jobs.trim(datetime.now(timezone.utc) + timedelta(seconds=1))

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from deploy.conftest import Running
-from penstock.deploy.lifecycle.drift import Drift, find, problems
+from penstock.deploy.lifecycle.drift import Drift, drift_problems, find_drift
 from penstock.errors import InvalidProject
 from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.recorded_tables import DriftedTable
@@ -48,13 +48,13 @@ class World:
 
     def __init__(self, running: Running):
         self.running = running
-        self.core = running.pipeline._core
-        self.recorded = self.core.recorded
-        self.outside: SparkSession = self.core.lake.spark.newSession()
+        self.core = running.pipeline.core
+        self.recorded = self.core.warehouse.recorded
+        self.outside: SparkSession = self.core.warehouse.lake.spark.newSession()
         assert self.found("drift_quiet") == [], "all are recorded, and nothing is wrong"
 
     def table(self, name: str) -> str:
-        live = self.core.live()
+        live = self.core.board.live()
         bound = live.manifest.binding(name) if live is not None else None
         assert bound is not None
         return bound.table
@@ -64,7 +64,7 @@ class World:
         self.outside.sql(statement.format(qualified_table(self.table(name))))
 
     def drifts(self, name: str) -> list[Drift]:
-        found = find(self.recorded, self.core.deployments.list())
+        found = find_drift(self.recorded, self.core.store.deployments.list())
         return [each for each in found if each.name == name]
 
     def found(self, name: str) -> list[str]:
@@ -82,7 +82,7 @@ class World:
 
     def post(self, name: str, id: int) -> None:
         """Post a row and wait until it is landed, whatever becomes of it below."""
-        self.running.pipeline.append(name, b'{"id": %d, "code": "b"}' % id, None)
+        self.running.pipeline.ingestion.append(name, b'{"id": %d, "code": "b"}' % id, None)
         self.until(lambda: self.running.ask(f"SELECT count() FROM {name} WHERE id = {id}") == [(1,)])
 
     def failure(self, name: str) -> str:
@@ -99,14 +99,14 @@ class World:
 
     def attempts(self, name: str) -> int:
         """How often in a row a flow into a table has failed."""
-        failures = self.core.scheduler.failures.items()
+        failures = self.core.flows.scheduler.failures.items()
         return max((failure.attempts for (table, _), failure in failures if table == self.table(name)), default=0)
 
     def until(self, done: Callable[[], bool]) -> None:
         wait_until(done, explain=self.running.pipeline.status)
 
     def snapshots(self, name: str) -> list[int]:
-        loaded = physical_tables.load_table(self.core.lake, self.table(name))
+        loaded = physical_tables.load_table(self.core.warehouse.lake, self.table(name))
         return [each.snapshot_id for each in loaded.metadata.snapshots] if loaded is not None else []
 
 
@@ -119,7 +119,7 @@ def world(running: Running) -> Iterator[World]:
     yield World(running)
     # The others of this session go on without these tables.
     running.deploy(dict.fromkeys(project()), destructive=True)
-    running.pipeline.retire(None)
+    running.pipeline.deployer.retire(None)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_rollback_is_named_until_it_is_undone(world: World) -> None:
     (drift,) = world.drifts("drift_back")
     assert drift.difference.kind == "rolled_back"
     assert world.stopped("drift_back")
-    world.running.pipeline.append("drift_back", b'{"id": 10, "code": "later"}', None)
+    world.running.pipeline.ingestion.append("drift_back", b'{"id": 10, "code": "later"}', None)
     assert "rolled back" in world.failure("drift_back")
     assert world.running.ask("SELECT count() FROM drift_back WHERE code != 'a'") == [(0,)]
     undo = str(drift.problem.hint).split("`")[1]
@@ -162,8 +162,8 @@ def test_a_rollback_is_named_until_it_is_undone(world: World) -> None:
 
 
 def test_settled_columns_are_penstocks_own(world: World) -> None:
-    materialize_columns(world.core.lake, world.table("drift_settled"), {"code": "upper(code)"}, -1, 2**50)
-    world.core.registry.forget(world.table("drift_settled"))
+    materialize_columns(world.core.warehouse.lake, world.table("drift_settled"), {"code": "upper(code)"}, -1, 2**50)
+    world.core.warehouse.registry.forget(world.table("drift_settled"))
     assert world.running.ask("SELECT DISTINCT code FROM drift_settled") == [("A",)]
     assert world.found("drift_settled") == []
 
@@ -186,10 +186,10 @@ def test_a_table_that_is_gone(world: World, name: str, attack: Callable[[World],
     (drift,) = world.drifts(name)
     assert drift.difference.kind == kind
     assert world.stopped(name)
-    live = world.core.live()
+    live = world.core.board.live()
     assert live is not None
     assert drift.deployments == (live.id,)
-    (problem,) = problems([drift], Plan(manifest=live.manifest))
+    (problem,) = drift_problems([drift], Plan(manifest=live.manifest))
     assert (problem.level, problem.code) == ("error", f"{kind}-table")
     assert world.table(name) in problem.message
 
@@ -204,7 +204,7 @@ def test_its_flow_does_not_begin_anew(world: World, name: str) -> None:
 
 
 def test_the_status_names_all_of_them(world: World) -> None:
-    world.running.pipeline._watch.look()
+    world.running.pipeline.drift.look()
     found: list[dict[str, object]] = world.running.pipeline.status()["drift"]  # type: ignore[assignment]
     assert {"drift_dropped_seen": "dropped", "drift_remade_seen": "replaced", "drift_rows": "rows"}.items() <= {
         str(each["name"]): each["kind"] for each in found
@@ -222,11 +222,11 @@ def test_no_version_goes_on_with_them(world: World) -> None:
 
 def test_others_go_on_and_nothing_is_repaired(world: World) -> None:
     """Runs last: with all that the tests before it did."""
-    receipt = world.running.pipeline.append("drift_quiet", b'{"id": 4, "code": "b"}', None)
-    world.running.pipeline.wait(receipt, 60)
+    receipt = world.running.pipeline.ingestion.append("drift_quiet", b'{"id": 4, "code": "b"}', None)
+    world.running.pipeline.ingestion.wait(receipt, 60)
     assert world.running.ask("SELECT count() FROM drift_quiet") == [(4,)]
     assert world.found("drift_quiet") == []
-    assert physical_tables.load_table(world.core.lake, world.table("drift_dropped_seen")) is None
+    assert physical_tables.load_table(world.core.warehouse.lake, world.table("drift_dropped_seen")) is None
     assert world.snapshots("drift_remade_seen") == []
     assert world.found("drift_columns") == ["columns"]
     assert world.found("drift_rows") == ["rows"]

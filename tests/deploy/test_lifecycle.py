@@ -50,7 +50,7 @@ def row(id: int, code: object = "7", **more: object) -> dict[str, object]:
 
 
 def answer(running: Running, name: str, deployment: str = "live") -> list[tuple[object, ...]]:
-    return running.pipeline.endpoint(f"{name}_answer", {}, deployment).rows
+    return running.pipeline.reader.endpoint(f"{name}_answer", {}, deployment).rows
 
 
 def test_rows_go_two_hops_and_the_rest_to_quarantine(running: Running) -> None:
@@ -92,7 +92,7 @@ def test_retype_then_rollback_then_promote_again(running: Running, name: str, st
     assert answer(running, name) == [("7", 2), ("8", 1), ("9", 1), ("words", 1)]
     running.promote()
     assert answer(running, name) == [("7", 2), ("8", 1), ("9", 1)]
-    assert running.pipeline.retire(None).state == "retired"
+    assert running.pipeline.deployer.retire(None).state == "retired"
     running.post(name, [row(6, "9")])
     assert answer(running, name) == [("7", 2), ("8", 1), ("9", 2)]
 
@@ -126,7 +126,7 @@ def test_a_column_is_added_in_place_and_live_does_not_see_it(running: Running) -
     running.post("c", [row(7, n="more"), row(8, n=2)])
     assert answer(running, "c") == [("7", 6)]
     assert answer(running, "c", "previous") == [("7", 8)]
-    running.pipeline.retire(None)
+    running.pipeline.deployer.retire(None)
     running.post("c", [row(9)])
     assert answer(running, "c") == [("7", 7)]
 
@@ -144,7 +144,7 @@ def test_a_failing_cast_fails_the_deployment_and_leaves_live_alone(running: Runn
     assert failed.error is not None
     assert "words" in str(failed.error["error"])
     assert answer(running, "d") == [("7", 1), ("words", 1)]
-    assert running.pipeline.discard(str(failed.id)).state == "discarded"
+    assert running.pipeline.deployer.discard(str(failed.id)).state == "discarded"
 
 
 def test_a_type_change_without_forward_query_is_refused_with_one_that_would_do(running: Running) -> None:
@@ -158,7 +158,7 @@ def test_a_type_change_without_forward_query_is_refused_with_one_that_would_do(r
 
 def test_nothing_to_deploy(running: Running) -> None:
     running.deploy(project("f"))
-    again = running.pipeline.deploy(running.files, DeployOptions(False, True, False, None))
+    again = running.pipeline.deployer.deploy(running.files, DeployOptions(False, True, False, None))
     assert again.id == 0
     assert again.plan["changes"] == []
 
@@ -167,7 +167,7 @@ def test_token_lines_of_the_live_version_grant(running: Running) -> None:
     secret = running.pipeline.tokens.create("tl", ("declared",))
 
     def may(scope: str, name: str) -> bool:
-        token = running.pipeline.token(secret)
+        token = running.pipeline.find_token(secret)
         assert token is not None
         return token.allows(scope, name)
 
@@ -227,19 +227,19 @@ def test_a_plan_that_live_left_behind_is_not_promoted(running: Running) -> None:
     assert running.strategies(staged)["h"] == "in_place"
     running.deploy(project("i"))
     with pytest.raises(Conflict):
-        running.pipeline.promote(str(staged.id))
-    running.pipeline.discard(str(staged.id))
+        running.pipeline.deployer.promote(str(staged.id))
+    running.pipeline.deployer.discard(str(staged.id))
 
 
 def test_users_mistakes_are_told(running: Running) -> None:
     running.deploy(project("j"))
     with pytest.raises(NotFound) as raised:
-        running.pipeline.append("jj", b"{}", None)
+        running.pipeline.ingestion.append("jj", b"{}", None)
     assert raised.value.hint == "did you mean `j`?"
     with pytest.raises(InvalidRequest):
-        running.pipeline.append("j", b"no json\nat all", None)
+        running.pipeline.ingestion.append("j", b"no json\nat all", None)
     with pytest.raises(NotFound):
-        running.pipeline.endpoint("j_answr", {}, "live")
+        running.pipeline.reader.endpoint("j_answr", {}, "live")
     with pytest.raises(InvalidQuery) as wrong:
         running.ask("SELECT cde FROM j")
     assert "code" in str(wrong.value.problems[0])
@@ -262,14 +262,14 @@ def test_a_ttl_hides_rows_of_its_version_and_shortening_needs_leave(running: Run
     running.promote()
     spelt = text + "ENGINE_TTL at + toIntervalDay(30)\n"
     assert (
-        running.pipeline.deploy(
+        running.pipeline.deployer.deploy(
             {**running.files, f"datasources/{name}.datasource": spelt}, DeployOptions(True, True, False, None)
         ).plan["changes"]
         == []
     )
     running.rollback()
     assert running.ask(f"SELECT count() FROM {name}") == [(2,)]
-    running.pipeline.discard("staging")
+    running.pipeline.deployer.discard("staging")
 
 
 @pytest.mark.slow
@@ -293,12 +293,12 @@ def test_a_null_engine_keeps_no_rows_and_its_views_keep_theirs(running: Running)
     running.post(name, [row(3), row(4, "8")])
     assert answer(running, name, "staging") == [("7", 2), ("8", 1)]
     assert answer(running, name) == [("7", 2), ("8", 2)]
-    running.pipeline.discard("staging")
+    running.pipeline.deployer.discard("staging")
     begun = running.deploy({f"pipes/{name}_view.pipe": view}, promote=False, destructive=True)
     assert begun.state == "ready", begun.error
     running.post(name, [row(5), row(6, "8")])
     assert answer(running, name, "staging") == [("7", 1)]
-    running.pipeline.discard("staging")
+    running.pipeline.deployer.discard("staging")
 
 
 @pytest.mark.slow
@@ -313,18 +313,19 @@ def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     files = {**running.files, f"pipes/{name}_view.pipe": view}
     check = DeployOptions(True, True, False, None)
     with pytest.raises(InvalidProject) as raised:
-        running.pipeline.deploy({**files, f"datasources/{name}.datasource": strict}, check)
+        running.pipeline.deployer.deploy({**files, f"datasources/{name}.datasource": strict}, check)
     (fails,) = [each for each in raised.value.problems if each.code == "rows-do-not-convert"]
     assert "3 rows" in fails.message
     assert "'words' (2), 'more' (1)" in fails.message
-    told = running.pipeline.deploy({**files, f"datasources/{name}.datasource": lenient}, check).plan["problems"]
+    changed = {**files, f"datasources/{name}.datasource": lenient}
+    told = running.pipeline.deployer.deploy(changed, check).plan["problems"]
     (default,) = [each for each in told if each["code"] == "rows-take-a-default"]  # type: ignore[attr-defined]
     assert "3 rows" in default["message"]
     failed = running.deploy({f"pipes/{name}_view.pipe": view, f"datasources/{name}.datasource": strict})
     assert failed.state == "failed"
     assert "'words' (2)" in str(failed.error)
     assert answer(running, name) == [("7", 1), ("more", 1), ("words", 2)]
-    running.pipeline.discard(str(failed.id))
+    running.pipeline.deployer.discard(str(failed.id))
     assert running.deploy({f"pipes/{name}_view.pipe": view, f"datasources/{name}.datasource": lenient}).state == "live"
     assert answer(running, name) == [("0", 3), ("7", 1)]
 
@@ -355,7 +356,7 @@ def test_replacing_acts_when_rows_are_read(running: Running) -> None:
         (3, "only"),
         (7, "only"),
     ]
-    running.pipeline.discard("staging")
+    running.pipeline.deployer.discard("staging")
 
 
 @pytest.mark.slow
@@ -372,5 +373,5 @@ def test_a_forward_query_computes_a_column_of_the_same_type(running: Running) ->
     assert answer(running, name, "staging") == [("A", 1), ("B", 1), ("a", 1)]
     running.promote()
     assert running.ask(f"SELECT code FROM {name} ORDER BY id") == [("A",), ("B",), ("a",)]
-    again = running.pipeline.deploy(running.files, DeployOptions(True, True, False, None))
+    again = running.pipeline.deployer.deploy(running.files, DeployOptions(True, True, False, None))
     assert again.plan["changes"] == []

@@ -80,7 +80,7 @@ class Versions:
 
     def _answers(self, case: Case, side: str, deployment: str) -> dict[str, Rows]:
         sources = load_files(getattr(case, side)).project.datasources
-        return {each.name: plain(self._running.pipeline.sql(question(each), deployment)) for each in sources}
+        return {each.name: plain(self._running.pipeline.reader.sql(question(each), deployment)) for each in sources}
 
     def _truth(self, version: Version) -> dict[str, Rows]:
         sources = version.project.datasources
@@ -129,11 +129,11 @@ def test_side_by_side(running: Running, clickhouse: ClickHouse, group: str) -> N
         with posts.paused():
             versions.before("live")
         running.promote()
-        running.pipeline.retire(None)
+        running.pipeline.deployer.retire(None)
     with posts.paused():
         versions.after("live")
     running.deploy(dict.fromkeys(new), destructive=True)
-    running.pipeline.retire(None)
+    running.pipeline.deployer.retire(None)
 
 
 # ------------------------------------------------------------------------------- one case at a time
@@ -158,10 +158,10 @@ def wanted(running: Running, files: dict[str, str | None]) -> dict[str, str]:
 
 def deployed_as(running: Running, files: dict[str, str | None], name: str) -> Deployment:
     """A candidate, when it is ready."""
-    made = running.pipeline.deploy(wanted(running, files), DeployOptions(False, False, False, name))
-    for _ in running.pipeline.events(made.id):
+    made = running.pipeline.deployer.deploy(wanted(running, files), DeployOptions(False, False, False, name))
+    for _ in running.pipeline.deployer.events(made.id):
         pass
-    return running.pipeline.deployment(name)
+    return running.pipeline.store.find(name)
 
 
 def codes(*values: str) -> list[dict[str, object]]:
@@ -173,7 +173,7 @@ def test_a_cast_that_fails_says_for_how_many_rows_and_which(running: Running) ->
     running.post("cast", codes("1", "word", "2", "word", "other"))
     new = landing("cast", "UInt16", "toUInt16(code)")
     with pytest.raises(InvalidProject) as checked:
-        running.pipeline.deploy(wanted(running, new), DeployOptions(True, False, False, None))
+        running.pipeline.deployer.deploy(wanted(running, new), DeployOptions(True, False, False, None))
     failed = running.deploy(new)
     assert failed.state == "failed"
     for told in (str(failed.error), " ".join(map(str, checked.value.problems))):
@@ -183,14 +183,14 @@ def test_a_cast_that_fails_says_for_how_many_rows_and_which(running: Running) ->
     assert sorted(running.ask("SELECT code FROM cast")) == [("1",), ("2",), ("other",), ("word",), ("word",)]
     running.post("cast", [{"id": 9, "code": "more"}])
     assert running.ask("SELECT count() FROM cast") == [(6,)]
-    assert running.pipeline.discard(str(failed.id)).state == "discarded"
+    assert running.pipeline.deployer.discard(str(failed.id)).state == "discarded"
 
 
 def test_a_cast_that_takes_a_default_says_for_how_many_rows(running: Running) -> None:
     running.deploy(landing("lenient"))
     running.post("lenient", codes("1", "word", "2", "word"))
     new = landing("lenient", "UInt16", "accurateCastOrDefault(code, 'UInt16')")
-    checked = running.pipeline.deploy(wanted(running, new), DeployOptions(True, False, False, None))
+    checked = running.pipeline.deployer.deploy(wanted(running, new), DeployOptions(True, False, False, None))
     problems = checked.plan["problems"]
     assert isinstance(problems, list)
     assert [each["code"] for each in problems] == ["rows-take-a-default"]
@@ -218,7 +218,7 @@ def test_a_bridged_column_is_settled_and_says_the_same(running: Running) -> None
     running.rollback()
     assert running.ask(question) == [(0, "1"), (1, "20"), (2, "300"), (7, "7")]
     running.promote()
-    running.pipeline.retire(None)
+    running.pipeline.deployer.retire(None)
 
 
 def _settled(running: Running, name: str) -> float:
@@ -249,6 +249,6 @@ def test_two_candidates_share_what_is_equal_and_one_is_promoted(running: Running
         running.promote("two")
     assert "planned against" in refused.value.message
     assert running.ask("SELECT sum(code) FROM shared") == [(11,)]
-    running.pipeline.discard("two")
-    running.pipeline.retire(None)
+    running.pipeline.deployer.discard("two")
+    running.pipeline.deployer.retire(None)
     assert running.ask("SELECT sum(code) FROM shared") == [(11,)]

@@ -135,7 +135,7 @@ def test_a_version_has_what_it_would_have_from_scratch(
         assert tables(running, before, prefix, "live") == truth(before, seen)
         assert tables(running, after, prefix, "staging") == truth(after, seen)
         running.promote()
-        again = running.pipeline.deploy(running.files, DeployOptions(True, True, True, None))
+        again = running.pipeline.deployer.deploy(running.files, DeployOptions(True, True, True, None))
         assert again.plan["changes"] == []
         running.post(events, rows[2])
         seen += rows[2]

@@ -98,7 +98,7 @@ class Posting:
 
     def some(self, count: int) -> None:
         body = "\n".join(json.dumps(row(self.posted + each)) for each in range(count)).encode()
-        self._running.pipeline.append(self._name, body, None)
+        self._running.pipeline.ingestion.append(self._name, body, None)
         self.posted += count
 
     def start(self) -> None:
@@ -168,7 +168,7 @@ def test_below_a_retyped_landing_table(running: Running, strategy: str) -> None:
         posts.more()
         running.rollback()
         running.promote()
-        running.pipeline.retire(None)
+        running.pipeline.deployer.retire(None)
         posts.more()
     running.catch_up()
     assert tables(running, name, "live") == expected(posts.posted)
@@ -191,7 +191,7 @@ def test_below_a_view_with_another_column(running: Running, change: str) -> None
         running.rollback()
         posts.more()
         running.promote()
-        running.pipeline.retire(None)
+        running.pipeline.deployer.retire(None)
         posts.more()
     running.catch_up()
     assert tables(running, name, "live") == expected(posts.posted)

@@ -11,7 +11,7 @@ from deploy.conftest import Running
 from deploy.web_analytics import EXAMPLE, Truth, rows
 from penstock.errors import PenstockError
 from penstock.parse.project_loader import load_folder
-from penstock.serve.http.answer_formats import render
+from penstock.serve.http.answer_formats import render_answer
 
 pytestmark = pytest.mark.slow
 
@@ -94,8 +94,8 @@ def test_each_endpoint_is_compared() -> None:
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_the_answer_is_clickhouses(name: str, running: Running, truth: Truth) -> None:
     for parameters in CALLS[name]:
-        answer = running.pipeline.endpoint(name, parameters, "live")
-        document = json.loads(bytes(render(answer, "JSON").body))
+        answer = running.pipeline.reader.endpoint(name, parameters, "live")
+        document = json.loads(bytes(render_answer(answer, "JSON").body))
         meta, data = truth.endpoint(name, parameters)
         columns = [column["name"] for column in meta]
         assert [column["name"] for column in document["meta"]] == columns
@@ -126,7 +126,7 @@ def test_wrong_parameters_are_named(
     name: str, parameters: Mapping[str, str], said: str, running: Running, truth: Truth
 ) -> None:
     with pytest.raises(PenstockError) as refused:
-        running.pipeline.endpoint(name, parameters, "live")
+        running.pipeline.reader.endpoint(name, parameters, "live")
     assert refused.value.status == 400
     assert said in str(refused.value) + str(refused.value.problems)
 

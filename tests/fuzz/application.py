@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 
-HOST = Host()
+HOST = PipelineHost()

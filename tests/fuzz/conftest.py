@@ -11,7 +11,7 @@ from fuzz.application import HOST
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.settings import ServerSettings, Settings, SparkSettings
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 
 LIMITS = ServerSettings(max_query_seconds=4, max_result_rows=1_000, max_result_bytes=100_000)
 FILES = {
@@ -36,16 +36,16 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
     home: Path = tmp_path_factory.mktemp("home")
     conf = {"spark.penstock.hidden": "a-hidden-value"}
     made = Pipeline(Settings(server=LIMITS, spark=SparkSettings("local[2]", "2g", None, conf)), home)
-    deployed = made.deploy(FILES, DeployOptions(False, True, False, None))
-    for _ in made.events(deployed.id):
+    deployed = made.deployer.deploy(FILES, DeployOptions(False, True, False, None))
+    for _ in made.deployer.events(deployed.id):
         pass
-    receipt = made.append("flights", b'{"carrier": "AA", "delay": 1}\n{"carrier": "UA", "delay": 2}\n', None)
-    made.wait(receipt, 60)
+    receipt = made.ingestion.append("flights", b'{"carrier": "AA", "delay": 1}\n{"carrier": "UA", "delay": 2}\n', None)
+    made.ingestion.wait(receipt, 60)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="package")
-def host(pipeline: Pipeline) -> Host:
+def host(pipeline: Pipeline) -> PipelineHost:
     HOST.opened(pipeline)
     return HOST

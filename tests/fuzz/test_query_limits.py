@@ -9,15 +9,15 @@ from starlette.testclient import TestClient
 
 from penstock.deploy.pipeline import Pipeline
 from penstock.serve.app import create_app
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 
 
-def token(host: Host, pipeline: Pipeline, *scopes: str) -> TestClient:
+def token(host: PipelineHost, pipeline: Pipeline, *scopes: str) -> TestClient:
     name = f"t{len(pipeline.tokens.list())}"
     return TestClient(create_app(host), headers={"Authorization": f"Bearer {pipeline.tokens.create(name, scopes)}"})
 
 
-def test_a_query_that_takes_too_long_is_cancelled_and_frees_its_cores(host: Host, pipeline: Pipeline) -> None:
+def test_a_query_that_takes_too_long_is_cancelled_and_frees_its_cores(host: PipelineHost, pipeline: Pipeline) -> None:
     client = token(host, pipeline, "read")
     endless = "SELECT sum(sin(a.number * b.number)) AS s FROM numbers(1000000) AS a CROSS JOIN numbers(1000000) AS b"
     began = time.monotonic()
@@ -28,7 +28,7 @@ def test_a_query_that_takes_too_long_is_cancelled_and_frees_its_cores(host: Host
     quick = time.monotonic()
     assert client.post("/v0/sql", content="SELECT count() AS n FROM flights").json()["data"] == [{"n": 2}]
     assert time.monotonic() - quick < 4
-    assert pipeline._core.lake.spark.sparkContext.statusTracker().getActiveJobsIds() == []
+    assert pipeline.core.warehouse.lake.spark.sparkContext.statusTracker().getActiveJobsIds() == []
 
 
 @pytest.mark.parametrize(
@@ -39,25 +39,25 @@ def test_a_query_that_takes_too_long_is_cancelled_and_frees_its_cores(host: Host
         ("SELECT repeat('x', 1000) AS a FROM numbers(500)", "bytes"),
     ],
 )
-def test_an_answer_that_is_too_large_is_refused(host: Host, pipeline: Pipeline, sql: str, unit: str) -> None:
+def test_an_answer_that_is_too_large_is_refused(host: PipelineHost, pipeline: Pipeline, sql: str, unit: str) -> None:
     answer = token(host, pipeline, "read").post("/v0/sql", content=sql)
     assert (answer.status_code, answer.json()["code"]) == (413, "too-large"), answer.text
     assert unit in answer.json()["error"]
 
 
-def test_an_answer_at_the_limit_is_given(host: Host, pipeline: Pipeline) -> None:
+def test_an_answer_at_the_limit_is_given(host: PipelineHost, pipeline: Pipeline) -> None:
     answer = token(host, pipeline, "read").post("/v0/sql", content="SELECT number FROM numbers(1000)")
     assert answer.json()["rows"] == 1000
 
 
-def test_nothing_is_put_in_for_variables(host: Host, pipeline: Pipeline) -> None:
+def test_nothing_is_put_in_for_variables(host: PipelineHost, pipeline: Pipeline) -> None:
     client = token(host, pipeline, "read")
     for inner in ("${spark.penstock.hidden}", "${env:PATH}", "${system:user.home}", "__all_flights__"):
         answer = client.post("/v0/sql", content=f"SELECT '{inner}' AS a, carrier AS `b {inner}` FROM flights LIMIT 1")
         assert answer.json()["data"] == [{"a": inner, f"b {inner}": "AA"}], answer.text
 
 
-def test_sql_reads_what_the_token_may_read(host: Host, pipeline: Pipeline) -> None:
+def test_sql_reads_what_the_token_may_read(host: PipelineHost, pipeline: Pipeline) -> None:
     source, pipe = token(host, pipeline, "read:flights"), token(host, pipeline, "read:top")
     assert source.post("/v0/sql", content="SELECT count() AS n FROM flights").status_code == 200
     assert pipe.post("/v0/sql", content="SELECT count() AS n FROM top").status_code == 200

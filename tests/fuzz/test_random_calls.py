@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from fuzz.application import HOST
 from penstock.deploy.pipeline import Pipeline
 from penstock.serve.app import create_app
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("PENSTOCK_FUZZ_EXAMPLES", "8"))
@@ -30,7 +30,7 @@ SECRETS: dict[str, str] = {}
 
 
 @pytest.fixture
-def admin(host: Host, pipeline: Pipeline) -> dict[str, str]:
+def admin(host: PipelineHost, pipeline: Pipeline) -> dict[str, str]:
     if "admin" not in SECRETS:
         SECRETS["admin"] = pipeline.tokens.create("fuzz", ("admin",))
     return {"Authorization": f"Bearer {SECRETS['admin']}"}
@@ -44,7 +44,7 @@ def test_any_call(case: schemathesis.Case, admin: dict[str, str]) -> None:
     assert time.monotonic() - began < LONGEST_SECONDS
 
 
-def test_the_server_is_still_right(host: Host, admin: dict[str, str]) -> None:
+def test_the_server_is_still_right(host: PipelineHost, admin: dict[str, str]) -> None:
     client = TestClient(create_app(host), headers=admin)
     assert client.get("/v0/pipes/top.json").json()["data"][0]["worst"] in (1, 2)
     assert client.post("/v0/events?name=flights&wait=true", content=b'{"carrier": "DL", "delay": 9}').status_code == 200
@@ -53,7 +53,7 @@ def test_the_server_is_still_right(host: Host, admin: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("ref", ["³", "٣", "9" * 30, "9" * 5000, "-1", "1e3"])
-def test_a_deployment_nobody_has_is_not_found(host: Host, admin: dict[str, str], ref: str) -> None:
+def test_a_deployment_nobody_has_is_not_found(host: PipelineHost, admin: dict[str, str], ref: str) -> None:
     client = TestClient(create_app(host), headers=admin)
     assert client.get("/v0/sql", params={"q": "SELECT 1", "deployment": ref}).status_code == 404
     assert client.get(f"/v1/deployments/{ref}").status_code == 404

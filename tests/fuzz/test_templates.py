@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fuzz.test_query_limits import token
 from penstock.deploy.pipeline import Pipeline
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 
 _texts = st.text(st.characters(codec="utf-8"), max_size=20) | st.text("'\\\"`%-/*#{}$\n\0,;1e9", max_size=20)
 _known = st.fixed_dictionaries({"raw": _texts}, optional=dict.fromkeys(("s", "a"), _texts))
@@ -16,7 +16,7 @@ _any = st.dictionaries(
 )
 
 
-def test_parameters_made_up(host: Host, pipeline: Pipeline) -> None:
+def test_parameters_made_up(host: PipelineHost, pipeline: Pipeline) -> None:
     client = token(host, pipeline, "read:chosen")
 
     @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

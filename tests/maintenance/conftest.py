@@ -39,7 +39,7 @@ class Tidy(Running):
 
     @property
     def core(self):  # type: ignore[no-untyped-def]
-        return self.pipeline._core
+        return self.pipeline.core
 
     def restart(self) -> None:
         self.pipeline.close()
@@ -47,10 +47,10 @@ class Tidy(Running):
 
     def tidy(self) -> None:
         """One look, at everything."""
-        maintenance = self.pipeline._maintenance
+        maintenance = self.pipeline.maintenance
         maintenance._due.clear()
         maintenance.look()
-        assert not maintenance.counts.failed, self.core.operations.recent(5)
+        assert not maintenance.counts.failed, self.core.store.operations.recent(5)
 
     def stream(self, name: str, bodies: Sequence[Sequence[Mapping[str, object]]]) -> None:
         for rows in bodies:
@@ -58,31 +58,32 @@ class Tidy(Running):
 
     def keep(self, name: str, rows: Sequence[Mapping[str, object]], key: str | None = None) -> int:
         """Without waiting."""
-        return self.pipeline.append(name, "\n".join(map(json.dumps, rows)).encode(), key).batch
+        return self.pipeline.ingestion.append(name, "\n".join(map(json.dumps, rows)).encode(), key).batch
 
     def table(self, name: str) -> str:
-        binding = self.core.live().manifest.binding(name)
+        binding = self.core.board.live().manifest.binding(name)
         assert binding is not None
         return str(binding.table)
 
     def files_of(self, table: str) -> int:
-        return int(self.core.lake.spark.sql(f"SELECT count(*) FROM {qualified_table(table)}.files").first()[0])
+        spark = self.core.warehouse.lake.spark
+        return int(spark.sql(f"SELECT count(*) FROM {qualified_table(table)}.files").first()[0])
 
     def snapshots_of(self, table: str) -> int:
-        found = list_snapshots(self.core.lake, table)
+        found = list_snapshots(self.core.warehouse.lake, table)
         return len(found.line) + len(found.aside)
 
     def stored(self, table: str) -> int:
         """Rows on disk, whoever sees them."""
-        return int(self.core.lake.spark.table(qualified_table(table)).count())
+        return int(self.core.warehouse.lake.spark.table(qualified_table(table)).count())
 
     def metadata_bytes(self, table: str) -> int:
-        found = physical_tables.load_table(self.core.lake, table)
+        found = physical_tables.load_table(self.core.warehouse.lake, table)
         assert found is not None
         return Path(found.metadata_location.removeprefix("file:")).stat().st_size
 
     def operations(self, kind: str) -> list[object]:
-        return [each for each in self.core.operations.recent(1000) if each.event_type == kind]
+        return [each for each in self.core.store.operations.recent(1000) if each.event_type == kind]
 
 
 @pytest.fixture(scope="package")

@@ -55,13 +55,14 @@ def test_small_files_become_few_and_sorted(tidy: Tidy) -> None:
     assert tidy.files_of(table) == 1
     assert tidy.files_of(tidy.table("clicks_per_user")) == 1
     assert answers(tidy, "clicks") == before
-    users = [row[0] for row in tidy.core.lake.spark.sql(f"SELECT user FROM {qualified_table(table)}").collect()]
+    spark = tidy.core.warehouse.lake.spark
+    users = [row[0] for row in spark.sql(f"SELECT user FROM {qualified_table(table)}").collect()]
     assert users == sorted(users)
     (done,) = [each for each in tidy.operations("compaction") if each.datasource_name == table]  # type: ignore[attr-defined]
     assert (done.read_rows, done.written_rows, done.rows, done.result) == (90, 90, 0, "ok")  # type: ignore[attr-defined]
     tidy.post("clicks", rows(90, 10))
     assert answers(tidy, "clicks")[0] == [(100, sum(range(100)), 100)]
-    assert tidy.core.recorded.differences(table) == ()
+    assert tidy.core.warehouse.recorded.differences(table) == ()
     assert tidy.pipeline.status()["drift"] == []
 
 
@@ -89,10 +90,11 @@ def test_a_view_that_stands_still_keeps_what_it_has_not_read(tidy: Tidy) -> None
     tidy.deploy(landing("slow"))
     tidy.stream("slow", [rows(0, 10)])
     table, target = tidy.table("slow"), tidy.table("slow_per_user")
-    with tidy.core.exclusive([target]):
+    registry = tidy.core.warehouse.registry
+    with tidy.core.flows.exclusive([target]):
         for number in range(1, 9):
             tidy.keep("slow", rows(number * 10, 10))
-            tidy.core.scheduler.wait(lambda number=number: tidy.core.registry.snapshots(table).rows > number * 10, 30)
+            tidy.core.flows.scheduler.wait(lambda number=number: registry.snapshots(table).rows > number * 10, 30)
         tidy.tidy()
         tidy.tidy()
         assert tidy.snapshots_of(table) >= 9
@@ -112,7 +114,7 @@ def test_what_has_expired_for_every_version_is_deleted(tidy: Tidy) -> None:
     assert tidy.ask("SELECT count() FROM aged") == [(10,)]
     tidy.tidy()
     assert tidy.stored(table) == 40, "the version before shows them still"
-    tidy.pipeline.retire("previous")
+    tidy.pipeline.deployer.retire("previous")
     tidy.tidy()
     assert tidy.stored(table) == 10
     assert tidy.ask("SELECT count() FROM aged") == [(10,)]
@@ -135,7 +137,7 @@ def test_raw_rows_go_when_every_table_has_them(tidy: Tidy) -> None:
     assert len(list(folder.iterdir())) == 1, "the last step's: a restart looks at it again"
     assert tidy.keep("raws", rows(0, 10), "first") == 1, "the key is known for ever"
     with pytest.raises(BatchesTrimmed):
-        tidy.pipeline._batches.after("raws", 0, 10, 10**9)
+        tidy.pipeline.batches.after("raws", 0, 10, 10**9)
     tidy.restart()
     tidy.post("raws", rows(50, 10))
     assert answers(tidy, "raws")[0] == [(60, sum(range(60)), 60)]
@@ -146,8 +148,8 @@ def test_only_files_that_no_table_refers_to_are_orphans(tidy: Tidy) -> None:
     tidy.deploy(landing("stray"))
     tidy.stream("stray", [rows(0, 10), rows(10, 10)])
     table = tidy.table("stray")
-    physical_tables.clone_table(tidy.core.lake, table, f"{table}_beside")
-    tidy.core.recorded.made(f"{table}_beside")
+    physical_tables.clone_table(tidy.core.warehouse.lake, table, f"{table}_beside")
+    tidy.core.warehouse.recorded.made(f"{table}_beside")
     location = Path(_table(tidy, table).location().removeprefix("file://"))
     strays = [location / "data" / "left.parquet", location / "metadata" / "left.avro"]
     young = location / "data" / "young.parquet"
@@ -161,8 +163,8 @@ def test_only_files_that_no_table_refers_to_are_orphans(tidy: Tidy) -> None:
     assert [stray.exists() for stray in (*strays, young)] == [False, False, True]
     assert answers(tidy, "stray")[0] == [(20, sum(range(20)), 20)]
     assert tidy.stored(f"{table}_beside") == 20
-    physical_tables.drop_table(tidy.core.lake, f"{table}_beside")
-    tidy.core.recorded.dropped(f"{table}_beside")
+    physical_tables.drop_table(tidy.core.warehouse.lake, f"{table}_beside")
+    tidy.core.warehouse.recorded.dropped(f"{table}_beside")
     tidy.tidy()
     said = _table(tidy, table).properties
     assert (said["gc.enabled"], said["write.metadata.delete-after-commit.enabled"]) == ("true", "true")
@@ -174,16 +176,16 @@ def test_a_clone_and_its_original_lose_no_file_to_each_other(tidy: Tidy) -> None
     tidy.deploy(landing("twin"))
     tidy.stream("twin", [rows(number * 10, 10) for number in range(8)])
     table = tidy.table("twin")
-    with tidy.core.exclusive([table]):
-        physical_tables.clone_table(tidy.core.lake, table, f"{table}_beside")
-        tidy.core.recorded.made(f"{table}_beside")
+    with tidy.core.flows.exclusive([table]):
+        physical_tables.clone_table(tidy.core.warehouse.lake, table, f"{table}_beside")
+        tidy.core.warehouse.recorded.made(f"{table}_beside")
     tidy.tidy()
     tidy.tidy()
     assert tidy.files_of(table) == 1
     assert tidy.snapshots_of(table) <= 4
     assert tidy.stored(f"{table}_beside") == 80
-    physical_tables.drop_table(tidy.core.lake, f"{table}_beside")
-    tidy.core.recorded.dropped(f"{table}_beside")
+    physical_tables.drop_table(tidy.core.warehouse.lake, f"{table}_beside")
+    tidy.core.warehouse.recorded.dropped(f"{table}_beside")
 
 
 @pytest.mark.slow
@@ -207,7 +209,7 @@ def test_a_stream_of_many_commits_stays_small(tidy: Tidy) -> None:
 
 
 def _table(tidy: Tidy, table: str):  # type: ignore[no-untyped-def]
-    found = physical_tables.load_table(tidy.core.lake, table)
+    found = physical_tables.load_table(tidy.core.warehouse.lake, table)
     assert found is not None
     return found
 

@@ -110,12 +110,12 @@ def test_change_promote_rollback_restart(server: Server, posted: list[int]) -> N
     is_exact(server, posted)
     server.promote()
     is_exact(server, posted)
-    assert server.pipeline.retire(None).state == "retired"
+    assert server.pipeline.deployer.retire(None).state == "retired"
 
 
 def test_no_password_is_told(server: Server) -> None:
     told = json.dumps(server.pipeline.status(), default=str)
-    assert PASSWORD not in told + repr(server.pipeline.deployment("live"))
+    assert PASSWORD not in told + repr(server.pipeline.store.find("live"))
 
 
 @pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
@@ -144,7 +144,7 @@ def test_postgres_is_gone_for_ten_seconds(server: Server, posted: list[int], pos
         for ids, lines in body():
             while True:
                 try:
-                    server.pipeline.append("rows", lines, f"key {ids[0]}")
+                    server.pipeline.ingestion.append("rows", lines, f"key {ids[0]}")
                     break
                 except PenstockError as error:
                     refused.append(error.status)

@@ -13,9 +13,9 @@ from penstock.lake.spark.errors import explain_error
 from penstock.model.settings import Settings, SparkSettings, StateSettings, secret_values
 from penstock.parse.settings import parse_settings
 from penstock.redaction import forget_secrets, redact, register_secrets
-from penstock.serve.http.pipeline_host import Host
-from penstock.serve.server.log_files import log_to
-from penstock.serve.server.process import Web
+from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.server.log_files import set_up_logging
+from penstock.serve.server.process import WebServer
 
 TOML = """
 [state]
@@ -56,7 +56,7 @@ def test_no_surface_shows_it(secret: str, tmp_path: Path) -> None:
     assert secret not in explain_error(RuntimeError(message))
     handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
     try:
-        log_to(tmp_path)
+        set_up_logging(tmp_path)
         try:
             raise ValueError(message)
         except ValueError:
@@ -73,7 +73,7 @@ def test_no_surface_shows_it(secret: str, tmp_path: Path) -> None:
 
 def test_addresses_of_calls_are_not_logged() -> None:
     """A token may stand in them."""
-    assert Web(Host()).config.access_log is False
+    assert WebServer(PipelineHost()).config.access_log is False
 
 
 def test_what_is_no_secret_stays() -> None:

@@ -69,15 +69,15 @@ class Life:
         """Each body becomes a file of its own: a history of as many slices."""
         for _ in range(bodies):
             rows = [{"id": number, "user": f"u{number % 9}"} for number in range(self.posted, self.posted + ROWS)]
-            receipt = self.pipeline.append("events", "\n".join(map(json.dumps, rows)).encode(), None)
-            self.pipeline.wait(receipt, 60)
+            receipt = self.pipeline.ingestion.append("events", "\n".join(map(json.dumps, rows)).encode(), None)
+            self.pipeline.ingestion.wait(receipt, 60)
             self.posted += ROWS
 
     def deploy(self, files: dict[str, str], promote: bool) -> int:
-        return self.pipeline.deploy(files, DeployOptions(False, promote, False, None)).id
+        return self.pipeline.deployer.deploy(files, DeployOptions(False, promote, False, None)).id
 
     def state(self, id: int) -> Deployment:
-        return self.pipeline.deployment(str(id))
+        return self.pipeline.store.find(str(id))
 
     def filling(self, id: int) -> list[dict[str, object]]:
         running = self.pipeline.status()["deployments"]
@@ -89,7 +89,7 @@ class Life:
     def check(self, deployment: str) -> None:
         """Every row once."""
         truth = [(self.posted, sum(range(self.posted)))]
-        self.until(lambda: self.pipeline.sql(ASK, deployment).rows == truth, 60)
+        self.until(lambda: self.pipeline.reader.sql(ASK, deployment).rows == truth, 60)
 
     @property
     def child(self) -> int | None:
@@ -120,33 +120,33 @@ def test_a_large_history_is_filled_in_a_process_of_its_own(life: Life) -> None:
     assert not life.pipeline.status()["apart"]["tables"]  # type: ignore[index, call-overload]
     assert (life.home / "apart.log").read_bytes() == b""  # the one that came to the end of its work said so, and ended
     life.check(str(second))
-    life.pipeline.discard(str(second))
+    life.pipeline.deployer.discard(str(second))
 
 
 def test_a_pause_holds_and_a_resume_goes_on_where_it_was(life: Life) -> None:
     second = life.deploy(V2, promote=False)
     life.until(lambda: any(each["rows"] for each in life.filling(second)))  # type: ignore[truthy-bool]
-    assert life.pipeline.pause(str(second)).paused
+    assert life.pipeline.deployer.pause(str(second)).paused
     life.until(lambda: life.child is None)
     held = life.filling(second)
     for _ in range(3):  # live goes on meanwhile
         life.post(1)
     assert [each["rows"] for each in life.filling(second)] == [each["rows"] for each in held]
     assert life.state(second).state == "backfilling"
-    assert not life.pipeline.resume(str(second)).paused
+    assert not life.pipeline.deployer.resume(str(second)).paused
     life.until(lambda: life.state(second).state == "ready")
     life.check(str(second))
-    life.pipeline.discard(str(second))
+    life.pipeline.deployer.discard(str(second))
 
 
 def test_what_is_given_up_in_the_middle_leaves_nothing(life: Life) -> None:
     second = life.deploy(V2, promote=False)
     life.until(lambda: life.child)
-    gone = life.pipeline.discard(str(second))
+    gone = life.pipeline.deployer.discard(str(second))
     assert gone.state == "discarded"
     assert life.child is None
     tables = {table.id for table in gone.manifest.tables}
-    kept = {table.id for table in life.pipeline.deployment("live").manifest.tables}
+    kept = {table.id for table in life.pipeline.store.find("live").manifest.tables}
     there = {path.name for path in (life.home / "warehouse" / "penstock").iterdir() if any(path.rglob("*.parquet"))}
     assert not there & (tables - kept)
 
@@ -169,7 +169,7 @@ def test_a_rate_is_kept(life: Life) -> None:
     assert last - first - step <= 20_000 * (ended - began)
     assert last > first
     life.check(str(second))
-    life.pipeline.discard(str(second))
+    life.pipeline.deployer.discard(str(second))
 
 
 def test_a_step_that_takes_too_long_beside_live_goes_on_apart(life: Life) -> None:
@@ -180,4 +180,4 @@ def test_a_step_that_takes_too_long_beside_live_goes_on_apart(life: Life) -> Non
     life.post(1)
     life.until(lambda: life.state(second).state == "ready", 200)
     life.check(str(second))
-    life.pipeline.discard(str(second))
+    life.pipeline.deployer.discard(str(second))

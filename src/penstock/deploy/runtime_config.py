@@ -18,17 +18,17 @@ def state_url(settings: Settings, home: Path) -> str:
     return settings.state.url or f"sqlite:///{home / 'state.db'}"
 
 
-def inbox_of(settings: Settings, home: Path) -> Path:
+def inbox_folder(settings: Settings, home: Path) -> Path:
     """The folder of the raw rows: a shared one where servers of several machines may own the warehouse."""
     return Path(settings.inbox.folder) if settings.inbox.folder is not None else home / "inbox"
 
 
-def limits_of(settings: Settings) -> StepLimits:
+def step_limits(settings: Settings) -> StepLimits:
     """How much a step takes."""
     flow = settings.flow
     return StepLimits(flow.max_step_rows, flow.max_step_bytes, seconds=float(flow.max_step_seconds))
 
 
-def rate_of(settings: Settings) -> BackfillRate:
+def backfill_rate(settings: Settings) -> BackfillRate:
     """How fast histories are filled."""
     return BackfillRate(settings.backfill.max_bytes_per_second, float(settings.backfill.yield_after_seconds))

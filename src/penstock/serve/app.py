@@ -19,23 +19,23 @@ from starlette.routing import Route
 
 from penstock.errors import PenstockError, Unavailable
 from penstock.serve.calls import catalog, deployments, events, health, jobs, openapi, queries, tokens
-from penstock.serve.http.access import NameOf, Needed, authorize, authorize_some, discreet, for_all
-from penstock.serve.http.error_response import Unacceptable, from_fault, from_http, refuse
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
+from penstock.serve.http.error_response import Unacceptable, error_response, from_bug, from_http_exception
+from penstock.serve.http.pipeline_host import PipelineHost
 
-Handler: TypeAlias = Callable[[Host, Request], Awaitable[Response]]
+Handler: TypeAlias = Callable[[PipelineHost, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiCall:
     """A call of the interface. `scope` None: no token is needed. `name` says for which data source or pipe
     the scope is needed; where it is None, some name will do and the handler asks for each."""
 
     methods: tuple[str, ...]
     path: str
-    scope: Needed
+    scope: RequiredScope
     handler: Handler
-    name: NameOf | None = for_all
+    name: NameOf | None = no_name
 
 
 def _path_name(request: Request) -> str | None:
@@ -46,43 +46,43 @@ def _endpoint_name(request: Request) -> str | None:
     return str(request.path_params["file"]).rpartition(".")[0]
 
 
-def _asked_name(request: Request) -> str | None:
+def _parameter_name(request: Request) -> str | None:
     return request.query_params.get("name", "")
 
 
-CALLS: tuple[Call, ...] = (
-    Call(("GET",), "/health", None, health.health),
-    Call(("GET",), "/openapi.json", None, openapi.shown),
-    Call(("GET",), "/metrics", "read", health.metrics),
-    Call(("GET",), "/v0/status", "read", health.status),
-    Call(("POST",), "/v0/events", "append", events.post_events, _asked_name),
-    Call(("GET",), "/v0/datasources", "read", catalog.datasources, None),
-    Call(("GET",), "/v0/datasources/{name}", "read", catalog.datasource, _path_name),
-    Call(("GET",), "/v0/pipes", "read", catalog.pipes, None),
-    Call(("GET",), "/v0/pipes/openapi.json", "read", openapi.endpoints, None),
-    Call(("GET", "POST"), "/v0/pipes/{file}", "read", queries.pipe, _endpoint_name),
-    Call(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.copy),
-    Call(("GET",), "/v0/jobs", "deploy", jobs.listed),
-    Call(("GET",), "/v0/jobs/{id}", "deploy", jobs.shown),
-    Call(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel),
-    Call(("GET", "POST"), "/v0/sql", "read", queries.sql, None),
-    Call(("GET",), "/v0/tokens", "admin", tokens.listed),
-    Call(("POST",), "/v0/tokens", "admin", tokens.create),
-    Call(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove),
-    Call(("POST",), "/v1/deploy", "deploy", deployments.deploy),
-    Call(("GET",), "/v1/deployments", "deploy", deployments.listed),
-    Call(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback),
-    Call(("GET",), "/v1/deployments/{ref}", "deploy", deployments.shown),
-    Call(("DELETE",), "/v1/deployments/{ref}", "deploy", deployments.discard),
-    Call(("GET",), "/v1/deployments/{ref}/events", "deploy", deployments.watch),
-    Call(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live),
-    Call(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire),
-    Call(("POST",), "/v1/deployments/{ref}/pause", "deploy", deployments.pause),
-    Call(("POST",), "/v1/deployments/{ref}/resume", "deploy", deployments.resume),
+CALLS: tuple[ApiCall, ...] = (
+    ApiCall(("GET",), "/health", None, health.show_health),
+    ApiCall(("GET",), "/openapi.json", None, openapi.show_openapi),
+    ApiCall(("GET",), "/metrics", "read", health.show_metrics),
+    ApiCall(("GET",), "/v0/status", "read", health.show_status),
+    ApiCall(("POST",), "/v0/events", "append", events.post_events, _parameter_name),
+    ApiCall(("GET",), "/v0/datasources", "read", catalog.list_datasources, None),
+    ApiCall(("GET",), "/v0/datasources/{name}", "read", catalog.show_datasource, _path_name),
+    ApiCall(("GET",), "/v0/pipes", "read", catalog.list_pipes, None),
+    ApiCall(("GET",), "/v0/pipes/openapi.json", "read", openapi.show_endpoints, None),
+    ApiCall(("GET", "POST"), "/v0/pipes/{file}", "read", queries.query_endpoint, _endpoint_name),
+    ApiCall(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.run_copy),
+    ApiCall(("GET",), "/v0/jobs", "deploy", jobs.list_jobs),
+    ApiCall(("GET",), "/v0/jobs/{id}", "deploy", jobs.show_job),
+    ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job),
+    ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None),
+    ApiCall(("GET",), "/v0/tokens", "admin", tokens.list_tokens),
+    ApiCall(("POST",), "/v0/tokens", "admin", tokens.create_token),
+    ApiCall(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove_token),
+    ApiCall(("POST",), "/v1/deploy", "deploy", deployments.deploy),
+    ApiCall(("GET",), "/v1/deployments", "deploy", deployments.list_deployments),
+    ApiCall(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback),
+    ApiCall(("GET",), "/v1/deployments/{ref}", "deploy", deployments.show_deployment),
+    ApiCall(("DELETE",), "/v1/deployments/{ref}", "deploy", deployments.discard),
+    ApiCall(("GET",), "/v1/deployments/{ref}/events", "deploy", deployments.watch_events),
+    ApiCall(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live),
+    ApiCall(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire),
+    ApiCall(("POST",), "/v1/deployments/{ref}/pause", "deploy", deployments.pause),
+    ApiCall(("POST",), "/v1/deployments/{ref}/resume", "deploy", deployments.resume),
 )
 
 
-def create_app(host: Host) -> Starlette:
+def create_app(host: PipelineHost) -> Starlette:
     """The application over a host, whose pipeline may still be opening."""
     routes = [Route(call.path, _endpoint(host, call), methods=list(call.methods)) for call in CALLS]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refuse_http})
@@ -90,38 +90,38 @@ def create_app(host: Host) -> Starlette:
     return app
 
 
-def _endpoint(host: Host, call: Call) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(host: PipelineHost, call: ApiCall) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         return await _serve(host, call, request)
 
     return endpoint
 
 
-async def _serve(host: Host, call: Call, request: Request) -> Response:
+async def _serve(host: PipelineHost, call: ApiCall, request: Request) -> Response:
     path = request.url.path
     try:
         _authorize(host, call, request)
         return await call.handler(host, request)
     except PenstockError as error:
-        return refuse(discreet(request, error), path)
+        return error_response(hide_names(request, error), path)
     except asyncio.CancelledError:  # Uvicorn stops, and has waited long enough
-        return refuse(Unavailable("the server is stopping", hint="ask again when it is back"), path)
+        return error_response(Unavailable("the server is stopping", hint="ask again when it is back"), path)
     except ClientDisconnect:
-        return refuse(Unacceptable("the client went away"), path)
+        return error_response(Unacceptable("the client went away"), path)
     except Exception as fault:  # a fault of ours is an answer too, and the server goes on
-        return refuse(from_fault(fault), path)
+        return error_response(from_bug(fault), path)
 
 
-def _authorize(host: Host, call: Call, request: Request) -> None:
+def _authorize(host: PipelineHost, call: ApiCall, request: Request) -> None:
     if call.scope is None:
         return
     if call.name is None:
-        authorize_some(request, host.pipeline.token, call.scope)
+        authorize_some(request, host.pipeline.find_token, call.scope)
     else:
-        authorize(request, host.pipeline.token, call.scope, call.name(request))
+        authorize(request, host.pipeline.find_token, call.scope, call.name(request))
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException), "it is registered for no other"
     path = request.url.path
-    return refuse(from_http(error, path, [call.path for call in CALLS]), path)
+    return error_response(from_http_exception(error, path, [call.path for call in CALLS]), path)

@@ -14,8 +14,8 @@ import uvicorn
 
 from penstock.cli.main import run
 from penstock.serve.app import create_app
-from penstock.serve.http.pipeline_host import Host
-from penstock.serve.server.admin_token import ensure_admin
+from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.server.admin_token import ensure_admin_token
 from penstock.state.database import open_database
 from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
@@ -44,8 +44,8 @@ def pipeline(project: Path) -> Iterator[MemoryPipeline]:
     home.mkdir()
     database = open_database(f"sqlite:///{home / 'state.db'}")
     made = MemoryPipeline(ApiTokens(database))
-    ensure_admin(home, made.tokens)
-    host = Host()
+    ensure_admin_token(home, made.tokens)
+    host = PipelineHost()
     host.opened(made)  # type: ignore[arg-type]
     server = uvicorn.Server(uvicorn.Config(create_app(host), port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)

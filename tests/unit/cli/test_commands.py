@@ -40,7 +40,7 @@ def test_deploy_sends_the_whole_project(penstock_json: Json, pipeline: MemoryPip
 def test_a_check_does_nothing(penstock: Run, pipeline: MemoryPipeline) -> None:
     code, out, _ = penstock("deploy", "--check")
     assert (code, "checked; nothing was done" in out) == (0, True)
-    assert pipeline.deployments() == ()
+    assert pipeline.list_deployments() == ()
 
 
 def test_problems_have_their_place(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline, project: Path) -> None:
@@ -55,14 +55,14 @@ def test_problems_have_their_place(penstock: Run, penstock_json: Json, pipeline:
 def test_a_failing_deployment_is_1_with_its_error(
     penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = pipeline.deployment
+    made = pipeline.find
 
     def failed(ref: str) -> Deployment:
         error = {"error": "`x` is no UInt32", "code": "cast-failed", "problems": []}
         found = made(ref)
         return replace(found, state="failed", error=error)
 
-    monkeypatch.setattr(pipeline, "deployment", failed)
+    monkeypatch.setattr(pipeline, "find", failed)
     code, _, err = penstock("deploy", "--no-promote")
     assert (code, "`x` is no UInt32" in err) == (1, True)
 
@@ -142,7 +142,7 @@ def test_copies_and_jobs(penstock: Run, penstock_json: Json, pipeline: MemoryPip
         0,
         "job 1: take to flights is done, 3 rows\n",
     )
-    assert pipeline.jobs()[0].parameters == {"day": "2024-01-01="}
+    assert pipeline.recent_jobs(1)[0].parameters == {"day": "2024-01-01="}
     code, job = penstock_json("copy", "run", "take", "--no-wait")
     assert (code, job["id"], job["status"], job["rows"]) == (0, 2, "waiting", None)
     assert penstock("job", "cancel", "2")[1] == "job 2: take to flights is cancelled\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.deploy.lifecycle import drift
-from penstock.deploy.lifecycle.drift import Drift, DriftWatch, find, problems, refuse
+from penstock.deploy.lifecycle.drift import Drift, DriftWatch, drift_problems, find_drift, refuse_drifted
 from penstock.errors import Conflict, Problem
 from penstock.lake.drift.differences import TableDrift
 from penstock.lake.drift.recorded_tables import RecordedTables
@@ -52,20 +52,20 @@ CLONE = Plan(manifest=manifest("a__d2"), steps=(Activate((Clone(Table("a__d2", (
     ],
 )
 def test_a_plan_does_not_go_on_with_a_table_that_stands_still(plan: Plan, stops: bool, level: str) -> None:
-    (found,) = problems([drifted("a__d1", stops)], plan)
+    (found,) = drift_problems([drifted("a__d1", stops)], plan)
     assert (found.level, found.message) == (level, "`a`: the table a__d1 was dropped")
 
 
 def test_a_switch_to_tables_that_stand_still_is_refused() -> None:
     found = [drifted("a__d1"), drifted("b__d1", stops=False)]
-    refuse(found, manifest("b__d1", "c__d1"), manifest())
+    refuse_drifted(found, manifest("b__d1", "c__d1"), manifest())
     with pytest.raises(Conflict, match="the table a__d1 was dropped") as refused:
-        refuse(found, manifest("a__d1"), manifest("b__d1"))
+        refuse_drifted(found, manifest("a__d1"), manifest("b__d1"))
     assert [each.code for each in refused.value.problems] == ["dropped-table"]
 
 
 def test_what_both_versions_have_is_no_reason_to_stay() -> None:
-    refuse([drifted("a__d1")], manifest("a__d1"), manifest("a__d1", "b__d1"))
+    refuse_drifted([drifted("a__d1")], manifest("a__d1"), manifest("a__d1", "b__d1"))
 
 
 def test_tables_of_deployments_that_are_over_are_not_looked_for(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_tables_of_deployments_that_are_over_are_not_looked_for(tmp_path: Path) 
         deployment(3, "live", "b__d2"),
         deployment(4, "preparing", "d__d4"),
     ]
-    found = find(recorded, everything)
+    found = find_drift(recorded, everything)
     assert [(each.name, each.table, each.deployments) for each in found] == [
         ("b", "b__d2", (2, 3)),
         ("c", "c__d2", (2,)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.deploy.lifecycle.copy_on_write import rebind
+from penstock.deploy.lifecycle.copy_on_write import rename_tables
 from penstock.model.manifest import Binding, BoundColumn, Copy, Landing, Manifest, Source, Table, View
 from penstock.model.types import Int
 
@@ -31,7 +31,7 @@ def test_every_mention_is_renamed() -> None:
             Copy("c", events, "counts__d1", (), ()),
         ),
     )
-    after = rebind(before, {"counts__d1": "counts__d2f1", "below__d1": "below__d2f1"})
+    after = rename_tables(before, {"counts__d1": "counts__d2f1", "below__d1": "below__d2f1"})
     assert "counts__d1" not in repr(after)
     assert "below__d1" not in repr(after)
-    assert rebind(after, {"counts__d2f1": "counts__d1", "below__d2f1": "below__d1"}) == before
+    assert rename_tables(after, {"counts__d2f1": "counts__d1", "below__d2f1": "below__d1"}) == before

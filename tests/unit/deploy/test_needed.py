@@ -7,10 +7,10 @@ from datetime import datetime, timezone
 
 import pytest
 
-from penstock.deploy.maintenance.compaction import merged_rows, table_merge
+from penstock.deploy.maintenance.compaction import find_table_merge, merged_rows
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable
-from penstock.deploy.maintenance.retention import needs
-from penstock.deploy.maintenance.row_ttl import condition
+from penstock.deploy.maintenance.retention import find_needs
+from penstock.deploy.maintenance.row_ttl import expiry_condition
 from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
 from penstock.model.cursor import BatchCursor, Cursor, HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment, DeploymentState
@@ -60,35 +60,35 @@ def landing(table: str = "source") -> Landing:
 
 def test_what_a_view_has_read_up_to() -> None:
     known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": TailCursor(1)})])
-    assert needs(known, [deployed(view("target", "source"))]).snapshots == {"source": {1}}  # type: ignore[arg-type]
+    assert find_needs(known, [deployed(view("target", "source"))]).snapshots == {"source": {1}}  # type: ignore[arg-type]
 
 
 def test_what_has_ended_needs_nothing() -> None:
     known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": TailCursor(1)})])
     for state in ("failed", "retired", "discarded"):
-        assert needs(known, [deployed(view("target", "source"), state=state)]).snapshots == {}  # type: ignore[arg-type]
+        assert find_needs(known, [deployed(view("target", "source"), state=state)]).snapshots == {}  # type: ignore[arg-type]
 
 
 def test_a_meeting_that_is_waited_for_keeps_everything() -> None:
-    found = needs(Known(source=[(1, {})]), [deployed(view("target", "source", "met"))])  # type: ignore[arg-type]
+    found = find_needs(Known(source=[(1, {})]), [deployed(view("target", "source", "met"))])  # type: ignore[arg-type]
     assert found.all == {"source"}
 
 
 def test_the_landing_before_the_last_one_is_kept_and_the_batches_after_it() -> None:
     line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)}), (3, {"landing.s": BatchCursor(5)})]
-    found = needs(Known(source=line), [deployed(landing())])  # type: ignore[arg-type]
+    found = find_needs(Known(source=line), [deployed(landing())])  # type: ignore[arg-type]
     assert (found.snapshots, found.of("source"), found.batches, found.fed) == ({}, {1}, {"s": 3}, set())
 
 
 def test_a_landing_that_has_not_begun_needs_every_batch() -> None:
     line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)})]
-    found = needs(Known(source=line), [deployed(landing()), deployed(landing("new"))])  # type: ignore[arg-type]
+    found = find_needs(Known(source=line), [deployed(landing()), deployed(landing("new"))])  # type: ignore[arg-type]
     assert found.batches == {"s": 0}
 
 
 def test_a_stream_whose_table_is_fed_by_views_too_may_be_landed_again() -> None:
     line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)})]
-    found = needs(Known(source=line), [deployed(landing(), view("source", "above"))])  # type: ignore[arg-type]
+    found = find_needs(Known(source=line), [deployed(landing(), view("source", "above"))])  # type: ignore[arg-type]
     assert found.fed == {"s"}
 
 
@@ -103,7 +103,7 @@ def test_a_copy_needs_the_cursors_that_it_will_hand_over() -> None:
     known = Known(old=old, new=[(5, {"copy": HistoryCursor(1, 10)})])
     live = deployed(landing("old"), view("old", "above"))
     made = deployed(copy, replace(landing("new"), starts="placed"), view("new", "above", "placed", "v2"))
-    found = needs(known, [live, replace(made, state="backfilling")])  # type: ignore[arg-type]
+    found = find_needs(known, [live, replace(made, state="backfilling")])  # type: ignore[arg-type]
     assert (found.snapshots["old"], found.of("old")) == ({1}, {1, 2})
     assert found.snapshots["above"] == {95, 70}
     assert found.batches == {"s": 0}, "its landing is not placed yet"
@@ -115,14 +115,14 @@ def tended(*bindings: Binding, others: int = 0, lands: bool = False) -> Maintain
 
 def test_expired_for_all_or_not_at_all() -> None:
     short, long = bound("t", "`v` > 1"), bound("t", "`v` > 5")
-    assert condition(tended(short)) == "NOT coalesce(CAST(`v` AS BIGINT) > 1, false)"
-    both = condition(tended(short, long))
+    assert expiry_condition(tended(short)) == "NOT coalesce(CAST(`v` AS BIGINT) > 1, false)"
+    both = expiry_condition(tended(short, long))
     assert both is not None
     assert both.count("NOT coalesce") == 2
     assert " AND " in both
-    assert condition(tended(short, bound("t"))) is None
-    assert condition(tended(short, others=1)) is None
-    assert condition(tended()) is None
+    assert expiry_condition(tended(short, bound("t"))) is None
+    assert expiry_condition(tended(short, others=1)) is None
+    assert expiry_condition(tended()) is None
 
 
 LATEST = Replacing(("`k`",))
@@ -140,7 +140,7 @@ LATEST = Replacing(("`k`",))
     ],
 )
 def test_only_rules_whose_parts_merge_by_themselves(rule: Merge, free: bool) -> None:
-    assert (table_merge(tended(bound("t", merge=rule)), []) is not None) == free
+    assert (find_table_merge(tended(bound("t", merge=rule)), []) is not None) == free
 
 
 def test_states_whose_order_does_not_matter() -> None:
@@ -148,37 +148,37 @@ def test_states_whose_order_does_not_matter() -> None:
         columns = (BoundColumn("k", String(), "k"), BoundColumn("v", AggregateFunction(function, (Int(64),)), "v"))
         return tended(replace(bound("t"), columns=columns, merge=Aggregating(("`k`",), ("v",))))
 
-    assert table_merge(with_state("uniq"), []) is not None
+    assert find_table_merge(with_state("uniq"), []) is not None
     for function in ("any", "anyLast", "argMax", "groupArray", "quantile"):
-        assert table_merge(with_state(function), []) is None
+        assert find_table_merge(with_state(function), []) is None
 
 
 def test_sums_of_floats_are_left_alone() -> None:
     columns = (BoundColumn("k", String(), "k"), BoundColumn("v", Float(64), "v"))
     rule = Summing(("`k`",), ("v",), drops_zeros=True)
-    assert table_merge(tended(replace(bound("t"), columns=columns, merge=rule)), []) is None
+    assert find_table_merge(tended(replace(bound("t"), columns=columns, merge=rule)), []) is None
 
 
 def test_versions_that_differ_or_a_view_below_or_a_ttl_forbid_it() -> None:
     plain = bound("t", merge=LATEST)
-    assert table_merge(tended(plain, plain), []) is not None
-    assert table_merge(tended(plain, bound("t")), []) is None
-    assert table_merge(tended(plain, bound("t", merge=Replacing(("`k`",), "v"))), []) is None
-    assert table_merge(tended(plain, others=1), []) is None
-    assert table_merge(tended(bound("t", "`v` > 1", LATEST)), []) is None
-    assert table_merge(tended(plain), [deployed(view("target", "t"))]) is None
-    assert table_merge(tended(plain), [deployed(view("target", "t"), state="retired")]) is not None
+    assert find_table_merge(tended(plain, plain), []) is not None
+    assert find_table_merge(tended(plain, bound("t")), []) is None
+    assert find_table_merge(tended(plain, bound("t", merge=Replacing(("`k`",), "v"))), []) is None
+    assert find_table_merge(tended(plain, others=1), []) is None
+    assert find_table_merge(tended(bound("t", "`v` > 1", LATEST)), []) is None
+    assert find_table_merge(tended(plain), [deployed(view("target", "t"))]) is None
+    assert find_table_merge(tended(plain), [deployed(view("target", "t"), state="retired")]) is not None
 
 
 def test_columns_that_are_computed_yet() -> None:
     columns = (BoundColumn("k", String(), "k"), BoundColumn("v", Int(64), "v", Before("1", 100)))
     summed = Summing(("`k`",), ("v",), drops_zeros=True)
-    assert table_merge(tended(replace(bound("t"), columns=columns, merge=summed)), []) is None
-    assert table_merge(tended(replace(bound("t"), columns=columns, merge=LATEST)), []) is not None
+    assert find_table_merge(tended(replace(bound("t"), columns=columns, merge=summed)), []) is None
+    assert find_table_merge(tended(replace(bound("t"), columns=columns, merge=LATEST)), []) is not None
 
 
 def test_rows_are_written_with_every_physical_column_and_apart_by_who_rejects_them() -> None:
-    how = table_merge(tended(bound("t", merge=LATEST), lands=True), [])
+    how = find_table_merge(tended(bound("t", merge=LATEST), lands=True), [])
     assert how is not None
     sql = merged_rows(how, "x", [("k", "string"), ("other", "int"), ("_seq", "bigint"), ("_rejects", "string")])
     assert "CAST(` other` AS int) AS `other`" in sql

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from penstock.deploy.ownership import folder_lock as owner_module
-from penstock.deploy.ownership.folder_lock import Process, own, read_record
+from penstock.deploy.ownership.folder_lock import ProcessId, read_record, take_folder
 from penstock.errors import Conflict
 
 TRY = (
-    "import sys, pathlib; from penstock.deploy.ownership.folder_lock import own;"
-    " own(pathlib.Path(sys.argv[1]), None, int)"
+    "import sys, pathlib; from penstock.deploy.ownership.folder_lock import take_folder;"
+    " take_folder(pathlib.Path(sys.argv[1]), None, int)"
 )
 
 
@@ -28,25 +28,25 @@ def attempt(home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_second_one_is_told_who_owns_it(tmp_path: Path) -> None:
-    owner = own(tmp_path, None, int)
+    owner = take_folder(tmp_path, None, int)
     owner.record(None, "http://127.0.0.1:7180")
     refused = attempt(tmp_path)
     assert f"server {os.getpid()} at http://127.0.0.1:7180 owns this project" in refused.stderr
     owner.release()
     assert attempt(tmp_path).returncode == 0
-    held = own(tmp_path, None, int)
+    held = take_folder(tmp_path, None, int)
     with pytest.raises(Conflict):
-        own(tmp_path, None, int)
+        take_folder(tmp_path, None, int)
     held.release()
 
 
 def test_one_that_waits_takes_over(tmp_path: Path) -> None:
-    owner = own(tmp_path, None, int)
+    owner = take_folder(tmp_path, None, int)
     told: list[object] = []
     taken = threading.Event()
 
     def wait() -> None:
-        own(tmp_path, told.append, int)
+        take_folder(tmp_path, told.append, int)
         taken.set()
 
     threading.Thread(target=wait, daemon=True).start()
@@ -61,17 +61,17 @@ def test_the_jvm_of_a_killed_server_is_gone_before_the_next_begins(
 ) -> None:
     monkeypatch.setattr(owner_module, "JVM_GRACE", 0.2)
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as orphan:
-        first = own(tmp_path, None, int)
+        first = take_folder(tmp_path, None, int)
         first.record(orphan.pid, "http://127.0.0.1:7180")
         first._lock.close()  # as if the process had been killed
-        own(tmp_path, None, int)
+        take_folder(tmp_path, None, int)
         assert orphan.poll() is not None
 
 
 def test_another_process_with_the_same_id_is_not_the_one(tmp_path: Path) -> None:
-    mine = Process.of(os.getpid())
+    mine = ProcessId.of(os.getpid())
     assert mine.find() is not None
-    assert Process(mine.id, mine.started - 100).find() is None
+    assert ProcessId(mine.id, mine.started - 100).find() is None
     assert read_record(tmp_path) is None
     (tmp_path / "server.json").write_text("half a docu")
     assert read_record(tmp_path) is None
@@ -79,8 +79,8 @@ def test_another_process_with_the_same_id_is_not_the_one(tmp_path: Path) -> None
 
 STOPPED = """
 import sys, pathlib, time
-from penstock.deploy.ownership.folder_lock import own
-held = own(pathlib.Path(sys.argv[1]), None, int)
+from penstock.deploy.ownership.folder_lock import take_folder
+held = take_folder(pathlib.Path(sys.argv[1]), None, int)
 held.record(None, "http://127.0.0.1:7180")
 print("owns", flush=True)
 time.sleep(60)
@@ -102,7 +102,7 @@ def test_one_that_shows_no_sign_of_life_is_ended(
 ) -> None:
     monkeypatch.setattr(owner_module, "STALL", 0.5)
     other.send_signal(signal.SIGSTOP)
-    own(tmp_path, [].append, lambda: 7).release()  # type: ignore[arg-type]
+    take_folder(tmp_path, [].append, lambda: 7).release()  # type: ignore[arg-type]
     assert other.wait(5) == -signal.SIGKILL
 
 
@@ -112,5 +112,5 @@ def test_one_that_lives_is_waited_for(
     monkeypatch.setattr(owner_module, "STALL", 0.5)
     beats = itertools.count()
     threading.Timer(2.0, other.terminate).start()
-    own(tmp_path, [].append, lambda: next(beats)).release()  # type: ignore[arg-type]
+    take_folder(tmp_path, [].append, lambda: next(beats)).release()  # type: ignore[arg-type]
     assert other.wait(5) == -signal.SIGTERM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from penstock.deploy.lifecycle.states import MOVES, UNFINISHED, sources
+from penstock.deploy.lifecycle.states import MOVES, UNFINISHED, states_before
 from penstock.model.deployment import DeploymentState
 
 
@@ -22,5 +22,5 @@ def test_every_state_can_be_reached_and_ends() -> None:
 
 
 def test_only_what_nobody_reads_can_be_discarded() -> None:
-    assert sources("discarded") == (*UNFINISHED, "ready", "failed")
-    assert sources("live") == ("ready", "previous")
+    assert states_before("discarded") == (*UNFINISHED, "ready", "failed")
+    assert states_before("live") == ("ready", "previous")

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from penstock.deploy.ownership import lease_keeper as module
-from penstock.deploy.ownership.folder_lock import Process
-from penstock.deploy.ownership.lease_keeper import LeaseKeeper, described, take
+from penstock.deploy.ownership.folder_lock import ProcessId
+from penstock.deploy.ownership.lease_keeper import LeaseKeeper, describe_server, take_lease
 from penstock.errors import Conflict, Fenced
 from penstock.state.database import open_database
 from penstock.state.lease import Lease
@@ -30,7 +30,7 @@ def lease_of(folder: Path) -> Lease:
 
 @pytest.fixture
 def me(tmp_path: Path) -> dict[str, object]:
-    return dict(described(tmp_path, Process.of(os.getpid()), "http://b"))
+    return dict(describe_server(tmp_path, ProcessId.of(os.getpid()), "http://b"))
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def test_a_server_that_beats_keeps_the_lease_and_one_that_is_silent_loses_it(
     lost, told = threading.Event(), list[object]()
     tenure = LeaseKeeper(first, lost.set)
     taken = threading.Event()
-    threading.Thread(target=lambda: (take(second, me, told.append), taken.set()), daemon=True).start()
+    threading.Thread(target=lambda: (take_lease(second, me, told.append), taken.set()), daemon=True).start()
     assert not taken.wait(1.5)
     assert len(told) == 1
     tenure._stop.set()  # as if it had been stopped in the middle of something
@@ -63,7 +63,7 @@ def test_who_does_not_wait_is_told_who_has_it(tmp_path: Path, me: dict[str, obje
     first = lease_of(tmp_path)
     first.take(first.read(), ELSEWHERE)
     with pytest.raises(Conflict, match="elsewhere"):
-        take(lease_of(tmp_path), me, None)
+        take_lease(lease_of(tmp_path), me, None)
 
 
 def test_an_owner_that_let_go_or_is_known_to_be_dead_is_not_waited_for(
@@ -73,34 +73,34 @@ def test_an_owner_that_let_go_or_is_known_to_be_dead_is_not_waited_for(
     first = lease_of(tmp_path)
     first.take(first.read(), ELSEWHERE)
     first.release()
-    take(lease_of(tmp_path), me, None)
+    take_lease(lease_of(tmp_path), me, None)
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
-        gone = [dead.pid, Process.of(dead.pid).started]
+        gone = [dead.pid, ProcessId.of(dead.pid).started]
     second = lease_of(tmp_path)
     second.take(second.read(), {**me, "server": gone})
-    take(lease_of(tmp_path), me, None)
+    take_lease(lease_of(tmp_path), me, None)
     assert lease_of(tmp_path).read().token == 4
 
 
 def test_a_process_that_began_anew_takes_up_its_own_lease(tmp_path: Path, me: dict[str, object]) -> None:
     before = lease_of(tmp_path)
-    take(before, me, None)
-    take(lease_of(tmp_path), me, None)
+    take_lease(before, me, None)
+    take_lease(lease_of(tmp_path), me, None)
     with pytest.raises(Fenced):
         before.beat()
 
 
 STOPPED = """
 import pathlib, subprocess, sys, time
-from penstock.deploy.ownership.folder_lock import own
-from penstock.deploy.ownership.lease_keeper import described, take
+from penstock.deploy.ownership.folder_lock import take_folder
+from penstock.deploy.ownership.lease_keeper import describe_server, take_lease
 from penstock.state.database import open_database
 from penstock.state.lease import Lease
 home = pathlib.Path(sys.argv[1])
 java = subprocess.Popen(["sleep", "60"])
-record = own(home, None, int).record(java.pid, "http://a")
+record = take_folder(home, None, int).record(java.pid, "http://a")
 database = open_database(sys.argv[2])
-take(Lease(database), described(home, record.server, "http://a"), None)
+take_lease(Lease(database), describe_server(home, record.server, "http://a"), None)
 with database.write():
     print(java.pid, flush=True)
     time.sleep(60)
@@ -114,7 +114,7 @@ def test_one_of_this_machine_that_is_stopped_with_the_only_lock_is_ended(tmp_pat
         java = psutil.Process(int(other.stdout.readline()))
         for process in (java, other):
             process.send_signal(signal.SIGSTOP)
-        take(lease_of(tmp_path), me, [].append)  # type: ignore[arg-type]
+        take_lease(lease_of(tmp_path), me, [].append)  # type: ignore[arg-type]
         assert other.wait(5) == -signal.SIGKILL
         assert not java.is_running()
     assert lease_of(tmp_path).read().token == 2
@@ -127,7 +127,7 @@ def test_of_many_that_wait_one_gets_it(tmp_path: Path, me: dict[str, object]) ->
 
     def wait(number: int) -> None:
         lease = lease_of(tmp_path)
-        take(lease, {**me, "server": [os.getpid(), -float(number)], "host": f"h{number}"}, [].append)  # type: ignore[arg-type]
+        take_lease(lease, {**me, "server": [os.getpid(), -float(number)], "host": f"h{number}"}, [].append)  # type: ignore[arg-type]
         took.append(number)
         LeaseKeeper(lease, lambda: None)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +9,6 @@ import pytest
 from penstock.deploy.lifecycle import rollback_window as module
 from penstock.deploy.lifecycle.rollback_window import RollbackWindow
 from penstock.model.manifest import Manifest
-from penstock.model.settings import DeploySettings, Settings
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments, StateMove
 from penstock.state.live_pointer import LivePointer
@@ -31,10 +29,9 @@ def test_the_previous_one_is_retired_after_its_window_whatever_the_clock_says(
     deployments, pointer = Deployments(database), LivePointer(database)
     for _ in range(2):
         deployments.create("", None, {}, {}, Manifest())
-    settings = replace(Settings(), deploy=DeploySettings(rollback_window_hours=2))
-    core = SimpleNamespace(pointer=pointer, deployments=deployments, settings=settings)
+    store = SimpleNamespace(pointer=pointer, deployments=deployments)
     retired: list[str] = []
-    window = RollbackWindow(core, retired.append)  # type: ignore[arg-type]
+    window = RollbackWindow(store, 2, retired.append)  # type: ignore[arg-type]
     window.look()
     pointer.swap(0, 2, 1, [StateMove(1, ("planned",), "previous"), StateMove(2, ("planned",), "live")])
     window.look()

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from penstock.serve.app import create_app
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.state.database import open_database
 from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
@@ -32,14 +32,14 @@ def pipeline(tokens: ApiTokens) -> MemoryPipeline:
 
 
 @pytest.fixture
-def host(pipeline: MemoryPipeline) -> Host:
-    made = Host()
+def host(pipeline: MemoryPipeline) -> PipelineHost:
+    made = PipelineHost()
     made.opened(pipeline)  # type: ignore[arg-type]
     return made
 
 
 @pytest.fixture
-def client(host: Host, secrets: dict[str, str]) -> Iterator[TestClient]:
+def client(host: PipelineHost, secrets: dict[str, str]) -> Iterator[TestClient]:
     headers = {"Authorization": f"Bearer {secrets['admin']}"}
     with TestClient(create_app(host), headers=headers) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""A pipeline in memory with the methods of `deploy.Pipeline`: rows are kept in lists and queries
+"""A pipeline in memory with the parts of `deploy.pipeline.Pipeline`: rows are kept in lists and queries
 run on SQLite, so the HTTP side is tested without a JVM."""
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from types import SimpleNamespace
 
 from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.runtime.project_cache import ProjectCache
 from penstock.errors import (
     Conflict,
     Forbidden,
@@ -26,7 +28,7 @@ from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
 from penstock.parse.project_loader import load_files
-from penstock.serve.http.request_parameters import texts
+from penstock.serve.http.request_parameters import parameter_texts
 from penstock.state.jobs import Job
 from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.frame import Parameter
@@ -60,7 +62,13 @@ class Event:
 
 
 class MemoryPipeline:
+    """One object that stands for every part of a pipeline."""
+
     def __init__(self, tokens: ApiTokens):
+        self.deployer = self.reader = self.ingestion = self.copies = self.store = self
+        self.projects = ProjectCache()
+        self.deployments = SimpleNamespace(list=self.list_deployments)
+        self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job)
         self.tokens = tokens
         self.grants: dict[str, tuple[str, ...]] = {}
         self.ready = True
@@ -72,7 +80,7 @@ class MemoryPipeline:
         self._live: list[int] = []
         self._jobs: list[Job] = []
 
-    def token(self, secret: str) -> ApiToken | None:
+    def find_token(self, secret: str) -> ApiToken | None:
         found = self.tokens.find(secret)
         return found.granted(self.grants) if found is not None else None
 
@@ -120,21 +128,21 @@ class MemoryPipeline:
         if name != "top":
             raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, ["top"]))
         columns = (("deployment", String()), ("parameters", String()))
-        return Result(columns, [(deployment, json.dumps(texts(parameters)))])
+        return Result(columns, [(deployment, json.dumps(parameter_texts(parameters)))])
 
-    def copy(self, name: str, parameters: Mapping[str, Parameter]) -> Job:
+    def run(self, name: str, parameters: Mapping[str, Parameter]) -> Job:
         """Done when it is asked for once more, unless its parameters say otherwise."""
         if name != "take":
             raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, ["take"]))
         now, number = datetime.now(timezone.utc), len(self._jobs) + 1
-        made = Job(number, "copy", name, "flights", "waiting", texts(parameters), None, now, now)
+        made = Job(number, "copy", name, "flights", "waiting", parameter_texts(parameters), None, now, now)
         self._jobs.append(made)
         return made
 
-    def jobs(self) -> tuple[Job, ...]:
+    def recent_jobs(self, most: int) -> tuple[Job, ...]:
         return tuple(reversed(self._jobs))
 
-    def job(self, id: int) -> Job:
+    def get_job(self, id: int) -> Job:
         if not 0 < id <= len(self._jobs):
             raise NotFound(f"there is no job {id}")
         found = self._jobs[id - 1]
@@ -173,10 +181,10 @@ class MemoryPipeline:
                 return self.promote(str(number))
         return made
 
-    def deployments(self) -> tuple[Deployment, ...]:
+    def list_deployments(self) -> tuple[Deployment, ...]:
         return tuple(reversed(self._deployments))
 
-    def deployment(self, ref: str) -> Deployment:
+    def find(self, ref: str) -> Deployment:
         wanted = str(self._live[-1]) if ref == "live" and self._live else ref
         for each in self._deployments:
             if wanted in (str(each.id), each.name) or (ref == "staging" and each.state == "ready"):
@@ -199,7 +207,7 @@ class MemoryPipeline:
         return self._paused(ref, False)
 
     def _paused(self, ref: str | None, paused: bool) -> Deployment:
-        found = self.deployment(ref or "staging")
+        found = self.find(ref or "staging")
         if found.state != "ready":
             raise Conflict(f"deployment {found.id} is {found.state}; only one that is ready can be paused or resumed")
         changed = self._deployments[found.id - 1] = replace(found, paused=paused)
@@ -209,10 +217,10 @@ class MemoryPipeline:
         if len(self._live) < 2:
             raise Conflict("there is no previous deployment to go back to")
         self._live.pop()
-        return self.deployment("live")
+        return self.find("live")
 
     def events(self, number: int) -> Iterator[Event]:
-        found = self.deployment(str(number))
+        found = self.find(str(number))
         progress: dict[str, object] = {"table": "flights__d1", "name": "flights", "flow": "copy.flights__d1", "rows": 5}
         progress |= {"of": 10, "bytes": 100, "rate": 2.5, "eta": 2.0, "waits": None, "done": False}
         return iter([Event("progress", time.time(), progress), Event("state", time.time(), {"state": found.state})])
@@ -233,7 +241,7 @@ class MemoryPipeline:
         self.ready = False
 
     def _move(self, ref: str, to: DeploymentState, *, of: DeploymentState) -> Deployment:
-        found = self.deployment(ref)
+        found = self.find(ref)
         if found.state != of:
             raise Conflict(f"deployment {found.id} is {found.state}")
         moved = replace(found, state=to)

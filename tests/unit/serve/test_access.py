@@ -7,8 +7,8 @@ from starlette.testclient import TestClient
 
 from penstock.errors import InvalidRequest
 from penstock.serve.app import CALLS, create_app
-from penstock.serve.http.access import scopes_of
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.access import parse_scopes
+from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.state.tokens import ApiToken, ApiTokens
 from unit.serve.memory import MemoryPipeline
 from unit.serve.test_deployments import deploy
@@ -16,14 +16,14 @@ from unit.serve.test_deployments import deploy
 ROWS = b'{"a": 1}\n'
 
 
-def of(host: Host, tokens: ApiTokens, *scopes: str) -> TestClient:
+def of(host: PipelineHost, tokens: ApiTokens, *scopes: str) -> TestClient:
     name = "of-" + "-".join(scopes).replace(":", ".")
     if any(token.name == name for token in tokens.list()):
         tokens.remove(name)
     return TestClient(create_app(host), headers={"Authorization": f"Bearer {tokens.create(name, scopes)}"})
 
 
-def test_append_is_per_data_source(host: Host, tokens: ApiTokens, pipeline: MemoryPipeline) -> None:
+def test_append_is_per_data_source(host: PipelineHost, tokens: ApiTokens, pipeline: MemoryPipeline) -> None:
     pipeline.rows["planes"] = []
     one = of(host, tokens, "append:flights")
     assert one.post("/v0/events?name=flights", content=ROWS).status_code == 202
@@ -35,7 +35,7 @@ def test_append_is_per_data_source(host: Host, tokens: ApiTokens, pipeline: Memo
     assert len(pipeline.rows["planes"]) == 1
 
 
-def test_read_is_per_pipe(host: Host, tokens: ApiTokens) -> None:
+def test_read_is_per_pipe(host: PipelineHost, tokens: ApiTokens) -> None:
     one = of(host, tokens, "read:top")
     assert one.get("/v0/pipes/top.json").status_code == 200
     assert one.get("/v0/pipes/other.json").status_code == 403
@@ -49,7 +49,7 @@ def test_read_is_per_pipe(host: Host, tokens: ApiTokens) -> None:
 
 
 def test_a_declared_token_may_what_the_live_version_says(
-    host: Host, tokens: ApiTokens, pipeline: MemoryPipeline
+    host: PipelineHost, tokens: ApiTokens, pipeline: MemoryPipeline
 ) -> None:
     declared, plain = of(host, tokens, "declared"), of(host, tokens, "read:other")
     assert declared.get("/v0/pipes/top.json").status_code == 403
@@ -63,7 +63,7 @@ def test_a_declared_token_may_what_the_live_version_says(
     assert declared.get("/v0/pipes/top.json").status_code == 403
 
 
-def test_listings_show_what_may_be_read(client: TestClient, host: Host, tokens: ApiTokens) -> None:
+def test_listings_show_what_may_be_read(client: TestClient, host: PipelineHost, tokens: ApiTokens) -> None:
     deploy(client)
     one, pipe = of(host, tokens, "read:flights"), of(host, tokens, "read:top")
     assert [each["name"] for each in one.get("/v0/datasources").json()["datasources"]] == ["flights"]
@@ -76,7 +76,7 @@ def test_listings_show_what_may_be_read(client: TestClient, host: Host, tokens: 
     assert "/v0/pipes/top.json" in pipe.get("/v0/pipes/openapi.json").json()["paths"]
 
 
-def test_hints_do_not_name_what_may_not_be_read(host: Host, tokens: ApiTokens) -> None:
+def test_hints_do_not_name_what_may_not_be_read(host: PipelineHost, tokens: ApiTokens) -> None:
     known = of(host, tokens, "read").get("/v0/pipes/topp.json").json()
     assert known["problems"][0]["hint"] == "did you mean `top`?"
     hidden = of(host, tokens, "read:topp").get("/v0/pipes/topp.json").json()
@@ -85,7 +85,7 @@ def test_hints_do_not_name_what_may_not_be_read(host: Host, tokens: ApiTokens) -
 
 
 def test_scopes_are_checked_for_form() -> None:
-    assert scopes_of("read:top, append:events,read:top") == ("read:top", "append:events")
+    assert parse_scopes("read:top, append:events,read:top") == ("read:top", "append:events")
     for text, code in [
         ("red", "unknown-scope"),
         ("deploy:x", "invalid-scope"),
@@ -96,10 +96,10 @@ def test_scopes_are_checked_for_form() -> None:
         ("read:*", "invalid-scope"),
     ]:
         with pytest.raises(InvalidRequest) as caught:
-            scopes_of(text)
+            parse_scopes(text)
         assert [problem.code for problem in caught.value.problems] == [code], text
     with pytest.raises(InvalidRequest):
-        scopes_of(" , ")
+        parse_scopes(" , ")
 
 
 def test_what_a_token_allows() -> None:

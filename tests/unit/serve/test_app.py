@@ -7,8 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import Message
 
-from penstock.serve.app import CALLS, Call, create_app
-from penstock.serve.http.pipeline_host import MOST_WAITING, Host
+from penstock.serve.app import CALLS, ApiCall, create_app
+from penstock.serve.http.pipeline_host import MOST_WAITING, PipelineHost
 from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
 
@@ -16,12 +16,14 @@ SHAPE = {"error", "code", "documentation", "problems"}
 GUARDED = [call for call in CALLS if call.scope is not None]
 
 
-def address(call: Call) -> str:
+def address(call: ApiCall) -> str:
     return call.path.replace("{file}", "top.json").replace("{ref}", "1").replace("{name}", "x")
 
 
 @pytest.mark.parametrize("call", GUARDED, ids=lambda call: f"{call.methods[0]} {call.path}")
-def test_every_call_but_health_needs_a_token_with_its_scope(host: Host, secrets: dict[str, str], call: Call) -> None:
+def test_every_call_but_health_needs_a_token_with_its_scope(
+    host: PipelineHost, secrets: dict[str, str], call: ApiCall
+) -> None:
     client = TestClient(create_app(host))
     method, path = call.methods[-1], address(call)
     without = client.request(method, path)
@@ -35,7 +37,7 @@ def test_every_call_but_health_needs_a_token_with_its_scope(host: Host, secrets:
 
 
 def test_health_says_what_the_server_does(tokens: ApiTokens) -> None:
-    host = Host()
+    host = PipelineHost()
     client = TestClient(create_app(host))
     starting = client.get("/health")
     assert (starting.status_code, starting.json()["phase"]) == (503, "starting Spark")
@@ -104,14 +106,16 @@ def test_tokens(client: TestClient) -> None:
     assert client.delete("/v0/tokens/admin").status_code == 409
 
 
-def test_too_many_callers_are_turned_away(client: TestClient, host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_callers_are_turned_away(
+    client: TestClient, host: PipelineHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("penstock.serve.http.pipeline_host.MOST_WAITING", 0)
     assert MOST_WAITING > 0
     answer = client.get("/v0/sql?q=SELECT+1")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
 
 
-def test_a_call_that_the_stopping_server_gives_up_gets_an_answer(host: Host, secrets: dict[str, str]) -> None:
+def test_a_call_that_the_stopping_server_gives_up_gets_an_answer(host: PipelineHost, secrets: dict[str, str]) -> None:
     """Its body never comes; Uvicorn cancels what is not done in time."""
     sent: list[Message] = []
 

@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import Conflict, InvalidProject
-from penstock.serve.server.main import _listen, _settings, main
+from penstock.serve.server.main import _load_settings, _open_listener, main
 
 
 def test_a_wrong_penstock_toml_keeps_the_server_from_starting_and_wrong_datafiles_do_not(tmp_path: Path) -> None:
     (tmp_path / "wrong.datasource").write_text("SCHEMA")
     (tmp_path / "penstock.toml").write_text("[server]\nport = 7000\n")
-    assert _settings(tmp_path).server.port == 7000
+    assert _load_settings(tmp_path).server.port == 7000
     (tmp_path / "penstock.toml").write_text("[server]\nprot = 7000\n")
     with pytest.raises(InvalidProject) as caught:
-        _settings(tmp_path)
+        _load_settings(tmp_path)
     assert [str(problem.location) for problem in caught.value.problems] == ["penstock.toml:2:1"]
 
 
 def test_it_listens_on_loopback_unless_told(tmp_path: Path) -> None:
-    server = _settings(tmp_path).server
-    with _listen(server.host, 0) as listener:
+    server = _load_settings(tmp_path).server
+    with _open_listener(server.host, 0) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
     (tmp_path / "penstock.toml").write_text('[server]\nhost = "0.0.0.0"\n')
-    assert _settings(tmp_path).server.host == "0.0.0.0"
+    assert _load_settings(tmp_path).server.host == "0.0.0.0"
 
 
 def test_a_port_that_is_taken_is_said() -> None:
@@ -34,7 +34,7 @@ def test_a_port_that_is_taken_is_said() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(Conflict, match="cannot listen"):
-            _listen("127.0.0.1", taken.getsockname()[1])
+            _open_listener("127.0.0.1", taken.getsockname()[1])
 
 
 def test_what_ends_the_start_is_one_document(

@@ -6,7 +6,7 @@ from starlette.testclient import TestClient
 
 from penstock.serve.app import CALLS, create_app
 from penstock.serve.calls.openapi_schemas import SHAPES
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 from unit.serve.test_deployments import deploy
 
 
@@ -15,7 +15,7 @@ def test_every_call_has_a_shape_and_every_shape_a_call() -> None:
 
 
 def test_it_is_there_while_the_server_starts_and_needs_no_token() -> None:
-    found = TestClient(create_app(Host())).get("/openapi.json").json()
+    found = TestClient(create_app(PipelineHost())).get("/openapi.json").json()
     assert set(found["paths"]) == {call.path for call in CALLS}
     assert found["paths"]["/health"]["get"]["security"] == []
     assert found["paths"]["/v0/events"]["post"]["security"] != []

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from penstock.deploy.ownership.folder_lock import own, read_record
+from penstock.deploy.ownership.folder_lock import read_record, take_folder
 from penstock.errors import Failed, PenstockError
 from penstock.model.settings import Settings
 from penstock.serve.server.process import ServerProcess
@@ -71,7 +71,7 @@ def test_it_answers_at_once_serves_when_open_and_closes_in_order(
 
     visitor = threading.Thread(target=visit)
     visitor.start()
-    ServerProcess(Settings(), tmp_path, own(tmp_path, None, int), listener, store(tmp_path)).run()
+    ServerProcess(Settings(), tmp_path, take_folder(tmp_path, None, int), listener, store(tmp_path)).run()
     visitor.join()
     assert seen == [503, 200, 200]
     assert not made[0].ready
@@ -86,7 +86,7 @@ def test_what_keeps_the_pipeline_from_opening_ends_the_server(
 
     monkeypatch.setattr("penstock.serve.server.process.Pipeline", fail)
     listener = socket.create_server(("127.0.0.1", 0))
-    process = ServerProcess(Settings(), tmp_path, own(tmp_path, None, int), listener, store(tmp_path))
+    process = ServerProcess(Settings(), tmp_path, take_folder(tmp_path, None, int), listener, store(tmp_path))
     with pytest.raises(PenstockError) as caught:
         process.run()
     assert "no disk" in caught.value.message or "does not open" in caught.value.message

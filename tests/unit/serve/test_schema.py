@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from penstock.serve.app import create_app
-from penstock.serve.http.pipeline_host import Host
+from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.state.database import open_database
 from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
@@ -29,7 +29,7 @@ CHECKS = [not_a_server_error, content_type_conformance, response_schema_conforma
 
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
-HOST = Host()
+HOST = PipelineHost()
 SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", create_app(HOST))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.serve.server.admin_token import ensure_admin
+from penstock.serve.server.admin_token import ensure_admin_token
 from penstock.state.database import open_database
 from penstock.state.tokens import ApiTokens
 
@@ -15,25 +15,25 @@ def tokens(tmp_path: Path) -> ApiTokens:
 
 
 def test_the_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path, tokens: ApiTokens) -> None:
-    ensure_admin(tmp_path, tokens)
+    ensure_admin_token(tmp_path, tokens)
     path = tmp_path / "admin_token"
     first = path.read_text()
     assert path.stat().st_mode & 0o777 == 0o600
     found = tokens.find(first.strip())
     assert found is not None
     assert found.scopes == ("admin",)
-    ensure_admin(tmp_path, tokens)
+    ensure_admin_token(tmp_path, tokens)
     assert path.read_text() == first
 
 
 @pytest.mark.parametrize("content", [None, "wrong"])
 def test_a_lost_or_wrong_file_renews_it(tmp_path: Path, tokens: ApiTokens, content: str | None) -> None:
-    ensure_admin(tmp_path, tokens)
+    ensure_admin_token(tmp_path, tokens)
     path = tmp_path / "admin_token"
     old = path.read_text().strip()
     path.unlink()
     if content is not None:
         path.write_text(content)
-    ensure_admin(tmp_path, tokens)
+    ensure_admin_token(tmp_path, tokens)
     assert tokens.find(old) is None
     assert tokens.find(path.read_text().strip()) is not None

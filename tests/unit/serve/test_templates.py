@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 from penstock.errors import Location
 from penstock.parse.project_loader import load_files
 from penstock.serve.calls.openapi import document_of_endpoints
-from penstock.serve.http.error_response import refuse
-from penstock.serve.http.request_parameters import template_parameters, texts
+from penstock.serve.http.error_response import error_response
+from penstock.serve.http.request_parameters import parameter_texts, template_parameters
 from penstock.template.declared_parameters import parameters_of
 from penstock.template.errors import Declined, TemplateAbort
 from penstock.template.frame import ListParameter
@@ -65,12 +65,12 @@ async def test_a_list_of_a_json_body_keeps_its_elements_apart() -> None:
     scope = {"type": "http", "method": "POST", "query_string": b"a=z&f=1", "headers": headers, "path": "/"}
     found = await template_parameters(Request(scope, receive))  # type: ignore[arg-type]
     assert found == {"a": ListParameter('["x,y",1,null]', ("x,y", "1", "null")), "b": '{"c":2}', "d": "true", "f": "1"}
-    assert texts(found)["a"] == '["x,y",1,null]'
+    assert parameter_texts(found)["a"] == '["x,y",1,null]'
 
 
 def test_the_answer_of_custom_error() -> None:
     stop = TemplateAbort("not so", 404, {"error": "not so", "error_id": 3}, 5)
-    answer = refuse(Declined(stop, Location("a.pipe", 1, 6)), "/v0/pipes/a.json")
+    answer = error_response(Declined(stop, Location("a.pipe", 1, 6)), "/v0/pipes/a.json")
     body = json.loads(bytes(answer.body))
     assert (answer.status_code, body["error"], body["error_id"], body["code"]) == (404, "not so", 3, "declined")
     assert body["problems"][0]["column"] == 6

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from penstock.parse.project_files import normal_path
-from penstock.serve.calls.deployments import LONGEST_PATH, _misplaced
+from penstock.serve.calls.deployments import LONGEST_PATH, _path_problems
 
 
 def codes(sent: str) -> list[str]:
-    return [problem.code for problem in _misplaced(sent, normal_path(sent), {})]
+    return [problem.code for problem in _path_problems(sent, normal_path(sent), {})]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from penstock.parse.column_types import parse_type
-from penstock.serve.http.json_values import shower
+from penstock.serve.http.json_values import json_converter
 
 UTC = dt.timezone.utc
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
@@ -53,15 +53,15 @@ MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
     ],
 )
 def test_a_value_is_shown_as_clickhouse_does(of: str, value: object, shown: str) -> None:
-    text = orjson.dumps(shower(parse_type(of))(value)).decode()
+    text = orjson.dumps(json_converter(parse_type(of))(value)).decode()
     assert text == shown
     json.loads(text)
 
 
 @pytest.mark.parametrize("of", ["UInt8", "String", "DateTime64(3)", "Decimal(5, 1)", "Array(UInt8)", "JSON", "Date"])
 def test_a_null_is_null_whatever_the_type(of: str) -> None:
-    assert shower(parse_type(of))(None) is None
+    assert json_converter(parse_type(of))(None) is None
 
 
 def test_an_early_year_has_four_digits() -> None:
-    assert shower(parse_type("DateTime64(3)"))(dt.datetime(901, 1, 2, tzinfo=UTC)) == "0901-01-02 00:00:00.000"
+    assert json_converter(parse_type("DateTime64(3)"))(dt.datetime(901, 1, 2, tzinfo=UTC)) == "0901-01-02 00:00:00.000"

@@ -19,12 +19,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from penstock.crash_points import reached
-from penstock.deploy.ingest.event_ingestion import Receipt, wait
-from penstock.deploy.queries.reader import QueryReader, Spooled
+from penstock.deploy.ingest.event_ingestion import EventIngestion, Receipt
+from penstock.deploy.queries.reader import QueryReader, SpooledRows
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
-from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import sync_folder
 from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.processes import has_ended
@@ -47,7 +46,7 @@ class CopyContext:
 
     core: Core
     reader: QueryReader
-    inbox: Inbox
+    ingestion: EventIngestion
     folder: Path
 
 
@@ -68,19 +67,19 @@ class CopyJobs(PeriodicTask):
 
     def look(self) -> None:
         """Run the jobs that wait. What the store or the disk refuses for a while is tried again at the next look."""
-        while not self._stop.is_set() and (job := self._around.core.jobs.next()) is not None:
+        while not self._stop.is_set() and (job := self._around.core.store.jobs.next()) is not None:
             with suppress(WorkCancelled):
                 self._work(job)
 
     def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
         """A job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
         target = self._around.reader.target(pipe, parameters)
-        told = {name: _told(value) for name, value in parameters.items()}
-        return self._around.core.jobs.create("copy", pipe, target, told)
+        told = {name: _parameter_to_json(value) for name, value in parameters.items()}
+        return self._around.core.store.jobs.create("copy", pipe, target, told)
 
     def cancel(self, id: int) -> Job:
         """Raises NotFound; Conflict for a job that is over, or of which rows may be appended already."""
-        cancelled = self._around.core.jobs.move(id, ("waiting", "reading"), "cancelled")
+        cancelled = self._around.core.store.jobs.move(id, ("waiting", "reading"), "cancelled")
         if id == self._reading:
             self._given_up.set()
         return cancelled
@@ -94,7 +93,7 @@ class CopyJobs(PeriodicTask):
 
     def _is_open(self, id: int) -> bool:
         try:
-            return self._around.core.jobs.get(id).is_open
+            return self._around.core.store.jobs.get(id).is_open
         except NotFound:
             return False
 
@@ -104,7 +103,7 @@ class CopyJobs(PeriodicTask):
             if job.state != "appending":
                 job = self._read(job, path)
             self._append(job, path)
-        except _Over as over:
+        except _JobOver as over:
             log.info("job %d: %s", job.id, over)
         path.unlink(missing_ok=True)
 
@@ -113,28 +112,28 @@ class CopyJobs(PeriodicTask):
         self._given_up.clear()
         self._reading = job.id
         try:
-            self._around.core.jobs.move(job.id, ("waiting", "reading"), "reading")
+            self._around.core.store.jobs.move(job.id, ("waiting", "reading"), "reading")
             told = self._spool(job, path)
             reached("copy.spooled")
             known = {"deployment": told.deployment, "stream": told.stream, "rows": told.rows}
-            return self._around.core.jobs.move(job.id, READING, "appending", **known)
+            return self._around.core.store.jobs.move(job.id, READING, "appending", **known)
         except Conflict as error:
-            raise _Over("it was cancelled") from error
+            raise _JobOver("it was cancelled") from error
         except Unavailable:
             raise
         except PenstockError as error:
             if self._spark_ended():
                 raise WorkCancelled from error
             self._fail(job, error)
-            raise _Over(error.message) from error
+            raise _JobOver(error.message) from error
         finally:
             self._reading = 0
 
-    def _spool(self, job: Job, path: Path) -> Spooled:
+    def _spool(self, job: Job, path: Path) -> SpooledRows:
         fresh = path.with_suffix(".new")
         try:
             with fresh.open("wb") as file:
-                told = self._around.reader.copy(job.pipe, _parameters(job), file, self._stops)
+                told = self._around.reader.copy(job.pipe, _call_parameters(job), file, self._stops)
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)
@@ -159,10 +158,10 @@ class CopyJobs(PeriodicTask):
 
     def _spark_ended(self) -> bool:
         """Whether the query failed because Spark's process is gone: the server begins anew, and the job with it."""
-        return not self._stop.wait(PAUSE) and has_ended(self._around.core.lake.jvm)
+        return not self._stop.wait(PAUSE) and has_ended(self._around.core.warehouse.lake.jvm)
 
     def _fail(self, job: Job, error: PenstockError) -> None:
-        self._around.core.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
+        self._around.core.store.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
         self._log(job, "error", error.message)
 
     def _append(self, job: Job, path: Path) -> None:
@@ -170,23 +169,23 @@ class CopyJobs(PeriodicTask):
         if not path.exists():
             message = "the rows that were read are gone from the inbox's folder; some may have been appended"
             self._fail(job, Failed(message, hint="compare the data source before you run it again"))
-            raise _Over(message)
+            raise _JobOver(message)
         batch = 0
-        for number, lines in enumerate(_parts(path)):
-            batch = self._keep(job, f"{_key(job)} part {number}", lines)
+        for number, lines in enumerate(_split_rows(path)):
+            batch = self._keep(job, f"{_idempotency_key(job)} part {number}", lines)
             reached("copy.appended")
         self._shown(job, batch)
         self._log(job, "ok", None)
-        self._around.core.jobs.move(job.id, APPENDING, "done", error=None)
+        self._around.core.store.jobs.move(job.id, APPENDING, "done", error=None)
 
     def _keep(self, job: Job, key: str, lines: list[bytes]) -> int:
         """Append a part, once. What passes is waited for. Raises Stopped."""
         while True:
             try:
-                return self._around.inbox.append(_stream(job), lines, key)
+                return self._around.ingestion.append_lines(_stream_name(job), lines, key)
             except (Overloaded, StorageFull, Unavailable) as error:
                 log.warning("job %d waits: %s", job.id, error.message)
-                self._around.core.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
+                self._around.core.store.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
             if self._stop.wait(PAUSE):
                 raise WorkCancelled
 
@@ -195,7 +194,7 @@ class CopyJobs(PeriodicTask):
         end = time.monotonic() + SHOWN_WITHIN
         while batch and time.monotonic() < end:
             with suppress(Timeout):
-                wait(self._around.core, Receipt(_stream(job), batch, 0, 0), PAUSE)
+                self._around.ingestion.wait(Receipt(_stream_name(job), batch, 0, 0), PAUSE)
                 return
             if self._stop.is_set():
                 raise WorkCancelled
@@ -203,26 +202,26 @@ class CopyJobs(PeriodicTask):
     def _log(self, job: Job, result: str, error: str | None) -> None:
         elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()
         rows = job.rows or 0
-        self._around.core.operations.log(
+        self._around.core.store.operations.log(
             Operation("copy", job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
         )
 
 
-class _Over(Exception):
+class _JobOver(Exception):
     """There is nothing more to do for a job."""
 
 
-def _stream(job: Job) -> str:
+def _stream_name(job: Job) -> str:
     assert job.stream is not None, "it is known once the rows are read"
     return job.stream
 
 
-def _key(job: Job) -> str:
+def _idempotency_key(job: Job) -> str:
     """What no other job has had: numbers come again once old jobs are trimmed, and the inbox forgets no key."""
     return f"job {job.id} of {job.created_at.isoformat()}"
 
 
-def _parts(path: Path) -> Iterator[list[bytes]]:
+def _split_rows(path: Path) -> Iterator[list[bytes]]:
     """The same parts each time."""
     part: list[bytes] = []
     size = 0
@@ -237,15 +236,17 @@ def _parts(path: Path) -> Iterator[list[bytes]]:
         yield part
 
 
-def _told(value: Parameter) -> object:
+def _parameter_to_json(value: Parameter) -> object:
     return value if isinstance(value, str) else {"json": value.json, "items": list(value.items)}
 
 
-def _parameters(job: Job) -> Mapping[str, Parameter]:
+def _call_parameters(job: Job) -> Mapping[str, Parameter]:
     """Those of the call, as the store kept them."""
-    return {name: value if isinstance(value, str) else _listed(value) for name, value in job.parameters.items()}
+    return {
+        name: value if isinstance(value, str) else _parameter_from_json(value) for name, value in job.parameters.items()
+    }
 
 
-def _listed(value: object) -> ListParameter:
+def _parameter_from_json(value: object) -> ListParameter:
     assert isinstance(value, dict), "a list is kept as an object"
     return ListParameter(value["json"], tuple(value["items"]))

@@ -1,12 +1,7 @@
-"""Rows that come in by HTTP: find their stream, keep them, say what became of them.
+"""Rows that are posted: find their stream, keep them, wait until they can be queried.
 
-In: a data source's name and a body of NDJSON. Out: `Receipt`. Called by `pipeline`. Invariant: a
-receipt exists only for rows that are on disk and in the batch log.
-
-How far a stream is landed in the versions that users rely on.
-
-In: the running deployments and the registry. Out: a batch number. Called by the inbox, to know how much
-waits. Invariant: a version that is still made, or stuck, does not keep rows of live from being taken.
+In: a data source's name and a body of NDJSON. Out: a `Receipt` with the number of the batch and the counts of rows
+that fit and that do not. Invariant: a receipt exists only for rows that are on disk and in the batch log.
 """
 
 from __future__ import annotations
@@ -16,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.running_flows import RunningFlows
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import InvalidRequest, NotFound, Timeout, did_you_mean
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.lag import find_lags
@@ -37,40 +34,52 @@ class Receipt:
     quarantined_rows: int
 
 
-def append(core: Core, inbox: Inbox, name: str, body: bytes, key: str | None) -> Receipt:
-    """Keep the rows of a body, durably.
+class EventIngestion:
+    """Appends posted rows to the inbox. Thread-safe."""
 
-    Raises NotFound for a name without table, InvalidRequest for a body without JSON.
-    """
-    landing = _landing(core, name)
-    lines = [line for raw in body.split(b"\n") if (line := raw.strip())]
-    quarantined = _rejected(_typer(landing), lines)
-    if not lines or (quarantined == len(lines) and not any(map(_is_json, lines))):
-        raise InvalidRequest("the body holds no JSON", hint="send one JSON object a line (NDJSON)")
-    batch = inbox.append(landing.stream, lines, key)
-    return Receipt(landing.stream, batch, len(lines) - quarantined, quarantined)
+    def __init__(self, board: DeploymentBoard, flows: RunningFlows, inbox: Inbox):
+        self._board = board
+        self._flows = flows
+        self._inbox = inbox
+
+    def append(self, name: str, body: bytes, key: str | None) -> Receipt:
+        """Keep the rows of a body, durably; `key` is its idempotency key.
+
+        Raises NotFound if no data source has the name, InvalidRequest if no line of the body is JSON, TooLarge.
+        """
+        landing = _find_landing(self._board, name)
+        lines = [line for raw in body.split(b"\n") if (line := raw.strip())]
+        quarantined = _count_rejected(_row_parser(landing), lines)
+        if not lines or (quarantined == len(lines) and not any(map(_is_json, lines))):
+            raise InvalidRequest("the body holds no JSON", hint="send one JSON object a line (NDJSON)")
+        return Receipt(
+            landing.stream, self.append_lines(landing.stream, lines, key), len(lines) - quarantined, quarantined
+        )
+
+    def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
+        """Keep the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""
+        return self._inbox.append(stream, lines, key)
+
+    def wait(self, receipt: Receipt, timeout: float) -> Receipt:
+        """Return when the receipt's batch is in every live table that derives from its stream.
+
+        Raises Timeout after `timeout` seconds; the rows are kept all the same.
+        """
+        heads = {receipt.stream: receipt.batch}
+
+        def arrived() -> bool:
+            live = self._board.live()
+            return live is not None and not find_lags(self._flows.registry, live.manifest, heads)
+
+        if not self._flows.scheduler.wait(arrived, timeout):
+            raise Timeout("the rows are kept but not queryable yet", hint="see `penstock status` for failing flows")
+        return receipt
 
 
-def wait(core: Core, receipt: Receipt, timeout: float) -> Receipt:
-    """Return when the receipt's batch is in every live table that derives from its stream.
-
-    Raises Timeout; the rows are kept all the same.
-    """
-    heads = {receipt.stream: receipt.batch}
-
-    def arrived() -> bool:
-        live = core.live()
-        return live is not None and not find_lags(core.registry, live.manifest, heads)
-
-    if not core.scheduler.wait(arrived, timeout):
-        raise Timeout("the rows are kept but not queryable yet", hint="see `penstock status` for failing flows")
-    return receipt
-
-
-def _landing(core: Core, name: str) -> Landing:
+def _find_landing(board: DeploymentBoard, name: str) -> Landing:
     """The landing of the live version; of one that is ready where live does not have the name."""
     known: list[str] = []
-    for deployment in sorted(core.board.running.deployments, key=lambda each: each.state != "live"):
+    for deployment in sorted(board.running.deployments, key=lambda each: each.state != "live"):
         if deployment.state in ("live", "ready"):
             landing = deployment.manifest.landing(name)
             if landing is not None:
@@ -80,12 +89,12 @@ def _landing(core: Core, name: str) -> Landing:
 
 
 @lru_cache(maxsize=256)
-def _typer(landing: Landing) -> RowParser:
+def _row_parser(landing: Landing) -> RowParser:
     return RowParser((landing,))
 
 
-def _rejected(typer: RowParser, lines: Sequence[bytes]) -> int:
-    return sum(1 for line in lines if typer.type(line).rejects)
+def _count_rejected(parser: RowParser, lines: Sequence[bytes]) -> int:
+    return sum(1 for line in lines if parser.type(line).rejects)
 
 
 def _is_json(line: bytes) -> bool:
@@ -96,18 +105,19 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def landed_batch(core: Core, stream: str) -> int:
-    """The last batch that live has (where live has no such stream, the others); 0 if it has none yet."""
-    live = core.live()
-    numbers = _numbers(core, [live] if live is not None else [], stream)
-    return min(numbers or _numbers(core, core.board.running.deployments, stream), default=0)
+def landed_batch(warehouse: Warehouse, board: DeploymentBoard, stream: str) -> int:
+    """Number of the last batch of a stream that live has landed, 0 if none; of the other running deployments where
+    live has no such stream. A version that is being made, or is stuck, keeps no rows of live from being taken."""
+    live = board.live()
+    numbers = _landed_numbers(warehouse, [live] if live is not None else [], stream)
+    return min(numbers or _landed_numbers(warehouse, board.running.deployments, stream), default=0)
 
 
-def _numbers(core: Core, deployments: Iterable[Deployment], stream: str) -> list[int]:
+def _landed_numbers(warehouse: Warehouse, deployments: Iterable[Deployment], stream: str) -> list[int]:
     return [
         cursor.number if isinstance(cursor, BatchCursor) else 0
         for deployment in deployments
         for landing in deployment.manifest.landings
         if landing.stream == stream
-        for cursor in [core.registry.cursor(landing.table, landing.id)]
+        for cursor in [warehouse.registry.cursor(landing.table, landing.id)]
     ]

@@ -12,6 +12,9 @@ from contextlib import suppress
 from functools import partial
 
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.running_flows import RunningFlows
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.deploy.worker.supervisor import DEATHS
 from penstock.errors import PenstockError
 from penstock.flow.scheduler import MAX_RETRY_WAIT, FlowFailure
@@ -21,62 +24,62 @@ from penstock.model.deployment import Deployment
 from penstock.model.manifest import Copy, View
 
 
-def fill(core: Core, deployment: Deployment, threshold: int) -> None:
+def move_large_backfill(warehouse: Warehouse, flows: RunningFlows, deployment: Deployment, threshold: int) -> None:
     """Give the deployment's histories a process of their own if the plan reads more bytes than that."""
     moved = deployment.plan.get("bytes_moved", 0)
     if deployment.paused or not isinstance(moved, int) or moved <= threshold:
         return
-    tables = filling(core, deployment)
+    tables = unfinished_tables(warehouse, flows, deployment)
     if tables:
-        core.apart.begin(deployment.id, tables, "complete")
+        flows.worker.begin(deployment.id, tables, "complete")
 
 
-def filling(core: Core, deployment: Deployment) -> frozenset[str]:
+def unfinished_tables(warehouse: Warehouse, flows: RunningFlows, deployment: Deployment) -> frozenset[str]:
     """The tables of a deployment, and of none that users read, with a history that is not complete."""
-    urgent = {work.table for work in core.scheduler.work if work.priority <= PRIORITY["previous"]}
+    urgent = {work.table for work in flows.scheduler.work if work.priority <= PRIORITY["previous"]}
     return frozenset(
         flow.table
         for flow in deployment.manifest.flows
-        if isinstance(flow, (Copy, View)) and not isinstance(core.registry.cursor(flow.table, flow.id), TailCursor)
+        if isinstance(flow, (Copy, View)) and not isinstance(warehouse.registry.cursor(flow.table, flow.id), TailCursor)
     ).difference(urgent)
 
 
-def outgrow(core: Core, work: WorkItem) -> bool:
+def move_slow_flow(core: Core, work: WorkItem) -> bool:
     """A step for a deployment that is not live took too long beside live's: let it take its time elsewhere,
     if it can. It counts as one in which Spark's process ended, which may follow (lake/reaper): then it does not begin
     beside live again. Called by the thread that made the step, which must not wait for itself."""
     with suppress(PenstockError):  # a count that is lost only means one more try beside live
-        core.attempts.died([work.key])
-    if not _may_go(core, work):
+        core.store.crash_counts.died([work.key])
+    if not _can_run_in_worker(core.flows, core.board, work):
         return False
-    begin = partial(core.apart.begin, work.deployments[0], [work.table], "idle")
+    begin = partial(core.flows.worker.begin, work.deployments[0], [work.table], "idle")
     threading.Thread(target=begin, name=f"outgrow {work.table}", daemon=True).start()
     return True
 
 
-def spare_live(core: Core) -> None:
+def move_crashing_flows(core: Core) -> None:
     """After a start: what was under way, for versions that are not live, when Spark's process ended, and what took too
     long beside live, goes on apart; what did so too often does not go on by itself."""
-    for work in core.scheduler.work:
-        deaths = core.attempts.deaths.get(work.key, 0)
+    for work in core.flows.scheduler.work:
+        deaths = core.store.crash_counts.deaths.get(work.key, 0)
         if not deaths or work.priority <= PRIORITY["previous"]:
             continue
-        if deaths < DEATHS and _may_go(core, work):
-            core.apart.begin(work.deployments[0], [work.table], "idle")
+        if deaths < DEATHS and _can_run_in_worker(core.flows, core.board, work):
+            core.flows.worker.begin(work.deployments[0], [work.table], "idle")
         else:
             message = f"{deaths} steps took too long beside live, or Spark's process ended in them (out of memory?)"
             wait = MAX_RETRY_WAIT * 60 if deaths >= DEATHS else MAX_RETRY_WAIT
-            core.scheduler.report(work.key, FlowFailure(message, deaths, time.monotonic() + wait))
+            core.flows.scheduler.report(work.key, FlowFailure(message, deaths, time.monotonic() + wait))
 
 
-def _may_go(core: Core, work: WorkItem) -> bool:
+def _can_run_in_worker(flows: RunningFlows, board: DeploymentBoard, work: WorkItem) -> bool:
     """Whether another process may write the table: not while rows land there, which is the server's. (A
     copy is over before its table's landing begins.)"""
     match work.run:
         case Copy():
             return True
         case View():
-            landings = (each for live in core.board.running.deployments for each in live.manifest.landings)
-            return not any(each.table == work.table and core.arrivals.head(each.stream) for each in landings)
+            landings = (each for live in board.running.deployments for each in live.manifest.landings)
+            return not any(each.table == work.table and flows.arrivals.head(each.stream) for each in landings)
         case _:
             return False

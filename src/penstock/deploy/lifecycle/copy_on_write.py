@@ -12,27 +12,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.tables import physical_tables
 from penstock.model.manifest import Manifest
 from penstock.model.manifest_updates import map_bindings
 
 
-def fork(core: Core, id: int, table: str) -> None:
+def split_tables(core: Core, id: int, table: str) -> None:
     """Let a deployment go on with clones of the table and of all tables below it."""
-    deployment = core.deployments.get(id)
+    deployment = core.store.deployments.get(id)
     if deployment.manifest.table(table) is None:
         return
-    names = {each: _clone_name(core, each, id) for each in _below(deployment.manifest, table)}
-    with core.exclusive(names):
+    names = {each: _clone_name(core.warehouse, each, id) for each in _downstream_tables(deployment.manifest, table)}
+    with core.flows.exclusive(names):
         for each, clone in names.items():
-            physical_tables.clone_table(core.lake, each, clone)
-            core.recorded.made(clone)
-            core.registry.forget(each)
-        core.deployments.revise(id, lambda manifest: rebind(manifest, names))
-        core.assign()
+            physical_tables.clone_table(core.warehouse.lake, each, clone)
+            core.warehouse.recorded.made(clone)
+            core.warehouse.registry.forget(each)
+        core.store.deployments.revise(id, lambda manifest: rename_tables(manifest, names))
+        core.board.refresh()
 
 
-def rebind(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
+def rename_tables(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
     """The manifest with some of its tables called otherwise."""
 
     def name(table: str) -> str:
@@ -48,7 +49,7 @@ def rebind(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
     )
 
 
-def _below(manifest: Manifest, table: str) -> list[str]:
+def _downstream_tables(manifest: Manifest, table: str) -> list[str]:
     """The table and those fed from it, however far down."""
     found = [table]
     for above in found:
@@ -59,8 +60,8 @@ def _below(manifest: Manifest, table: str) -> list[str]:
     return found
 
 
-def _clone_name(core: Core, table: str, id: int) -> str:
-    there = set(physical_tables.list_tables(core.lake))
+def _clone_name(warehouse: Warehouse, table: str, id: int) -> str:
+    there = set(physical_tables.list_tables(warehouse.lake))
     name = table.split("__")[0]
     number = next(number for number in range(1, len(there) + 2) if f"{name}__d{id}f{number}" not in there)
     return f"{name}__d{id}f{number}"

@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from penstock.deploy.lifecycle import drift
 from penstock.deploy.lifecycle import promotion as switch
-from penstock.deploy.lifecycle.copy_on_write import fork
-from penstock.deploy.lifecycle.executor import ExecutionStopped, execute, unfinished
+from penstock.deploy.lifecycle.copy_on_write import split_tables
+from penstock.deploy.lifecycle.executor import ExecutionStopped, execute_steps, is_unfinished
+from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_to_json
+from penstock.deploy.lifecycle.progress import DeploymentEvent, deployment_events
 from penstock.deploy.lifecycle.row_checks import count_hidden, count_rows
 from penstock.deploy.lifecycle.states import OVER, PAUSABLE
-from penstock.deploy.lifecycle.step_codec import PROMOTE, step_to_json
-from penstock.deploy.lifecycle.table_cleanup import let_go, sweep
-from penstock.deploy.lifecycle.undo import undo, undone
+from penstock.deploy.lifecycle.table_cleanup import drop_unused_tables, drop_unused_tags
+from penstock.deploy.lifecycle.undo import is_undone, undo_steps
 from penstock.deploy.runtime.core import Core
 from penstock.errors import InvalidProject, PenstockError, Problem, Unavailable
 from penstock.flow.materialized_view import SplitRequired
@@ -56,30 +57,30 @@ class Deployer:
         """Plan; save and start unless `options.check` is set or nothing changed (then the answer has
         the id 0). Raises InvalidProject with all problems."""
         with self._planning:
-            newest = max((each.id for each in self._core.deployments.list()), default=0)
+            newest = max((each.id for each in self._core.store.deployments.list()), default=0)
             plan = self._plan(files, f"d{newest + 1}", options)
             told = {**plan_to_json(plan), "auto_promote": options.promote}
             problems = (*plan.problems, *self._drifted(plan), *self._counted(plan, options))
             told |= {"problems": [problem.as_json() for problem in problems]}
             if options.check or not plan.changes:
-                return _unsaved(self._core.pointer.read().live, files, plan, told)
+                return _unsaved_deployment(self._core.store.pointer.read().live, files, plan, told)
             made = self._save(files, options, plan, told)
         self._start(made.id)
         return made
 
-    def resume(self) -> None:
+    def resume_unfinished(self) -> None:
         """After a start: go on with what was under way, forward or back, and drop what was left to drop."""
-        for deployment in self._core.deployments.list():
-            if unfinished(self._core, deployment):
+        for deployment in self._core.store.deployments.list():
+            if is_unfinished(self._core.store, deployment):
                 self._start(deployment.id)
-            elif deployment.state == "discarded" and not undone(self._core, deployment):
-                undo(self._core, deployment)
-        sweep(self._core)
-        let_go(self._core)
+            elif deployment.state == "discarded" and not is_undone(self._core.store, deployment):
+                undo_steps(self._core, deployment)
+        drop_unused_tables(self._core)
+        drop_unused_tags(self._core.store, self._core.warehouse)
 
     def promote(self, ref: str | None) -> Deployment:
         with self._switching:
-            return self._swept(switch.promote(self._core, self._core.find(ref or "staging")))
+            return self._swept(switch.promote(self._core, self._core.store.find(ref or "staging")))
 
     def rollback(self) -> Deployment:
         with self._switching:
@@ -87,32 +88,41 @@ class Deployer:
 
     def retire(self, ref: str | None) -> Deployment:
         with self._switching:
-            return self._swept(switch.retire(self._core, self._core.find(ref or "previous")))
+            return self._swept(
+                switch.retire(self._core.store, self._core.board, self._core.store.find(ref or "previous"))
+            )
 
     def discard(self, ref: str | None) -> Deployment:
         with self._switching:
-            gone = switch.discard(self._core, self._core.find(ref or "staging"))
+            gone = switch.discard(self._core.store, self._core.board, self._core.store.find(ref or "staging"))
         self._join(gone.id)
-        undo(self._core, gone)
+        undo_steps(self._core, gone)
         return self._swept(gone)
 
     def pause(self, ref: str | None) -> Deployment:
         """Do nothing more that only this deployment needs, until it is resumed."""
-        return self._paused(ref, self._core.deployments.pause)
+        return self._paused(ref, self._core.store.deployments.pause)
 
-    def go_on(self, ref: str | None) -> Deployment:
+    def resume(self, ref: str | None) -> Deployment:
         """Resume a paused deployment where it was."""
-        return self._paused(ref, self._core.deployments.resume)
+        return self._paused(ref, self._core.store.deployments.resume)
+
+    def events(self, id: int) -> Iterator[DeploymentEvent]:
+        """What the deployment does, until it comes to rest. Raises NotFound, at once."""
+        self._core.store.deployments.get(id)
+        return deployment_events(self._core, id)
 
     def _paused(self, ref: str | None, change: Callable[..., Deployment]) -> Deployment:
-        changed = change(self._core.find(ref or "staging").id, of=PAUSABLE)
-        self._core.assign()
+        changed = change(self._core.store.find(ref or "staging").id, of=PAUSABLE)
+        self._core.board.refresh()
         return changed
 
-    def idle(self, id: int) -> None:
+    def clean_up_unread(self, id: int) -> None:
         """Nobody reads a deployment any more: if it is over, its tables can go."""
-        if self._core.deployments.get(id).state in OVER:
-            threading.Thread(target=_logged, args=(id, lambda: sweep(self._core)), name="sweep", daemon=True).start()
+        if self._core.store.deployments.get(id).state in OVER:
+            threading.Thread(
+                target=_run_logged, args=(id, lambda: drop_unused_tables(self._core)), name="sweep", daemon=True
+            ).start()
 
     def diverged(self, parting: SplitRequired) -> None:
         """A shared view met a row that not all its deployments accept: part them, in a thread,
@@ -122,7 +132,7 @@ class Deployer:
     def _fork(self, parting: SplitRequired) -> None:
         with self._forking:
             for id in parting.deployments:
-                _logged(id, lambda id=id: fork(self._core, id, parting.table))  # type: ignore[misc]
+                _run_logged(id, lambda id=id: split_tables(self._core, id, parting.table))  # type: ignore[misc]
 
     def close(self) -> None:
         """Wait for the threads; the scheduler has been told to stop."""
@@ -130,13 +140,13 @@ class Deployer:
             thread.join()
 
     def _swept(self, deployment: Deployment) -> Deployment:
-        sweep(self._core)
+        drop_unused_tables(self._core)
         return deployment
 
     def _plan(self, files: Mapping[str, str], suffix: str, options: DeployOptions) -> Plan:
         loaded = load_files(files)
         _raise_errors(loaded.problems)
-        streams = frozenset(self._core.arrivals.heads)
+        streams = frozenset(self._core.flows.arrivals.heads)
         wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
         live = self._live()
         plan = make_plan(live, loaded.project, wanted)
@@ -145,33 +155,39 @@ class Deployer:
         if live is None or not read:
             return plan
         # Where rows move, once more with the bytes of the columns that are read: they cost a look at files.
-        widths = {table: column_sizes(self._core.lake, table) for table in read & set(live.sizes)}
+        widths = {table: column_sizes(self._core.warehouse.lake, table) for table in read & set(live.sizes)}
         return make_plan(replace(live, widths=widths), loaded.project, wanted)
 
     def _counted(self, plan: Plan, options: DeployOptions) -> list[Problem]:
         """What the plan does to the rows there are. Raises InvalidProject where it hides some without
         leave or, if that is to be checked, where a forward query fails in some."""
         hidden = () if options.allow_destructive else plan.hides
-        found = [problem for each in hidden if (problem := count_hidden(self._core, each)) is not None]
-        found += [problem for step in plan.checks for problem in count_rows(self._core, step)] if options.check else []
+        found = [problem for each in hidden if (problem := count_hidden(self._core.warehouse, each)) is not None]
+        found += (
+            [problem for step in plan.checks for problem in count_rows(self._core.warehouse, step)]
+            if options.check
+            else []
+        )
         _raise_errors([*plan.problems, *found])
         return found
 
     def _drifted(self, plan: Plan) -> tuple[Problem, ...]:
         """What somebody else did to tables. Raises InvalidProject where the plan would go on with one of them."""
-        found = drift.problems(drift.find(self._core.recorded, self._core.deployments.list()), plan)
+        found = drift.drift_problems(
+            drift.find_drift(self._core.warehouse.recorded, self._core.store.deployments.list()), plan
+        )
         _raise_errors([*plan.problems, *found])
         return found
 
     def _live(self) -> Live | None:
-        live = self._core.live()
+        live = self._core.board.live()
         if live is None:
             return None
         sizes = {}
         for table in live.manifest.tables:
-            snapshots = self._core.registry.snapshots(table.id)
+            snapshots = self._core.warehouse.registry.snapshots(table.id)
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes, snapshots.files)
-        project = load_files(live.files).project
+        project = self._core.projects.load(live).project
         with_ttl = [binding.table for binding in live.manifest.bindings if binding.keeps]
         return Live(
             project,
@@ -179,13 +195,13 @@ class Deployer:
             sizes,
             self._columns(),
             candidates=self._candidates(live.id),
-            shortened=tables_with_deleted_rows(self._core.lake, with_ttl),
+            shortened=tables_with_deleted_rows(self._core.warehouse.lake, with_ttl),
         )
 
     def _candidates(self, base: int) -> tuple[Candidate, ...]:
         """The other deployments against the same live version that have begun."""
         return tuple(
-            Candidate(each.name or str(each.id), load_files(each.files).project, each.manifest)
+            Candidate(each.name or str(each.id), self._core.projects.load(each).project, each.manifest)
             for each in self._core.board.running.deployments
             if each.base == base and each.state in ("ready", "backfilling")
         )
@@ -193,7 +209,7 @@ class Deployer:
     def _columns(self) -> dict[str, tuple[str, ...]]:
         """By table, the physical columns that any deployment which is not over may have made."""
         columns: dict[str, tuple[str, ...]] = {}
-        for deployment in self._core.deployments.list():
+        for deployment in self._core.store.deployments.list():
             if deployment.state not in OVER:
                 for table in deployment.manifest.tables:
                     columns[table.id] = columns.get(table.id, ()) + tuple(field.name for field in table.fields)
@@ -202,10 +218,10 @@ class Deployer:
     def _save(
         self, files: Mapping[str, str], options: DeployOptions, plan: Plan, told: Mapping[str, object]
     ) -> Deployment:
-        base = self._core.pointer.read().live
-        steps = [step_to_json(step) for step in plan.steps or (Activate(), CatchUp())]
-        steps += [PROMOTE] if options.promote else []
-        return self._core.deployments.create(options.name or "", base, files, told, plan.manifest, steps)
+        base = self._core.store.pointer.read().live
+        steps: list[JournalStep] = [*(plan.steps or (Activate(), CatchUp())), *([Promote()] if options.promote else [])]
+        journal = [step_to_json(step) for step in steps]
+        return self._core.store.deployments.create(options.name or "", base, files, told, plan.manifest, journal)
 
     def _start(self, id: int) -> None:
         thread = threading.Thread(target=self._carry_out, args=(id,), name=f"deployment {id}", daemon=True)
@@ -218,21 +234,21 @@ class Deployer:
             thread.join()
 
     def _carry_out(self, id: int) -> None:
-        _logged(id, lambda: self._execute(id))
+        _run_logged(id, lambda: self._execute(id))
 
     def _execute(self, id: int) -> None:
         """Go on with it, also after the state store was away for a while."""
-        while not self._core.scheduler.stopping:
+        while not self._core.flows.scheduler.stopping:
             try:
-                execute(self._core, id, lambda ready: self.promote(str(ready)))
+                execute_steps(self._core, id, lambda ready: self.promote(str(ready)))
             except Unavailable as error:
                 log.warning("deployment %d waits: %s", id, error.message)
-                self._core.scheduler.wait(lambda: False, STORE_PAUSE)
+                self._core.flows.scheduler.wait(lambda: False, STORE_PAUSE)
             else:
                 return
 
 
-def _logged(id: int, run: Callable[[], object]) -> None:
+def _run_logged(id: int, run: Callable[[], object]) -> None:
     try:
         run()
     except ExecutionStopped:
@@ -250,7 +266,9 @@ def _raise_errors(problems: Sequence[Problem]) -> None:
         raise InvalidProject(f"the project has {count}", problems)
 
 
-def _unsaved(base: int | None, files: Mapping[str, str], plan: Plan, told: Mapping[str, object]) -> Deployment:
+def _unsaved_deployment(
+    base: int | None, files: Mapping[str, str], plan: Plan, told: Mapping[str, object]
+) -> Deployment:
     now = datetime.now(timezone.utc)
     return Deployment(0, "", "planned", base, now, now, files, told, plan.manifest)
 

@@ -59,7 +59,7 @@ class Drift:
         }
 
 
-def find(recorded: RecordedTables, everything: Collection[Deployment]) -> tuple[Drift, ...]:
+def find_drift(recorded: RecordedTables, everything: Collection[Deployment]) -> tuple[Drift, ...]:
     """Of all tables of running deployments, by table. `everything` is every deployment there is."""
     running = [each for each in everything if each.state in RUNNING]
     found: list[Drift] = []
@@ -67,29 +67,27 @@ def find(recorded: RecordedTables, everything: Collection[Deployment]) -> tuple[
         recorded.adopt(table)
         differences = recorded.differences(table)
         if any(each.kind == "columns" for each in differences):
-            recorded.agree(table, _wanted(table, everything))
+            recorded.agree(table, _wanted_columns(table, everything))
             differences = recorded.differences(table)
         users = [each for each in running if each.manifest.table(table) is not None]
-        ids, name = tuple(sorted(each.id for each in users)), _name(table, users)
+        ids, name = tuple(sorted(each.id for each in users)), _datasource_name(table, users)
         found += [Drift(name, ids, each) for each in differences]
     return tuple(found)
 
 
-def problems(found: Iterable[Drift], plan: Plan) -> tuple[Problem, ...]:
+def drift_problems(found: Iterable[Drift], plan: Plan) -> tuple[Problem, ...]:
     """What a plan has to say of them: an error where it would go on with a table that is not what it was
     made as, else a warning."""
     touched = tables_of(plan.manifest) | {
         clone.of for step in plan.steps if isinstance(step, Activate) for clone in step.clones
     }
     return tuple(
-        each.problem
-        if each.difference.stops and each.table in touched
-        else replace(each.problem, level="warning")
+        each.problem if each.difference.stops and each.table in touched else replace(each.problem, level="warning")
         for each in found
-    )  # fmt: skip
+    )
 
 
-def refuse(found: Iterable[Drift], to: Manifest, now: Manifest) -> None:
+def refuse_drifted(found: Iterable[Drift], to: Manifest, now: Manifest) -> None:
     """Raise Conflict if the version to switch to has a table that stands still and the one now has not."""
     gained = tables_of(to) - tables_of(now)
     grave = [each.problem for each in found if each.difference.stops and each.table in gained]
@@ -133,12 +131,12 @@ class DriftWatch(PeriodicTask):
         return found
 
 
-def _name(table: str, users: Collection[Deployment]) -> str:
+def _datasource_name(table: str, users: Collection[Deployment]) -> str:
     bindings = [bound for each in users for bound in (*each.manifest.bindings, *each.manifest.quarantines)]
     return next((bound.name for bound in bindings if bound.table == table), table)
 
 
-def _wanted(table: str, everything: Iterable[Deployment]) -> Mapping[str, Field]:
+def _wanted_columns(table: str, everything: Iterable[Deployment]) -> Mapping[str, Field]:
     """The columns that deployments which are not over want in a table; the newest has the last word."""
     wanted: dict[str, Field] = {}
     for deployment in sorted(everything, key=lambda each: each.id):

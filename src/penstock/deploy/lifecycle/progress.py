@@ -11,8 +11,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.deploy.lifecycle.executor import unfinished
+from penstock.deploy.lifecycle.executor import is_unfinished
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.running_flows import RunningFlows
+from penstock.deploy.runtime.state_store import StateStore
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.flow.lag import find_lags
 from penstock.lake.read.history_slices import FileExtent, extent_up_to, snapshot_extent
 from penstock.model.cursor import HistoryCursor, TailCursor
@@ -33,7 +36,7 @@ class DeploymentEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class FillProgress:
+class BackfillProgress:
     """How far the history of one flow of a deployment is: rows and bytes of the files of its source that
     were read, and of all there are."""
 
@@ -48,9 +51,15 @@ class FillProgress:
     def data(self) -> dict[str, object]:
         """As JSON values."""
         return {
-            "table": self.table, "name": self.name, "flow": self.flow, "rows": self.read.rows, "of": self.all.rows,
-            "bytes": self.read.bytes, "of_bytes": self.all.bytes, "done": self.done,
-        }  # fmt: skip
+            "table": self.table,
+            "name": self.name,
+            "flow": self.flow,
+            "rows": self.read.rows,
+            "of": self.all.rows,
+            "bytes": self.read.bytes,
+            "of_bytes": self.all.bytes,
+            "done": self.done,
+        }
 
 
 def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
@@ -59,69 +68,69 @@ def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
     shown: DeploymentState | None = None
     rates: dict[str, tuple[float, FileExtent]] = {}
     while True:
-        deployment = core.deployments.get(id)
+        deployment = core.store.deployments.get(id)
         if (
             deployment.state in ("backfilling", "ready", "live") and deployment.state != shown
         ) or deployment.state == "backfilling":
-            yield from _progress(core, deployment, rates)
+            yield from _progress_events(core, deployment, rates)
         if deployment.state != shown:
             shown = deployment.state
             yield DeploymentEvent("state", time.time(), {"id": id, "state": shown, "error": deployment.error})
-        if shown in AT_REST or (shown == "ready" and not unfinished(core, deployment)):
+        if shown in AT_REST or (shown == "ready" and not is_unfinished(core.store, deployment)):
             return
-        if core.scheduler.stopping:
+        if core.flows.scheduler.stopping:
             return
         time.sleep(INTERVAL)
 
 
-def fillings(core: Core, deployment: Deployment) -> tuple[FillProgress, ...]:
+def backfill_progress(store: StateStore, warehouse: Warehouse, deployment: Deployment) -> tuple[BackfillProgress, ...]:
     """The copies and the new views of a deployment."""
-    old = _base_tables(core, deployment)
+    old = _base_tables(store, deployment)
     return tuple(
-        _filling(core, deployment, flow)
+        _flow_progress(warehouse, deployment, flow)
         for flow in deployment.manifest.flows
         if isinstance(flow, (Copy, View)) and flow.table not in old
     )
 
 
-def _filling(core: Core, deployment: Deployment, flow: Copy | View) -> FillProgress:
+def _flow_progress(warehouse: Warehouse, deployment: Deployment, flow: Copy | View) -> BackfillProgress:
     """As the cursor in the table says, so that a restart forgets nothing."""
     source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table
-    now, cursor = core.registry.snapshots(source), core.registry.cursor(flow.table, flow.id)
+    now, cursor = warehouse.registry.snapshots(source), warehouse.registry.cursor(flow.table, flow.id)
     read, every = FileExtent(0, 0), FileExtent(now.rows, now.bytes)
     if isinstance(cursor, HistoryCursor):
-        read = extent_up_to(core.lake, source, cursor.snapshot, cursor.seq)
-        every = snapshot_extent(core.lake, source, cursor.snapshot)
+        read = extent_up_to(warehouse.lake, source, cursor.snapshot, cursor.seq)
+        every = snapshot_extent(warehouse.lake, source, cursor.snapshot)
     elif isinstance(cursor, TailCursor):
         read = every
     name = deployment.manifest.name_of(flow.table)
-    return FillProgress(flow.table, name, flow.id, read, every, isinstance(cursor, TailCursor))
+    return BackfillProgress(flow.table, name, flow.id, read, every, isinstance(cursor, TailCursor))
 
 
-def _base_tables(core: Core, deployment: Deployment) -> set[str]:
+def _base_tables(store: StateStore, deployment: Deployment) -> set[str]:
     if deployment.base is None:
         return set()
-    return {table.id for table in core.deployments.get(deployment.base).manifest.tables}
+    return {table.id for table in store.deployments.get(deployment.base).manifest.tables}
 
 
-def _progress(
+def _progress_events(
     core: Core, deployment: Deployment, before: dict[str, tuple[float, FileExtent]]
 ) -> Iterator[DeploymentEvent]:
     now = time.monotonic()
-    for each in fillings(core, deployment):
+    for each in backfill_progress(core.store, core.warehouse, deployment):
         since, then = before.setdefault(each.flow, (now, each.read))
         seconds = now - since
         rate = (each.read.rows - then.rows) / seconds if seconds > 0 else 0.0
         eta = (each.all.rows - each.read.rows) / rate if rate > 0 else None
         pace = {"rate": rate, "bytes_rate": (each.read.bytes - then.bytes) / seconds if seconds > 0 else 0.0}
-        data = {**each.data, **pace, "eta": eta, "waits": waits(core, deployment)}
+        data = {**each.data, **pace, "eta": eta, "waits": reason_for_waiting(core.flows, deployment)}
         yield DeploymentEvent("progress", time.time(), data)
-    late = find_lags(core.registry, deployment.manifest, core.arrivals.heads)
-    yield DeploymentEvent("lag", time.time(), {"behind": len(late), "seconds": core.lag(deployment.manifest)})
+    late = find_lags(core.warehouse.registry, deployment.manifest, core.flows.arrivals.heads)
+    yield DeploymentEvent("lag", time.time(), {"behind": len(late), "seconds": core.flows.lag(deployment.manifest)})
 
 
-def waits(core: Core, deployment: Deployment) -> str | None:
+def reason_for_waiting(flows: RunningFlows, deployment: Deployment) -> str | None:
     """Why the histories of a deployment are not filled as fast as could be."""
     if deployment.paused:
         return "paused"
-    return "gives way: rows of live wait" if core.stepper.yields else None
+    return "gives way: rows of live wait" if flows.stepper.yields else None

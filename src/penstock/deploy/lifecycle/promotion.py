@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from penstock.crash_points import reached
-from penstock.deploy.lifecycle.drift import find, refuse
-from penstock.deploy.lifecycle.states import only, sources
+from penstock.deploy.lifecycle.drift import find_drift, refuse_drifted
+from penstock.deploy.lifecycle.states import only_state, states_before
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.running_flows import RunningFlows
+from penstock.deploy.runtime.state_store import StateStore
 from penstock.errors import Conflict
 from penstock.flow.lag import FlowLag
 from penstock.model.deployment import Deployment
@@ -24,7 +27,7 @@ from penstock.state.live_pointer import LiveVersions
 
 SWITCH_SECONDS = 60.0
 PERSISTENT = 3
-Flows: TypeAlias = frozenset[tuple[str, str]]
+FlowKeys: TypeAlias = frozenset[tuple[str, str]]
 
 
 def promote(core: Core, deployment: Deployment) -> Deployment:
@@ -34,7 +37,7 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
     Raises Conflict if it is not ready, if live moved since it was planned, if a flow of its own fails, or
     if it lags too much.
     """
-    pointed = core.pointer.read()
+    pointed = core.store.pointer.read()
     if deployment.state != "ready":
         raise Conflict(f"deployment {deployment.id} is {deployment.state}; only a ready one can be promoted")
     if deployment.base != pointed.live:
@@ -42,17 +45,21 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
             f"deployment {deployment.id} was planned against deployment {deployment.base}, but {pointed.live} is live",
             hint="discard it and deploy again: the plan is made anew against what is live",
         )
-    _check_fit(core, deployment)
+    _check_promotable(core, deployment)
     _check_tables(core, deployment)
-    with _together(core, deployment, pointed, core.failing() & _flows(core.live())):
-        moves = [StateMove(deployment.id, only("ready"), "live")]
-        moves += [StateMove(pointed.live, only("live"), "previous")] if pointed.live is not None else []
-        moves += [StateMove(pointed.previous, only("previous"), "retired")] if pointed.previous is not None else []
+    with _align_versions(
+        core.flows, core.board, deployment, pointed, core.flows.failing() & _flow_keys(core.board.live())
+    ):
+        moves = [StateMove(deployment.id, only_state("ready"), "live")]
+        moves += [StateMove(pointed.live, only_state("live"), "previous")] if pointed.live is not None else []
+        moves += (
+            [StateMove(pointed.previous, only_state("previous"), "retired")] if pointed.previous is not None else []
+        )
         reached("promote.held")
-        core.pointer.swap(pointed.version, deployment.id, pointed.live, moves)
+        core.store.pointer.swap(pointed.version, deployment.id, pointed.live, moves)
         reached("promote.swapped")
-        core.assign()
-    return core.deployments.get(deployment.id)
+        core.board.refresh()
+    return core.store.deployments.get(deployment.id)
 
 
 def rollback(core: Core) -> Deployment:
@@ -60,51 +67,56 @@ def rollback(core: Core) -> Deployment:
 
     Raises Conflict if there is no previous one or it lags. Returns the one that is live now.
     """
-    pointed = core.pointer.read()
+    pointed = core.store.pointer.read()
     if pointed.previous is None or pointed.live is None:
         raise Conflict("there is no previous deployment to go back to")
-    previous = core.deployments.get(pointed.previous)
+    previous = core.store.deployments.get(pointed.previous)
     _check_tables(core, previous)
     # What keeps failing in the version before is no reason to stay with the one after it.
-    with _together(core, previous, pointed, core.failing(attempts=PERSISTENT)):
-        moves = [StateMove(pointed.live, only("live"), "ready"), StateMove(previous.id, only("previous"), "live")]
-        core.pointer.swap(pointed.version, previous.id, None, moves)
-        core.assign()
-    return core.deployments.get(previous.id)
+    with _align_versions(core.flows, core.board, previous, pointed, core.flows.failing(attempts=PERSISTENT)):
+        moves = [
+            StateMove(pointed.live, only_state("live"), "ready"),
+            StateMove(previous.id, only_state("previous"), "live"),
+        ]
+        core.store.pointer.swap(pointed.version, previous.id, None, moves)
+        core.board.refresh()
+    return core.store.deployments.get(previous.id)
 
 
-def retire(core: Core, deployment: Deployment) -> Deployment:
+def retire(store: StateStore, board: DeploymentBoard, deployment: Deployment) -> Deployment:
     """Stop feeding the previous deployment. Raises Conflict if it is not the previous one."""
-    pointed = core.pointer.read()
+    pointed = store.pointer.read()
     if deployment.id != pointed.previous:
         raise Conflict(f"deployment {deployment.id} is {deployment.state}; only the previous one can be retired")
-    core.pointer.swap(pointed.version, pointed.live, None, [StateMove(deployment.id, only("previous"), "retired")])
-    core.assign()
-    return core.deployments.get(deployment.id)
+    store.pointer.swap(
+        pointed.version, pointed.live, None, [StateMove(deployment.id, only_state("previous"), "retired")]
+    )
+    board.refresh()
+    return store.deployments.get(deployment.id)
 
 
-def discard(core: Core, deployment: Deployment) -> Deployment:
+def discard(store: StateStore, board: DeploymentBoard, deployment: Deployment) -> Deployment:
     """Give a deployment up that is not live. Raises Conflict for the live and the previous one."""
-    if deployment.state not in sources("discarded"):
+    if deployment.state not in states_before("discarded"):
         raise Conflict(f"deployment {deployment.id} is {deployment.state}; it cannot be discarded")
-    gone = core.deployments.move(deployment.id, "discarded", of=sources("discarded"))
-    core.assign()
+    gone = store.deployments.move(deployment.id, "discarded", of=states_before("discarded"))
+    board.refresh()
     return gone
 
 
-def _check_fit(core: Core, deployment: Deployment) -> None:
+def _check_promotable(core: Core, deployment: Deployment) -> None:
     """Refuse at once what waiting would not mend: landing waits while versions are brought together."""
     if deployment.paused:
         raise Conflict(f"deployment {deployment.id} is paused", hint=f"`penstock deployment resume {deployment.id}`")
-    own = _flows(deployment) - _flows(core.live())
-    for key, failure in core.scheduler.failures.items():
+    own = _flow_keys(deployment) - _flow_keys(core.board.live())
+    for key, failure in core.flows.scheduler.failures.items():
         if key in own and failure.attempts:
             name = deployment.manifest.name_of(key[0])
             message = f"deployment {deployment.id} cannot go live: {key[1]} into `{name}` fails: {failure.message}"
             raise Conflict(message, hint="`penstock status` shows it; mend it and deploy again")
-    lag, most = core.lag(deployment.manifest), core.settings.deploy.max_lag_seconds
+    lag, most = core.flows.lag(deployment.manifest), core.settings.deploy.max_lag_seconds
     if lag > most:
-        late = told_late(core.late(deployment.manifest, core.arrivals.heads, core.failing()))
+        late = describe_worst_lag(core.flows.late(deployment.manifest, core.flows.arrivals.heads, core.flows.failing()))
         raise Conflict(
             f"deployment {deployment.id} lags {lag:.0f} seconds, more than the {most} that are allowed: {late}",
             hint="see `penstock status`; try again when it caught up, or set [deploy] max_lag_seconds",
@@ -113,44 +125,50 @@ def _check_fit(core: Core, deployment: Deployment) -> None:
 
 def _check_tables(core: Core, to: Deployment) -> None:
     """Refuse a switch to tables that somebody else dropped or rolled back, unless they are live's too."""
-    live = core.live()
-    refuse(find(core.recorded, core.deployments.list()), to.manifest, live.manifest if live else Manifest())
+    live = core.board.live()
+    refuse_drifted(
+        find_drift(core.warehouse.recorded, core.store.deployments.list()),
+        to.manifest,
+        live.manifest if live else Manifest(),
+    )
 
 
 @contextmanager
-def _together(core: Core, to: Deployment, pointed: LiveVersions, excused: Flows) -> Iterator[None]:
+def _align_versions(
+    flows: RunningFlows, board: DeploymentBoard, to: Deployment, pointed: LiveVersions, excused: FlowKeys
+) -> Iterator[None]:
     """Both versions at the same batch of every stream: landing waits there until the block ends.
     What is posted meanwhile is kept and acknowledged as ever. Of the version that is left nobody waits
     for a branch that fails: the other one may be what mends it. `excused` are flows whose failing does
     not keep from the other."""
-    heads = core.arrivals.heads
+    heads = flows.arrivals.heads
 
     def late() -> list[FlowLag]:
         found: list[FlowLag] = []
-        for each in core.board.running.deployments:
+        for each in board.running.deployments:
             if each.id == to.id:
-                found += core.late(each.manifest, heads, excused)
+                found += flows.late(each.manifest, heads, excused)
             elif each.id == pointed.live:
-                found += core.late(each.manifest, heads, core.failing())
+                found += flows.late(each.manifest, heads, flows.failing())
         return found
 
     try:
-        with core.stepper.held(heads):
-            if not core.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
+        with flows.stepper.held(heads):
+            if not flows.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
                 raise Conflict(
-                    f"the switch was not made: {told_late(late())}",
+                    f"the switch was not made: {describe_worst_lag(late())}",
                     hint="see `penstock status`; try again when it caught up",
                 )
             yield
     finally:
-        core.scheduler.wake()
+        flows.scheduler.wake()
 
 
-def _flows(deployment: Deployment | None) -> Flows:
+def _flow_keys(deployment: Deployment | None) -> FlowKeys:
     return frozenset((flow.table, flow.id) for flow in deployment.manifest.flows) if deployment else frozenset()
 
 
-def told_late(late: Sequence[FlowLag]) -> str:
+def describe_worst_lag(late: Sequence[FlowLag]) -> str:
     """Why a wait was in vain."""
     if not late:
         return "the server is stopping"

@@ -12,34 +12,34 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
-from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
+from penstock.deploy.runtime.state_store import StateStore
 
 PAUSE = 60.0
 log = logging.getLogger("penstock.deploy")
 
 
 class RollbackWindow(PeriodicTask):
-    """Looks once a minute. `retire` is that of the deployer."""
+    """Looks once a minute. `retire` is called with the id of a deployment that was previous for `hours`."""
 
-    def __init__(self, core: Core, retire: Callable[[str], object]):
+    def __init__(self, store: StateStore, hours: int, retire: Callable[[str], object]):
         super().__init__("window", PAUSE)
-        self._core = core
+        self._store = store
+        self._hours = hours
         self._retire = retire
         self._ages: dict[int, float] = {}
 
     def look(self) -> None:
         """Retire the previous deployment if it is that old."""
-        previous = self._core.pointer.read().previous
-        hours = self._core.settings.deploy.rollback_window_hours
-        if previous is not None and self._age(previous) > hours * 3600.0:
-            log.info("deployment %d was previous for %d hours: it is retired", previous, hours)
+        previous = self._store.pointer.read().previous
+        if previous is not None and self._age(previous) > self._hours * 3600.0:
+            log.info("deployment %d was previous for %d hours: it is retired", previous, self._hours)
             self._retire(str(previous))
 
     def _age(self, id: int) -> float:
         """Seconds since it became previous."""
         now = time.monotonic()
         if id not in self._ages:
-            stored = (datetime.now(timezone.utc) - self._core.deployments.get(id).updated_at).total_seconds()
+            stored = (datetime.now(timezone.utc) - self._store.deployments.get(id).updated_at).total_seconds()
             self._ages = {id: now - max(stored, 0.0)}
         return now - self._ages[id]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import Failed, Problem
 from penstock.lake.read.bindings import (
     Latest,
@@ -52,55 +52,59 @@ class CheckResult:
         return f"{rows_text(self.rows)}: {self.check.conversion} of {values}"
 
 
-def check_rows(core: Core, deployment: Deployment, step: CheckRows) -> None:
+def check_rows(warehouse: Warehouse, deployment: Deployment, step: CheckRows) -> None:
     """Raises Failed where a row cannot be converted."""
-    part, where = _rows_of(core, deployment.manifest, step)
-    source = _source(step.live, part, where)
-    problems = [_fails(step.name, each) for each in _found(core, source, step.checks, ("fails",))]
-    problems += [] if problems else _computed(core, source, step)
+    part, where = _forwarded_rows(warehouse, deployment.manifest, step)
+    source = _rows_to_check(step.live, part, where)
+    problems = [_failure_problem(step.name, each) for each in _run_checks(warehouse, source, step.checks, ("fails",))]
+    problems += [] if problems else _compute_unsure(warehouse, source, step)
     if problems:
         raise Failed(f"rows of `{step.name}` do not convert: {problems[0].message}", problems)
 
 
-def count_rows(core: Core, step: CheckRows) -> list[Problem]:
+def count_rows(warehouse: Warehouse, step: CheckRows) -> list[Problem]:
     """What a forward query would do to the rows that live has now: an error for those that fail, a
     warning for those that take a default. Of a large table a part is looked at."""
-    rows = core.registry.snapshots(step.live.table).rows
-    where, share = _sample(core, step.live.table, rows)
-    source = _source(step.live, Latest(), where)
+    rows = warehouse.registry.snapshots(step.live.table).rows
+    where, share = _sample_ranges(warehouse, step.live.table, rows)
+    source = _rows_to_check(step.live, Latest(), where)
     about = "" if share == 1 else f" (in {share:.0%} of the rows, which were looked at)"
-    found = _found(core, source, step.checks, ("fails", "default"))
-    problems = [(_fails if each.check.kind == "fails" else _defaults)(step.name, each) for each in found]
-    problems += _computed(core, source, step)
+    found = _run_checks(warehouse, source, step.checks, ("fails", "default"))
+    problems = [
+        (_failure_problem if each.check.kind == "fails" else _default_problem)(step.name, each) for each in found
+    ]
+    problems += _compute_unsure(warehouse, source, step)
     return [replace(problem, message=problem.message + about) for problem in problems]
 
 
-def count_hidden(core: Core, hidden: HiddenRows) -> Problem | None:
+def count_hidden(warehouse: Warehouse, hidden: HiddenRows) -> Problem | None:
     """The rows that a TTL would hide, as a change that was not allowed; None where it hides none."""
     live = hidden.live
     shown = [*accepted_conditions(live.accepts), *([unexpired_condition(live)] if live.keeps is not None else [])]
     where = " AND ".join([*shown, f"({hidden.expired})"])
     count = f"SELECT count(*) AS `rows` FROM {qualified_table(live.table)} WHERE {where}"
-    rows = int(core.lake.bulk.sql(count).collect()[0][0])
+    rows = int(warehouse.lake.bulk.sql(count).collect()[0][0])
     if not rows:
         return None
     message = f"the TTL of `{hidden.name}` hides {rows_text(rows)} that live has"
     return destructive_problem(message, hidden.location)
 
 
-def _source(live: Binding, part: TablePart, where: str) -> str:
+def _rows_to_check(live: Binding, part: TablePart, where: str) -> str:
     return f"(SELECT * FROM {binding_relation(with_seq(replace(live, keeps=None)), part)} WHERE {where})"
 
 
-def _found(core: Core, source: str, checks: Sequence[Check], kinds: Collection[str]) -> list[CheckResult]:
-    found = [_find(core, source, check) for check in checks if check.kind in kinds]
+def _run_checks(
+    warehouse: Warehouse, source: str, checks: Sequence[Check], kinds: Collection[str]
+) -> list[CheckResult]:
+    found = [_run_check(warehouse, source, check) for check in checks if check.kind in kinds]
     return [each for each in found if each.rows]
 
 
-def _find(core: Core, source: str, check: Check) -> CheckResult:
+def _run_check(warehouse: Warehouse, source: str, check: Check) -> CheckResult:
     """How many rows of a relation do not convert, and which values."""
     bad = f"SELECT CAST({check.value} AS STRING) AS `value` FROM {source} AS `rows` WHERE {check.bad}"
-    rows = core.lake.bulk.sql(
+    rows = warehouse.lake.bulk.sql(
         f"SELECT `value`, `count`, sum(`count`) OVER () AS `all` FROM"
         f" (SELECT `value`, count(*) AS `count` FROM ({bad}) GROUP BY `value`)"
         f" ORDER BY `count` DESC, `value` LIMIT {WORST}"
@@ -109,33 +113,33 @@ def _find(core: Core, source: str, check: Check) -> CheckResult:
     return CheckResult(check, int(rows[0]["all"]) if rows else 0, worst)
 
 
-def _fails(name: str, found: CheckResult) -> Problem:
+def _failure_problem(name: str, found: CheckResult) -> Problem:
     message = f"column `{found.check.column}` of `{name}` cannot be had for {found.told}"
     return Problem("rows-do-not-convert", message, hint="accurateCastOrDefault or accurateCastOrNull keep such rows")
 
 
-def _defaults(name: str, found: CheckResult) -> Problem:
+def _default_problem(name: str, found: CheckResult) -> Problem:
     message = f"column `{found.check.column}` of `{name}` takes its default for {found.told}"
     return Problem("rows-take-a-default", message, level="warning")
 
 
-def _computed(core: Core, source: str, step: CheckRows) -> list[Problem]:
+def _compute_unsure(warehouse: Warehouse, source: str, step: CheckRows) -> list[Problem]:
     """Compute columns of every row, for nothing but to see that they can be."""
     problems = []
     for check in step.checks:
         if check.kind == "unsure":
             try:
-                core.lake.bulk.sql(f"SELECT max(xxhash64({check.value})) FROM {source} AS `rows`").collect()
+                warehouse.lake.bulk.sql(f"SELECT max(xxhash64({check.value})) FROM {source} AS `rows`").collect()
             except Exception as error:  # whatever Spark raises is what the user has to know
                 message = f"column `{check.column}` of `{step.name}` cannot be computed: {explain_error(error)}"
                 problems.append(Problem("rows-do-not-convert", message))
     return problems
 
 
-def _rows_of(core: Core, manifest: Manifest, step: CheckRows) -> tuple[TablePart, str]:
+def _forwarded_rows(warehouse: Warehouse, manifest: Manifest, step: CheckRows) -> tuple[TablePart, str]:
     """The rows that the forward query is for."""
     for copy in manifest.copies:
-        cursor = core.registry.cursor(copy.table, copy.id)
+        cursor = warehouse.registry.cursor(copy.table, copy.id)
         if (
             copy.source.table == step.live.table
             and isinstance(cursor, (HistoryCursor, TailCursor))
@@ -147,11 +151,11 @@ def _rows_of(core: Core, manifest: Manifest, step: CheckRows) -> tuple[TablePart
     return Latest(), f"{SEQ} <= {max(cuts)}" if cuts else "false"
 
 
-def _sample(core: Core, table: str, rows: int) -> tuple[str, float]:
+def _sample_ranges(warehouse: Warehouse, table: str, rows: int) -> tuple[str, float]:
     """Which rows to look at, as ranges of `_seq` spread over the table, and their share."""
     if rows <= MOST:
         return "true", 1
-    progress = core.registry.snapshots(table).progress.values()
+    progress = warehouse.registry.snapshots(table).progress.values()
     last = last_seq(max((batch for at in progress for batch in at.through.values()), default=0))
     width = last // RANGES
     share = MOST / rows

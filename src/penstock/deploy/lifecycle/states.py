@@ -34,11 +34,11 @@ PAUSABLE: tuple[DeploymentState, ...] = (*UNFINISHED, "ready")
 """The states in which a deployment has flows that nobody else needs."""
 
 
-def sources(to: DeploymentState) -> tuple[DeploymentState, ...]:
+def states_before(to: DeploymentState) -> tuple[DeploymentState, ...]:
     """The states from which a deployment may move to `to`."""
     return tuple(state for state, moves in MOVES.items() if to in moves)
 
 
-def only(state: DeploymentState) -> tuple[DeploymentState, ...]:
+def only_state(state: DeploymentState) -> tuple[DeploymentState, ...]:
     """Just that state, as a set of states to move from."""
     return (state,)

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 
 from penstock.deploy.lifecycle.states import OVER
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.state_store import StateStore
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.snapshot_tags import drop_tags_except, tag_name
 from penstock.model.cursor import TailCursor
@@ -21,42 +23,45 @@ from penstock.model.manifest import REJECTS, SEQ, Flow
 log = logging.getLogger("penstock.deploy")
 
 
-def sweep(core: Core) -> None:
+def drop_unused_tables(core: Core) -> None:
     """Drop tables and columns of deployments that are over and that nobody reads any more."""
-    everything, read = core.deployments.list(), core.readers.read
+    everything, read = core.store.deployments.list(), core.board.readers.read
     over = [each for each in everything if each.state in OVER and each.id not in read]
     kept = [each for each in everything if each.state not in OVER or each.id in read]
-    there = set(physical_tables.list_tables(core.lake))
-    for table in sorted((_tables(over) - _tables(kept)) & there):
-        with core.exclusive([table]):
+    there = set(physical_tables.list_tables(core.warehouse.lake))
+    for table in sorted((_table_ids(over) - _table_ids(kept)) & there):
+        with core.flows.exclusive([table]):
             log.info("dropping table %s", table)
-            if core.recorded.is_own(table):
-                physical_tables.drop_table(core.lake, table)
-            core.recorded.dropped(table)
-            core.registry.forget(table)
-    for table, field in sorted(_fields(over) - _fields(kept)):
-        if table in there and table in _tables(kept) and field not in (SEQ, REJECTS):
-            with core.exclusive([table]), core.recorded.changing(table, [field]):
-                physical_tables.drop_field(core.lake, table, field)
+            if core.warehouse.recorded.is_own(table):
+                physical_tables.drop_table(core.warehouse.lake, table)
+            core.warehouse.recorded.dropped(table)
+            core.warehouse.registry.forget(table)
+    for table, field in sorted(_table_fields(over) - _table_fields(kept)):
+        if table in there and table in _table_ids(kept) and field not in (SEQ, REJECTS):
+            with core.flows.exclusive([table]), core.warehouse.recorded.changing(table, [field]):
+                physical_tables.drop_field(core.warehouse.lake, table, field)
 
 
-def let_go(core: Core) -> None:
+def drop_unused_tags(store: StateStore, warehouse: Warehouse) -> None:
     """Drop the holds of histories that are complete: a crash came between."""
-    running = core.deployments.running()
+    running = store.deployments.running()
     reading = {
-        tag_name((flow.table, flow.id)) for each in running for flow in each.manifest.flows if _reads(core, flow)
+        tag_name((flow.table, flow.id))
+        for each in running
+        for flow in each.manifest.flows
+        if _reads_history(warehouse, flow)
     }
-    for table in sorted(_tables(running)):
-        drop_tags_except(core.lake, table, reading)
+    for table in sorted(_table_ids(running)):
+        drop_tags_except(warehouse.lake, table, reading)
 
 
-def _reads(core: Core, flow: Flow) -> bool:
-    return not isinstance(core.registry.cursor(flow.table, flow.id), TailCursor)
+def _reads_history(warehouse: Warehouse, flow: Flow) -> bool:
+    return not isinstance(warehouse.registry.cursor(flow.table, flow.id), TailCursor)
 
 
-def _tables(deployments: Iterable[Deployment]) -> set[str]:
+def _table_ids(deployments: Iterable[Deployment]) -> set[str]:
     return {table.id for each in deployments for table in each.manifest.tables}
 
 
-def _fields(deployments: Iterable[Deployment]) -> set[tuple[str, str]]:
+def _table_fields(deployments: Iterable[Deployment]) -> set[tuple[str, str]]:
     return {(table.id, field.name) for each in deployments for table in each.manifest.tables for field in table.fields}

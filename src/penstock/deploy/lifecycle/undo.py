@@ -13,9 +13,11 @@ from collections.abc import Collection, Mapping
 from typing_extensions import assert_never
 
 from penstock.crash_points import reached
+from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_from_json
 from penstock.deploy.lifecycle.states import OVER
-from penstock.deploy.lifecycle.step_codec import PROMOTE, step_from_json
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.state_store import StateStore
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.snapshot_tags import release_tag
 from penstock.model.deployment import Deployment
@@ -31,7 +33,7 @@ from penstock.plan.steps import (
     SetSort,
     Step,
     WidenField,
-)  # fmt: skip
+)
 from penstock.state.journal import JournalEntry
 
 INVERSES: Mapping[type[Step], str] = {
@@ -48,85 +50,84 @@ INVERSES: Mapping[type[Step], str] = {
 """By kind of step, what undoes it."""
 
 
-def undone(core: Core, deployment: Deployment) -> bool:
+def is_undone(store: StateStore, deployment: Deployment) -> bool:
     """Whether nothing is left to take back."""
-    return not _left(core, deployment)
+    return not _entries_to_undo(store, deployment)
 
 
-def undo(core: Core, deployment: Deployment) -> None:
+def undo_steps(core: Core, deployment: Deployment) -> None:
     """Run the inverses of all steps that ran or may have run. The deployment's flows have stopped."""
-    for entry in reversed(_left(core, deployment)):
-        if entry.step != PROMOTE:
-            _inverse(core, deployment, step_from_json(entry.step))
+    for entry in reversed(_entries_to_undo(core.store, deployment)):
+        _run_inverse(core, deployment, step_from_json(entry.step))
         reached("step.undone")
-        core.journal.mark(deployment.id, entry.ordinal, "undone")
+        core.store.journal.mark(deployment.id, entry.ordinal, "undone")
 
 
-def _left(core: Core, deployment: Deployment) -> list[JournalEntry]:
-    return [entry for entry in core.journal.entries(deployment.id) if entry.mark in ("intended", "done")]
+def _entries_to_undo(store: StateStore, deployment: Deployment) -> list[JournalEntry]:
+    return [entry for entry in store.journal.entries(deployment.id) if entry.mark in ("intended", "done")]
 
 
-def _inverse(core: Core, deployment: Deployment, step: Step) -> None:
+def _run_inverse(core: Core, deployment: Deployment, step: JournalStep) -> None:
     match step:
         case CreateTable(table):
-            _drop(core, deployment, [table.id])
+            _drop_tables(core, deployment, [table.id])
         case AddFields(table, fields):
             _drop_fields(core, deployment, table, [field.name for field in fields])
         case SetSort(table, _, before):
-            if not _set_since(core, deployment, step):
-                with core.exclusive([table]):
-                    physical_tables.set_sort_order(core.lake, table, before)
+            if not _was_set_later(core.store, deployment, step):
+                with core.flows.exclusive([table]):
+                    physical_tables.set_sort_order(core.warehouse.lake, table, before)
         case SetPartition(table, _, before):
-            if not _set_since(core, deployment, step):
-                with core.exclusive([table]):
-                    physical_tables.set_partition_key(core.lake, table, before)
+            if not _was_set_later(core.store, deployment, step):
+                with core.flows.exclusive([table]):
+                    physical_tables.set_partition_key(core.warehouse.lake, table, before)
         case Activate(clones, _):
-            _release(core, deployment)
-            _drop(core, deployment, [each.table.id for each in clones])
-        case WidenField() | PlaceCursors() | CheckRows() | CatchUp():
+            _release_snapshots(core.warehouse, deployment)
+            _drop_tables(core, deployment, [each.table.id for each in clones])
+        case WidenField() | PlaceCursors() | CheckRows() | CatchUp() | Promote():
             pass
         case _:
             assert_never(step)
 
 
-def _others(core: Core, deployment: Deployment) -> list[Deployment]:
-    return [each for each in core.deployments.list() if each.id != deployment.id and each.state not in OVER]
+def _other_deployments(store: StateStore, deployment: Deployment) -> list[Deployment]:
+    return [each for each in store.deployments.list() if each.id != deployment.id and each.state not in OVER]
 
 
-def _drop(core: Core, deployment: Deployment, names: Collection[str]) -> None:
-    shared = {table.id for each in _others(core, deployment) for table in each.manifest.tables}
+def _drop_tables(core: Core, deployment: Deployment, names: Collection[str]) -> None:
+    shared = {table.id for each in _other_deployments(core.store, deployment) for table in each.manifest.tables}
     for name in sorted(set(names) - shared):
-        with core.exclusive([name]):
-            if core.recorded.is_own(name):
-                physical_tables.drop_table(core.lake, name)
-            core.recorded.dropped(name)
-            core.registry.forget(name)
+        with core.flows.exclusive([name]):
+            if core.warehouse.recorded.is_own(name):
+                physical_tables.drop_table(core.warehouse.lake, name)
+            core.warehouse.recorded.dropped(name)
+            core.warehouse.registry.forget(name)
 
 
 def _drop_fields(core: Core, deployment: Deployment, table: str, names: Collection[str]) -> None:
     named = {
         field.name
-        for each in _others(core, deployment)
+        for each in _other_deployments(core.store, deployment)
         for other in each.manifest.tables
         for field in other.fields
         if other.id == table
     }
-    with core.exclusive([table]), core.recorded.changing(table, names):
+    with core.flows.exclusive([table]), core.warehouse.recorded.changing(table, names):
         for name in sorted(set(names) - named):
-            physical_tables.drop_field(core.lake, table, name)
+            physical_tables.drop_field(core.warehouse.lake, table, name)
 
 
-def _set_since(core: Core, deployment: Deployment, step: SetSort | SetPartition) -> bool:
+def _was_set_later(store: StateStore, deployment: Deployment, step: SetSort | SetPartition) -> bool:
     """Whether a later deployment that is not over has a step of this kind on this table."""
-    later = [each for each in _others(core, deployment) if each.id > deployment.id]
-    entries = (entry for each in later for entry in core.journal.entries(each.id))
-    made = (step_from_json(entry.step) for entry in entries if entry.done and entry.step != PROMOTE)
-    return any(type(each) is type(step) and each.table == step.table for each in made)
+    later = [each for each in _other_deployments(store, deployment) if each.id > deployment.id]
+    entries = (entry for each in later for entry in store.journal.entries(each.id))
+    made = (step_from_json(entry.step) for entry in entries if entry.done)
+    return any(isinstance(each, type(step)) and each.table == step.table for each in made)
 
 
-def _release(core: Core, deployment: Deployment) -> None:
+def _release_snapshots(warehouse: Warehouse, deployment: Deployment) -> None:
     """The snapshots that were held for the histories of its flows."""
     for flow in deployment.manifest.flows:
         if isinstance(flow, (Copy, View)):
             source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table
-            release_tag(core.lake, source, (flow.table, flow.id))
+            release_tag(warehouse.lake, source, (flow.table, flow.id))

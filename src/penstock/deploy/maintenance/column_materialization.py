@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from penstock.crash_points import reached
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.state_store import StateStore
 from penstock.flow.lag import find_lags
 from penstock.lake.maintenance.rewrite import materialize_columns
 from penstock.lake.read.bindings import accepted_conditions
@@ -33,7 +35,7 @@ log = logging.getLogger("penstock.deploy")
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
+class BridgedColumns:
     """Columns of one table that are computed for rows with after < `_seq` <= upto, if `seen`."""
 
     table: str
@@ -60,80 +62,86 @@ class ColumnMaterializer:
         self._thread.join()
 
     def _run(self) -> None:
-        self._core.stepper.enter_lane("background")
+        self._core.flows.stepper.enter_lane("background")
         rest = PAUSE
         while not self._stop.wait(rest):
             started = time.monotonic()
             try:
-                busy = settle_some(self._core, self._most)
+                busy = materialize_next(self._core, self._most)
             except Exception:  # tried again later; nothing depends on it
                 log.exception("settling failed")
                 busy = False
             rest = max(time.monotonic() - started, 0.2) if busy else PAUSE
 
 
-def settle_some(core: Core, most: SliceLimits) -> bool:
+def materialize_next(core: Core, most: SliceLimits) -> bool:
     """Settle one piece of one table of live, unless rows or a backfill wait. Returns whether it did."""
-    live = core.live()
+    live = core.board.live()
     if live is None or any(each.state == "backfilling" for each in core.board.running.deployments):
         return False
-    found = next(unsettled(live.manifest), None)
-    late = find_lags(core.registry, live.manifest, core.arrivals.heads)
+    found = next(bridged_columns(live.manifest), None)
+    late = find_lags(core.warehouse.registry, live.manifest, core.flows.arrivals.heads)
     if found is None or any(each.head - each.at > MOST_LAG for each in late):
         return False
-    core.recorded.verify([found.table])
-    current = core.registry.refresh(found.table).current
+    core.warehouse.recorded.verify([found.table])
+    current = core.warehouse.registry.refresh(found.table).current
     if current is None:
-        _settled(core, found, found.upto)
+        _record_materialized(core.store, core.board, found, found.upto)
         return True
-    piece = next_slice(core.lake, found.table, current.id, found.after, most)
+    piece = next_slice(core.warehouse.lake, found.table, current.id, found.after, most)
     upto = found.upto if piece.last else min(piece.upto, found.upto)
     materialize_columns(
-        core.lake, found.table, {each.physical: _value(each, found.seen) for each in found.columns}, found.after, upto
+        core.warehouse.lake,
+        found.table,
+        {each.physical: _stored_value(each, found.seen) for each in found.columns},
+        found.after,
+        upto,
     )
     reached("settle.committed")
-    core.registry.refresh(found.table)
-    _settled(core, found, upto)
+    core.warehouse.registry.refresh(found.table)
+    _record_materialized(core.store, core.board, found, upto)
     return True
 
 
-def unsettled(manifest: Manifest) -> Iterator[Unsettled]:
+def bridged_columns(manifest: Manifest) -> Iterator[BridgedColumns]:
     """What is still computed when it is read, by table and place."""
     for binding in manifest.bindings:
         by_place: dict[tuple[int, int], list[BoundColumn]] = {}
-        for column, before in _computed(binding):
+        for column, before in _computed_columns(binding):
             if before.cut is not None and not before.is_settled:
                 by_place.setdefault((before.settled, before.cut), []).append(column)
         for (after, upto), columns in sorted(by_place.items()):
             seen = " AND ".join(accepted_conditions(binding.accepts)) or "true"
-            yield Unsettled(binding.table, seen, tuple(columns), after, upto)
+            yield BridgedColumns(binding.table, seen, tuple(columns), after, upto)
 
 
-def share_of(binding: Binding) -> float:
+def materialized_share(binding: Binding) -> float:
     """The share of rows from before in which no column of the binding is computed any more."""
-    shares = ((before.settled + 1) / (before.cut + 1) for _, before in _computed(binding) if before.cut is not None)
+    shares = (
+        (before.settled + 1) / (before.cut + 1) for _, before in _computed_columns(binding) if before.cut is not None
+    )
     return min(shares, default=1.0)
 
 
-def _computed(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
+def _computed_columns(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
     """The columns that reading computes; a constant or another column is not worth a rewrite."""
     for column in binding.columns:
         if column.before is not None and not expression_facts(column.before.expression).is_cheap:
             yield column, column.before
 
 
-def _value(column: BoundColumn, seen: str) -> str:
+def _stored_value(column: BoundColumn, seen: str) -> str:
     """Rows that the version does not see may hold what cannot be computed."""
     assert column.before is not None, "only columns with an expression are unsettled"
     stored = f"CAST({column.before.expression} AS {spark_type(column.type)})"
     return f"CASE WHEN {seen} THEN {stored} ELSE {quote_identifier(column.physical)} END"
 
 
-def _settled(core: Core, found: Unsettled, upto: int) -> None:
+def _record_materialized(store: StateStore, board: DeploymentBoard, found: BridgedColumns, upto: int) -> None:
     """Tell every running deployment that reads the columns."""
     physical = [column.physical for column in found.columns]
-    for deployment in core.deployments.running():
-        core.deployments.revise(
+    for deployment in store.deployments.running():
+        store.deployments.revise(
             deployment.id, lambda manifest: mark_materialized(manifest, found.table, physical, upto)
         )
-    core.assign()
+    board.refresh()

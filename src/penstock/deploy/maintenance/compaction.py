@@ -24,9 +24,11 @@ from functools import partial
 
 from typing_extensions import assert_never
 
-from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable, log_operation
 from penstock.deploy.maintenance.retention import ENDED
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.state_store import StateStore
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.maintenance.data_files import CompactionLimits, DataFile, compaction_runs, list_data_files
 from penstock.lake.maintenance.rewrite import RewriteResult, compact_files, rewrite_files, sort_expressions
 from penstock.lake.maintenance.shared_files import set_properties
@@ -51,36 +53,38 @@ MERGED = "penstock.merged"
 def compact_table(core: Core, on: MaintainedTable) -> bool:
     """Rewrite some of the table's small files. Returns whether it did."""
     settings, table = core.settings.maintenance, on.table.id
-    now = core.registry.snapshots(table)
+    now = core.warehouse.registry.snapshots(table)
     if now.current is None or now.files < settings.compact_files:
         return False
-    found = tuple(compaction_runs(list_data_files(core.lake, table, now.current.id), tiers(settings)))
+    found = tuple(compaction_runs(list_data_files(core.warehouse.lake, table, now.current.id), file_tiers(settings)))
     if not found:
         return False
     left, end = settings.compact_run_bytes, time.monotonic() + TURN
     seconds = float(core.settings.flow.max_step_seconds)
-    with logged(core, "compaction", on) as done:
+    with log_operation(core.store, "compaction", on) as done:
         for files in found:
             left -= sum(file.bytes for file in files)
             if done and (left < 0 or time.monotonic() > end):
                 break
-            with time_limit(core.lake.bulk, seconds):
-                done.append(_rewrite(core, on, now.current.id, files))
-            core.registry.refresh(table)
+            with time_limit(core.warehouse.lake.bulk, seconds):
+                done.append(_rewrite_files(core.store, core.warehouse, on, now.current.id, files))
+            core.warehouse.registry.refresh(table)
     return True
 
 
-def _rewrite(core: Core, on: MaintainedTable, snapshot: int, files: Sequence[DataFile]) -> RewriteResult:
+def _rewrite_files(
+    store: StateStore, warehouse: Warehouse, on: MaintainedTable, snapshot: int, files: Sequence[DataFile]
+) -> RewriteResult:
     """One run. Looked at each time: a deployment that was made meanwhile may read the rows otherwise."""
     order = sort_expressions(on.table.sort)
-    how = table_merge(on, core.deployments.list())
+    how = find_table_merge(on, store.deployments.list())
     if how is None:
-        return compact_files(core.lake, on.table.id, snapshot, files, order)
-    set_properties(core.lake, on.table.id, {MERGED: str(how.rule)})
-    return rewrite_files(core.lake, on.table.id, snapshot, files, partial(merged_rows, how), order)
+        return compact_files(warehouse.lake, on.table.id, snapshot, files, order)
+    set_properties(warehouse.lake, on.table.id, {MERGED: str(how.rule)})
+    return rewrite_files(warehouse.lake, on.table.id, snapshot, files, partial(merged_rows, how), order)
 
 
-def tiers(settings: MaintenanceSettings) -> CompactionLimits:
+def file_tiers(settings: MaintenanceSettings) -> CompactionLimits:
     return CompactionLimits(settings.compact_files, settings.compact_small_bytes, settings.compact_target_bytes)
 
 
@@ -101,61 +105,61 @@ class TableMerge:
     apart: tuple[str, ...]
 
 
-def table_merge(on: MaintainedTable, deployments: Iterable[Deployment]) -> TableMerge | None:
+def find_table_merge(on: MaintainedTable, deployments: Iterable[Deployment]) -> TableMerge | None:
     """How the table may be merged; None if it may not."""
     first = on.bindings[0] if on.bindings and not on.others else None
-    if first is None or first.merge is None or _is_read_on(on.table.id, deployments):
+    if first is None or first.merge is None or _triggers_view(on.table.id, deployments):
         return None
     # With a TTL, what a later row hides now might be seen again when that has expired.
     same = all((each.merge, each.columns, each.keeps) == (first.merge, first.columns, None) for each in on.bindings)
-    if not same or not _is_free(first.merge, first):
+    if not same or not _can_merge_in_parts(first.merge, first):
         return None
-    return TableMerge(first, first.merge, (_hidden(REJECTS),) if on.table.lands else ())
+    return TableMerge(first, first.merge, (_physical_alias(REJECTS),) if on.table.lands else ())
 
 
 def merged_rows(how: TableMerge, view: str, stored: Sequence[tuple[str, str]]) -> str:
     """Spark SQL for what stays of the rows of a view of the table's physical columns (with their types)."""
     physical = [name for name, _ in stored if name != SEQ]
     logical = [(column.name, column.type) for column in how.binding.columns]
-    carried: list[tuple[str, Type]] = [(_hidden(name), String()) for name in physical]
+    carried: list[tuple[str, Type]] = [(_physical_alias(name), String()) for name in physical]
     values = [f"{column_value(column)} AS {quote_identifier(column.name)}" for column in how.binding.columns]
-    values += [f"{quote_identifier(name)} AS {quote_identifier(_hidden(name))}" for name in physical]
+    values += [f"{quote_identifier(name)} AS {quote_identifier(_physical_alias(name))}" for name in physical]
     rows = f"(SELECT {', '.join(values)}, {SEQ} FROM {quote_identifier(view)})"
-    made = {column.physical: column.name for column in how.binding.columns if column.name in _combined(how.rule)}
+    made = {column.physical: column.name for column in how.binding.columns if column.name in _merged_columns(how.rule)}
     columns = ", ".join(
         quote_identifier(name)
         if name == SEQ
-        else f"CAST({quote_identifier(made.get(name, _hidden(name)))} AS {of}) AS {quote_identifier(name)}"
+        else f"CAST({quote_identifier(made.get(name, _physical_alias(name)))} AS {of}) AS {quote_identifier(name)}"
         for name, of in stored
     )
     return f"SELECT {columns} FROM {compacted_relation(how.rule, [*logical, *carried], rows, how.apart)}"
 
 
-def _hidden(physical: str) -> str:
+def _physical_alias(physical: str) -> str:
     """The name of a physical column beside the logical ones: none of those begins with a blank."""
     return f" {physical}"
 
 
-def _combined(rule: Merge) -> tuple[str, ...]:
+def _merged_columns(rule: Merge) -> tuple[str, ...]:
     return rule.columns if isinstance(rule, (Summing, Aggregating)) else ()
 
 
-def _is_read_on(table: str, deployments: Iterable[Deployment]) -> bool:
+def _triggers_view(table: str, deployments: Iterable[Deployment]) -> bool:
     """Whether a view is triggered by the table: it, or one made anew, counts the rows as they came."""
     kept = (each for each in deployments if each.state not in ENDED)
     return any(view.trigger.binding.table == table for each in kept for view in each.manifest.views)
 
 
-def _is_free(rule: Merge, binding: Binding) -> bool:
+def _can_merge_in_parts(rule: Merge, binding: Binding) -> bool:
     """Whether parts of the rows can be merged by themselves, in any order."""
     match rule:
         case Replacing():
             return True
         case Summing():
-            return rule.drops_zeros and _is_covered(rule, binding) and not _has_floats(rule, binding)
+            return rule.drops_zeros and _covers_all_columns(rule, binding) and not _has_floats(rule, binding)
         case Aggregating():
-            return _is_covered(rule, binding) and all(
-                _without_order(column.type) for column in binding.columns if column.name in rule.columns
+            return _covers_all_columns(rule, binding) and all(
+                _ignores_order(column.type) for column in binding.columns if column.name in rule.columns
             )
         case Collapsing() | VersionedCollapsing():
             return False
@@ -163,7 +167,7 @@ def _is_free(rule: Merge, binding: Binding) -> bool:
             assert_never(rule)
 
 
-def _is_covered(rule: Summing | Aggregating, binding: Binding) -> bool:
+def _covers_all_columns(rule: Summing | Aggregating, binding: Binding) -> bool:
     """Whether each column is merged or the same in all rows of a key, and is stored as it is read."""
     covered = {
         *rule.columns,
@@ -178,7 +182,7 @@ def _has_floats(rule: Summing, binding: Binding) -> bool:
     return any(isinstance(unwrap_type(column.type), Float) for column in binding.columns if column.name in rule.columns)
 
 
-def _without_order(of: Type) -> bool:
+def _ignores_order(of: Type) -> bool:
     match of:
         case SimpleAggregateFunction(function, value_type):
             return function in WITHOUT_ORDER and not (function == "sum" and isinstance(unwrap_type(value_type), Float))

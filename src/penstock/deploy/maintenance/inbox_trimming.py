@@ -14,6 +14,8 @@ from pathlib import Path
 from penstock.crash_points import reached
 from penstock.deploy.maintenance.retention import Needs
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.state_store import StateStore
+from penstock.model.settings import Settings
 from penstock.state.batches import BatchLog
 from penstock.state.operations import Operation
 
@@ -25,7 +27,7 @@ def trim_inbox(core: Core, batches: BatchLog, folder: Path, needs: Needs) -> int
     """Remove raw batches that nobody needs. Returns how many."""
     before = datetime.now(timezone.utc) - timedelta(seconds=core.settings.maintenance.inbox_seconds)
     trimmed = 0
-    for stream, head in sorted(core.arrivals.heads.items()):
+    for stream, head in sorted(core.flows.arrivals.heads.items()):
         if stream in needs.fed:
             continue
         # Nobody lands a stream without needs: its data source is gone, and its name is given to no other.
@@ -36,11 +38,11 @@ def trim_inbox(core: Core, batches: BatchLog, folder: Path, needs: Needs) -> int
                 (folder / each.segment).unlink(missing_ok=True)
             trimmed += len(lot)
             size, rows = sum(each.bytes for each in lot), sum(each.rows for each in lot)
-            core.operations.log(Operation("trim", stream, rows=rows, read_bytes=size))
+            core.store.operations.log(Operation("trim", stream, rows=rows, read_bytes=size))
     return trimmed
 
 
-def trim_logs(core: Core) -> int:
+def trim_logs(settings: Settings, store: StateStore) -> int:
     """Remove old entries of the operations log, and old jobs. Returns how many."""
-    before = datetime.now(timezone.utc) - timedelta(seconds=core.settings.maintenance.log_seconds)
-    return core.operations.trim(before) + core.jobs.trim(before)
+    before = datetime.now(timezone.utc) - timedelta(seconds=settings.maintenance.log_seconds)
+    return store.operations.trim(before) + store.jobs.trim(before)

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from penstock.deploy.maintenance.retention import ENDED
-from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.state_store import StateStore
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.drift.recorded_tables import DriftedTable
 from penstock.lake.maintenance.rewrite import RewriteResult
 from penstock.model.deployment import Deployment
@@ -49,19 +50,19 @@ class MaintenanceCounts:
         return {"done": self.done.copy(), "failed": self.failed.copy(), "failing": failing}
 
 
-def maintained_tables(core: Core) -> tuple[MaintainedTable, ...]:
+def maintained_tables(store: StateStore, warehouse: Warehouse) -> tuple[MaintainedTable, ...]:
     """The tables to look after, each once. Raises nothing for one that drifted: it is left out."""
     order = {"live": 0, "previous": 1, "ready": 2}
-    kept = [each for each in core.deployments.list() if each.state not in ENDED]
+    kept = [each for each in store.deployments.list() if each.state not in ENDED]
     kept.sort(key=lambda each: order.get(each.state, 3))
     found: dict[str, MaintainedTable] = {}
     for deployment in kept:
         for table in deployment.manifest.tables:
-            found[table.id] = _with(found.get(table.id), deployment, table)
-    return tuple(each for each in found.values() if _is_sound(core, each.table.id))
+            found[table.id] = _add_deployment(found.get(table.id), deployment, table)
+    return tuple(each for each in found.values() if _is_sound(warehouse, each.table.id))
 
 
-def _with(known: MaintainedTable | None, deployment: Deployment, table: Table) -> MaintainedTable:
+def _add_deployment(known: MaintainedTable | None, deployment: Deployment, table: Table) -> MaintainedTable:
     manifest = deployment.manifest
     bound = tuple(each for each in manifest.bindings if each.table == table.id)
     quarantines = [each for each in manifest.quarantines if each.table == table.id]
@@ -72,26 +73,26 @@ def _with(known: MaintainedTable | None, deployment: Deployment, table: Table) -
     return replace(known, bindings=(*known.bindings, *bound), others=known.others + lacks)
 
 
-def _is_sound(core: Core, table: str) -> bool:
+def _is_sound(warehouse: Warehouse, table: str) -> bool:
     try:
-        core.recorded.verify([table])
+        warehouse.recorded.verify([table])
     except DriftedTable:
         return False
-    return core.registry.refresh(table).current is not None
+    return warehouse.registry.refresh(table).current is not None
 
 
 @contextmanager
-def logged(core: Core, kind: str, on: MaintainedTable) -> Iterator[list[RewriteResult]]:
+def log_operation(store: StateStore, kind: str, on: MaintainedTable) -> Iterator[list[RewriteResult]]:
     """Log what the block did to a table as one operation, if it did something or failed."""
     done: list[RewriteResult] = []
     began = time.monotonic()
     try:
         yield done
     except Exception as error:
-        core.operations.log(_operation(kind, on, began, done, f"{type(error).__name__}: {error}"[:2000]))
+        store.operations.log(_operation(kind, on, began, done, f"{type(error).__name__}: {error}"[:2000]))
         raise
     if done:
-        core.operations.log(_operation(kind, on, began, done, None))
+        store.operations.log(_operation(kind, on, began, done, None))
 
 
 def _operation(kind: str, on: MaintainedTable, began: float, done: list[RewriteResult], error: str | None) -> Operation:

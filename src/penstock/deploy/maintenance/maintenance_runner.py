@@ -17,8 +17,8 @@ from penstock.deploy.maintenance.compaction import compact_table
 from penstock.deploy.maintenance.inbox_trimming import trim_inbox, trim_logs
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, MaintenanceCounts, maintained_tables
 from penstock.deploy.maintenance.orphan_files import clean_orphans
-from penstock.deploy.maintenance.retention import Needs, needs
-from penstock.deploy.maintenance.row_ttl import condition, delete_expired
+from penstock.deploy.maintenance.retention import Needs, find_needs
+from penstock.deploy.maintenance.row_ttl import delete_expired, expiry_condition
 from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
@@ -55,13 +55,13 @@ class Maintenance(PeriodicTask):
     def look(self) -> None:
         """Do what is due, one thing after the other, unless rows of live wait."""
         if not self._entered:
-            self._core.stepper.enter_lane("background")
+            self._core.flows.stepper.enter_lane("background")
             self._entered = True
         self._known = (0.0, None)
         settings = self._core.settings.maintenance
-        for on in maintained_tables(self._core):
+        for on in maintained_tables(self._core.store, self._core.warehouse):
             self._try("compaction", on, 0.0, partial(compact_table, self._core, on))
-            if condition(on) is not None:
+            if expiry_condition(on) is not None:
                 self._try("ttl", on, settings.ttl_seconds, partial(self._delete_expired, on))
             self._try("expiry", on, 0.0, partial(self._expire, on))
         self._try("sharing", None, 60.0, self._share)
@@ -84,9 +84,9 @@ class Maintenance(PeriodicTask):
         return known
 
     def _needs_now(self) -> Needs:
-        for table in frozenset().union(*self._core.apart.tables.values()):
-            self._core.registry.refresh(table)  # another process writes it
-        return needs(self._core.registry, self._core.deployments.list())
+        for table in frozenset().union(*self._core.flows.worker.tables.values()):
+            self._core.warehouse.registry.refresh(table)  # another process writes it
+        return find_needs(self._core.warehouse.registry, self._core.store.deployments.list())
 
     def _try(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
         """Run it if it is due. What fails is due again after twice as long each time."""
@@ -109,8 +109,8 @@ class Maintenance(PeriodicTask):
             log.warning("%s of %s failed: %s; again in %d s", kind, key[1] or "all", error, wait, exc_info=trace)
 
     def _live_waits(self) -> bool:
-        core, live = self._core, self._core.live()
-        late = find_lags(core.registry, live.manifest, core.arrivals.heads) if live is not None else ()
+        core, live = self._core, self._core.board.live()
+        late = find_lags(core.warehouse.registry, live.manifest, core.flows.arrivals.heads) if live is not None else ()
         return any(each.head - each.at > MOST_LAG for each in late)
 
     def _share(self) -> bool:
@@ -118,13 +118,13 @@ class Maintenance(PeriodicTask):
         core = self._core
         homes = {
             table: found
-            for table in list_tables(core.lake)
-            if (found := read_table_files(core.lake, table)) is not None
+            for table in list_tables(core.warehouse.lake)
+            if (found := read_table_files(core.warehouse.lake, table)) is not None
         }
         changed = False
         for table in sorted(homes):
             if restorable_properties(table, homes):
-                with core.exclusive([table]):
+                with core.flows.exclusive([table]):
                     changed = self._allow(table) or changed
         return changed
 
@@ -132,13 +132,15 @@ class Maintenance(PeriodicTask):
         """Looked at again, now that no clone is made of it."""
         core = self._core
         fresh = {
-            each: found for each in list_tables(core.lake) if (found := read_table_files(core.lake, each)) is not None
+            each: found
+            for each in list_tables(core.warehouse.lake)
+            if (found := read_table_files(core.warehouse.lake, each)) is not None
         }
-        wanted = restorable_properties(table, fresh) if table in fresh and core.recorded.is_own(table) else {}
+        wanted = restorable_properties(table, fresh) if table in fresh and core.warehouse.recorded.is_own(table) else {}
         if wanted:
-            set_properties(core.lake, table, wanted)
+            set_properties(core.warehouse.lake, table, wanted)
         return bool(wanted)
 
     def _trim(self) -> bool:
         batches = trim_inbox(self._core, self._batches, self._inbox, self._needs())
-        return bool(batches + trim_logs(self._core))
+        return bool(batches + trim_logs(self._core.settings, self._core.store))

@@ -12,6 +12,7 @@ import time
 from itertools import islice
 
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.maintenance.orphan_files import (
     StoredFile,
     delete_files,
@@ -29,35 +30,39 @@ log = logging.getLogger("penstock.deploy")
 
 def clean_orphans(core: Core) -> int:
     """Delete them. Returns how many."""
-    there, everything = physical_tables.list_tables(core.lake), core.deployments.list()
+    there, everything = physical_tables.list_tables(core.warehouse.lake), core.store.deployments.list()
     ours = sorted({table.id for each in everything for table in each.manifest.tables})
-    made = [table for table in ours if table in there and core.recorded.is_own(table)]
-    if not made or core.recorded.is_unsound():
+    made = [table for table in ours if table in there and core.warehouse.recorded.is_own(table)]
+    if not made or core.warehouse.recorded.is_unsound():
         return 0
     began = time.monotonic()
     before = time.time() - core.settings.maintenance.orphan_seconds
-    old = [file for folder in _folders(core, made, ours) for file in list_files(core.lake, made[0], folder, before)]
+    old = [
+        file
+        for folder in _table_folders(core.warehouse, made, ours)
+        for file in list_files(core.warehouse.lake, made[0], folder, before)
+    ]
     if not old:
         return 0
     # The tables are read after their folders: what is referred to now is kept, whenever it was written.
-    known = referenced_files(core.lake, physical_tables.list_tables(core.lake))
+    known = referenced_files(core.warehouse.lake, physical_tables.list_tables(core.warehouse.lake))
     orphans: list[StoredFile] = list(islice((file for file in old if normalize_path(file.path) not in known), MOST))
-    if core.recorded.is_unsound():
+    if core.warehouse.recorded.is_unsound():
         return 0
-    delete_files(core.lake, made[0], orphans)
+    delete_files(core.warehouse.lake, made[0], orphans)
     if orphans:
         size = sum(file.bytes for file in orphans)
         log.info("deleted %d files (%d bytes) that no table refers to", len(orphans), size)
         took = time.monotonic() - began
-        core.operations.log(Operation("orphans", "", elapsed_time=took, read_rows=len(orphans), read_bytes=size))
+        core.store.operations.log(Operation("orphans", "", elapsed_time=took, read_rows=len(orphans), read_bytes=size))
     return len(orphans)
 
 
-def _folders(core: Core, made: list[str], ours: list[str]) -> list[str]:
+def _table_folders(warehouse: Warehouse, made: list[str], ours: list[str]) -> list[str]:
     """Of the tables there are, and of those there were, which stood beside them."""
     found: set[str] = set()
     for table in made:
-        known = physical_tables.load_table(core.lake, table)
+        known = physical_tables.load_table(warehouse.lake, table)
         location = known.location().rstrip("/") if known is not None else ""
         parent, _, name = location.rpartition("/")
         found |= {location} if location else set()

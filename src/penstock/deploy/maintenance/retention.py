@@ -46,30 +46,30 @@ class Needs:
         self.batches[stream] = min(batch, self.batches.get(stream, batch))
 
 
-def needs(registry: TableRegistry, deployments: Iterable[Deployment]) -> Needs:
+def find_needs(registry: TableRegistry, deployments: Iterable[Deployment]) -> Needs:
     """Of the deployments that have not ended."""
     found = Needs()
     for deployment in deployments:
         if deployment.state not in ENDED:
-            _of_one(registry, deployment.manifest, found)
+            _add_manifest(registry, deployment.manifest, found)
     return found
 
 
-def _of_one(registry: TableRegistry, manifest: Manifest, found: Needs) -> None:
+def _add_manifest(registry: TableRegistry, manifest: Manifest, found: Needs) -> None:
     fed = {view.table for view in manifest.views}
     for flow in manifest.flows:
         match flow:
             case View():
-                _view(registry, flow, found)
+                _add_view(registry, flow, found)
             case Copy():
-                _copy(registry, manifest, flow, found)
+                _add_copy(registry, manifest, flow, found)
             case Landing():
-                _landing(registry, flow, found)
+                _add_landing(registry, flow, found)
                 if flow.table in fed:
                     found.fed.add(flow.stream)
 
 
-def _view(registry: TableRegistry, view: View, found: Needs) -> None:
+def _add_view(registry: TableRegistry, view: View, found: Needs) -> None:
     source = view.trigger.binding.table
     match registry.cursor(view.table, view.id):
         case TailCursor(snapshot) | HistoryCursor(snapshot, _):
@@ -78,7 +78,7 @@ def _view(registry: TableRegistry, view: View, found: Needs) -> None:
             found.all.add(source)  # the meeting is looked for among its snapshots
 
 
-def _copy(registry: TableRegistry, manifest: Manifest, copy: Copy, found: Needs) -> None:
+def _add_copy(registry: TableRegistry, manifest: Manifest, copy: Copy, found: Needs) -> None:
     """A copy that is not complete hands over cursors of the time of the snapshot that it reads."""
     cursor = registry.cursor(copy.table, copy.id)
     if not isinstance(cursor, HistoryCursor):
@@ -87,14 +87,14 @@ def _copy(registry: TableRegistry, manifest: Manifest, copy: Copy, found: Needs)
     try:
         then = registry.snapshots(copy.source.table).at(cursor.snapshot)
     except KeyError:
-        _all_of(manifest, copy, found)
+        _add_everything(manifest, copy, found)
         return
     for old, new in copy.cursors:
         if old in then:
-            _handed(manifest, copy, new, then[old], found)
+            _add_inherited(manifest, copy, new, then[old], found)
 
 
-def _handed(manifest: Manifest, copy: Copy, flow: str, at: Progress, found: Needs) -> None:
+def _add_inherited(manifest: Manifest, copy: Copy, flow: str, at: Progress, found: Needs) -> None:
     for each in manifest.flows_into(copy.table):
         if each.id != flow:
             continue
@@ -104,7 +104,7 @@ def _handed(manifest: Manifest, copy: Copy, flow: str, at: Progress, found: Need
             found.after(each.stream, at.cursor.number)
 
 
-def _all_of(manifest: Manifest, copy: Copy, found: Needs) -> None:
+def _add_everything(manifest: Manifest, copy: Copy, found: Needs) -> None:
     for each in manifest.flows_into(copy.table):
         if isinstance(each, View):
             found.all.add(each.trigger.binding.table)
@@ -112,11 +112,11 @@ def _all_of(manifest: Manifest, copy: Copy, found: Needs) -> None:
             found.after(each.stream, 0)
 
 
-def _landing(registry: TableRegistry, landing: Landing, found: Needs) -> None:
+def _add_landing(registry: TableRegistry, landing: Landing, found: Needs) -> None:
     """After a crash the batches of the last step are read again, for the quarantine: those after the step
     before, which is known from its snapshot."""
     now = registry.snapshots(landing.table)
-    at = _landed(now, landing.id)
+    at = _landed_snapshots(now, landing.id)
     if not at:
         found.after(landing.stream, 0)
         return
@@ -127,7 +127,7 @@ def _landing(registry: TableRegistry, landing: Landing, found: Needs) -> None:
     found.after(landing.stream, before[1] if before is not None else 0)
 
 
-def _landed(now: Snapshots, flow: str) -> list[tuple[int, int]]:
+def _landed_snapshots(now: Snapshots, flow: str) -> list[tuple[int, int]]:
     """The snapshots that say how far a landing is, and the batch."""
     return [
         (snapshot.id, at.cursor.number)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable, log_operation
 from penstock.deploy.maintenance.retention import Needs
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.maintenance.data_files import DataFile, list_data_files
 from penstock.lake.maintenance.rewrite import drop_files, rewrite_files, select_all_rows, sort_expressions
 from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
@@ -33,7 +34,7 @@ class ExpiredRows:
     expired: int
 
 
-def condition(on: MaintainedTable) -> str | None:
+def expiry_condition(on: MaintainedTable) -> str | None:
     """Spark SQL over physical columns, true for rows that no version shows any more; None if there are none."""
     if not on.bindings or on.others or any(each.keeps is None for each in on.bindings):
         return None
@@ -42,12 +43,12 @@ def condition(on: MaintainedTable) -> str | None:
 
 def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
     """Delete what has expired from some of the table's files. Returns whether it did."""
-    expired, table = condition(on), on.table.id
-    now = core.registry.snapshots(table)
+    expired, table = expiry_condition(on), on.table.id
+    now = core.warehouse.registry.snapshots(table)
     if expired is None or now.current is None:
         return False
-    files = read_to_the_end(core, on, needs, list_data_files(core.lake, table, now.current.id))
-    counted = _count(core, on, now.current.id, expired, files)
+    files = files_read_by_all(core.warehouse, on, needs, list_data_files(core.warehouse.lake, table, now.current.id))
+    counted = _count_expired(core, now.current.id, expired, on.table.id, files)
     whole = [each.file for each in counted if each.expired == each.file.rows]
     parts = [each.file for each in counted if each.expired < each.file.rows <= each.expired * SHARE]
     if not whole and not parts:
@@ -56,32 +57,36 @@ def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
     def stays(view: str, columns: Sequence[tuple[str, str]]) -> str:
         return f"{select_all_rows(view, columns)} WHERE NOT ({expired})"
 
-    with logged(core, "ttl", on) as done:
-        set_properties(core.lake, table, {ROWS_DELETED: "true"})
+    with log_operation(core.store, "ttl", on) as done:
+        set_properties(core.warehouse.lake, table, {ROWS_DELETED: "true"})
         if whole:
-            done.append(drop_files(core.lake, table, now.current.id, whole))
-            core.registry.refresh(table)
+            done.append(drop_files(core.warehouse.lake, table, now.current.id, whole))
+            core.warehouse.registry.refresh(table)
         left = core.settings.maintenance.compact_run_bytes
         for file in parts:
             left -= file.bytes
             if left < 0 and done:
                 break
-            with time_limit(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
+            with time_limit(core.warehouse.lake.bulk, float(core.settings.flow.max_step_seconds)):
                 done.append(
-                    rewrite_files(core.lake, table, now.current.id, [file], stays, sort_expressions(on.table.sort))
+                    rewrite_files(
+                        core.warehouse.lake, table, now.current.id, [file], stays, sort_expressions(on.table.sort)
+                    )
                 )
-            core.registry.refresh(table)
+            core.warehouse.registry.refresh(table)
     return True
 
 
-def read_to_the_end(core: Core, on: MaintainedTable, needs: Needs, files: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
+def files_read_by_all(
+    warehouse: Warehouse, on: MaintainedTable, needs: Needs, files: tuple[DataFile, ...]
+) -> tuple[DataFile, ...]:
     """The files whose rows every flow out of the table has read: those it has not read yet came later than
     the snapshot that it has read up to."""
     table = on.table.id
     if table in needs.all:
         return ()
     readers = needs.snapshots.get(table, set())
-    found = physical_tables.load_table(core.lake, table)
+    found = physical_tables.load_table(warehouse.lake, table)
     known = {each.snapshot_id: each.sequence_number or 0 for each in found.metadata.snapshots} if found else {}
     if not readers <= known.keys():
         return ()
@@ -89,17 +94,18 @@ def read_to_the_end(core: Core, on: MaintainedTable, needs: Needs, files: tuple[
     return tuple(file for file in files if file.sequence <= upto)
 
 
-def _count(
-    core: Core, on: MaintainedTable, snapshot: int, expired: str, files: tuple[DataFile, ...]
+def _count_expired(
+    core: Core, snapshot: int, expired: str, table: str, files: tuple[DataFile, ...]
 ) -> list[ExpiredRows]:
-    """The files that hold expired rows."""
+    """The files of a table that hold expired rows, by the Spark SQL condition `expired`."""
     if not files:
         return []
     by_path = {file.path: file for file in files}
-    rows = core.lake.bulk.sql(
-        f"SELECT _file, count(*) FROM {qualified_table(on.table.id)} VERSION AS OF {snapshot}"
+    lake = core.warehouse.lake
+    rows = lake.bulk.sql(
+        f"SELECT _file, count(*) FROM {qualified_table(table)} VERSION AS OF {snapshot}"
         f" WHERE {expired} GROUP BY _file"
     )
-    with time_limit(core.lake.bulk, float(core.settings.flow.max_step_seconds)):
+    with time_limit(lake.bulk, float(core.settings.flow.max_step_seconds)):
         found = rows.collect()
     return [ExpiredRows(by_path[path], count) for path, count in found if path in by_path]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from penstock.deploy.maintenance.maintained_tables import MaintainedTable, logged
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable, log_operation
 from penstock.deploy.maintenance.retention import Needs
 from penstock.deploy.runtime.core import Core
 from penstock.lake.maintenance.rewrite import RewriteResult
@@ -33,19 +33,19 @@ class SnapshotExpiry:
     def run(self, on: MaintainedTable, needs: Needs) -> bool:
         """Forget what can be. Returns whether something was."""
         core, table = self._core, on.table.id
-        if table in needs.all or any(table in theirs for theirs in core.apart.tables.values()):
+        if table in needs.all or any(table in theirs for theirs in core.flows.worker.tables.values()):
             return False
-        found = list_snapshots(core.lake, table)
+        found = list_snapshots(core.warehouse.lake, table)
         known = self._seen(table, [each.id for each in (*found.line[:-1], *found.aside)])
         late = time.monotonic() - self.safe
         before = time.time() - core.settings.maintenance.snapshot_seconds
         ids = [id for id in expirable_snapshots(found, needs.of(table), before) if known[id] <= late]
         if not ids:
             return False
-        with core.exclusive([table]), logged(core, "expiry", on) as done:
-            if expire_snapshots(core.lake, table, ids):
+        with core.flows.exclusive([table]), log_operation(core.store, "expiry", on) as done:
+            if expire_snapshots(core.warehouse.lake, table, ids):
                 done.append(RewriteResult(0, 0, 0, 0, 0, 0))
-            core.registry.refresh(table)
+            core.warehouse.registry.refresh(table)
         return bool(done)
 
     def _seen(self, table: str, followed: list[int]) -> dict[int, float]:

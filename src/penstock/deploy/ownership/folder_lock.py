@@ -36,15 +36,15 @@ LOOK = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class ProcessId:
     """A process; `started` tells it from a later one with the same id."""
 
     id: int
     started: float
 
     @staticmethod
-    def of(id: int) -> Process:
-        return Process(id, processes.start_time(psutil.Process(id)))
+    def of(id: int) -> ProcessId:
+        return ProcessId(id, processes.start_time(psutil.Process(id)))
 
     def find(self) -> psutil.Process | None:
         """The process if it still runs."""
@@ -52,24 +52,24 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ServerRecord:
     """What the owner says of itself: the server's process, its JVM's, its address, its machine."""
 
-    server: Process
-    jvm: Process | None
+    server: ProcessId
+    jvm: ProcessId | None
     url: str
     host: str
 
 
-class Owner:
+class FolderLock:
     """Holds the lock; `record` says who and where to others."""
 
     def __init__(self, home: Path, lock: IO[bytes]):
         self._home = home
         self._lock = lock
 
-    def record(self, jvm: int | None, url: str) -> Record:
-        made = Record(Process.of(os.getpid()), Process.of(jvm) if jvm is not None else None, url, this_host())
+    def record(self, jvm: int | None, url: str) -> ServerRecord:
+        made = ServerRecord(ProcessId.of(os.getpid()), ProcessId.of(jvm) if jvm is not None else None, url, this_host())
         fresh = self._home / f"{RECORD}.new"
         fresh.write_bytes(orjson.dumps(asdict(made)))
         fresh.replace(self._home / RECORD)
@@ -80,25 +80,27 @@ class Owner:
         self._lock.close()
 
 
-def own(home: Path, waiting: Callable[[Record | None], None] | None, sign: Callable[[], object]) -> Owner:
+def take_folder(
+    home: Path, waiting: Callable[[ServerRecord | None], None] | None, sign: Callable[[], object]
+) -> FolderLock:
     """Take the folder. While another server has it, `waiting` is called once with what that says of
     itself and the call blocks; with None it raises Conflict instead. `sign` gives something that
     changes while the owner lives; where it does not for STALL seconds, a process of this machine is
     ended: it is stopped or hangs, and must not wake up as a second writer."""
     home.mkdir(parents=True, exist_ok=True)
     lock = (home / LOCK).open("ab")
-    if not _locked(lock):
+    if not _try_lock(lock):
         owner = read_record(home)
         if waiting is None:
             lock.close()
-            raise Conflict(_told(owner))
+            raise Conflict(_describe_owner(owner))
         waiting(owner)
-        _wait(home, lock, sign)
+        _wait_for_lock(home, lock, sign)
     end_jvm(read_record(home))
-    return Owner(home, lock)
+    return FolderLock(home, lock)
 
 
-def _locked(lock: IO[bytes]) -> bool:
+def _try_lock(lock: IO[bytes]) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -106,9 +108,9 @@ def _locked(lock: IO[bytes]) -> bool:
     return True
 
 
-def _wait(home: Path, lock: IO[bytes], sign: Callable[[], object]) -> None:
+def _wait_for_lock(home: Path, lock: IO[bytes], sign: Callable[[], object]) -> None:
     last, since = sign(), time.monotonic()
-    while not _locked(lock):
+    while not _try_lock(lock):
         time.sleep(LOOK)
         now = sign()
         if now != last:
@@ -118,28 +120,28 @@ def _wait(home: Path, lock: IO[bytes], sign: Callable[[], object]) -> None:
             since = time.monotonic()
 
 
-def end_server(owner: Record | None) -> None:
+def end_server(owner: ServerRecord | None) -> None:
     """End a server that shows no sign of life, if it is one of this machine."""
     process = owner.server.find() if owner is not None and owner.host == this_host() else None
     if process is not None:
         process.kill()
 
 
-def read_record(home: Path) -> Record | None:
+def read_record(home: Path) -> ServerRecord | None:
     """What the owner (or the last one) said of itself; None where nobody did."""
     try:
         read = orjson.loads((home / RECORD).read_bytes())
-        jvm = Process(**read["jvm"]) if read["jvm"] else None
-        return Record(Process(**read["server"]), jvm, read["url"], read["host"])
+        jvm = ProcessId(**read["jvm"]) if read["jvm"] else None
+        return ServerRecord(ProcessId(**read["server"]), jvm, read["url"], read["host"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _told(owner: Record | None) -> str:
+def _describe_owner(owner: ServerRecord | None) -> str:
     return f"server {owner.server.id} at {owner.url} owns this project" if owner else "another server owns this project"
 
 
-def end_jvm(before: Record | None) -> None:
+def end_jvm(before: ServerRecord | None) -> None:
     """A JVM ends when its Python is gone; give it a moment, then end it."""
     process = before.jvm.find() if before and before.jvm else None
     if process is None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from penstock.deploy.ownership.folder_lock import LOOK, STALL, Process, end_jvm, end_server, read_record, this_host
+from penstock.deploy.ownership.folder_lock import LOOK, STALL, ProcessId, end_jvm, end_server, read_record, this_host
 from penstock.errors import Conflict, Fenced, Unavailable
 from penstock.state.lease import Lease, LeaseRecord
 
@@ -23,7 +23,7 @@ BEAT = 2.0
 log = logging.getLogger("penstock.deploy")
 
 
-def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseRecord], None] | None) -> None:
+def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseRecord], None] | None) -> None:
     """Take the lease, sooner or later. Who waits for another owner calls `waiting` once; with None
     it raises Conflict instead. An owner of this machine that shows no sign of life is ended first, with its
     Java: it may have been stopped while it had SQLite's only lock, of the store or of the catalog."""
@@ -32,7 +32,7 @@ def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseRecord]
         gone, silent = seen.free or _is_dead(seen, me), time.monotonic() - since > STALL
         if gone or silent:
             if not gone and seen.owner.get("host") == me["host"]:
-                _end(seen)
+                _end_holder(seen)
             try:
                 lease.take(seen, me)
             except (Fenced, Unavailable) as error:
@@ -45,13 +45,13 @@ def take(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseRecord]
             waiting(seen)
             told = True
         time.sleep(LOOK)
-        now = sign(lease)
+        now = read_heartbeat(lease)
         if now != seen:
             # A store that does not answer says nothing about the owner.
             seen, since = now or seen, time.monotonic()
 
 
-def _end(seen: LeaseRecord) -> None:
+def _end_holder(seen: LeaseRecord) -> None:
     """End the server that has the lease, and its Java."""
     record = read_record(Path(str(seen.owner.get("home"))))
     if record is not None and [record.server.id, record.server.started] == seen.owner.get("server"):
@@ -59,7 +59,7 @@ def _end(seen: LeaseRecord) -> None:
         end_jvm(record)
 
 
-def sign(lease: Lease) -> LeaseRecord | None:
+def read_heartbeat(lease: Lease) -> LeaseRecord | None:
     """What changes while the owner lives; None while the store does not answer."""
     try:
         return lease.read()
@@ -67,7 +67,7 @@ def sign(lease: Lease) -> LeaseRecord | None:
         return None
 
 
-def described(home: Path, server: Process, url: str) -> Mapping[str, object]:
+def describe_server(home: Path, server: ProcessId, url: str) -> Mapping[str, object]:
     """What a server says of itself in the lease."""
     return {"host": this_host(), "home": str(home), "server": [server.id, server.started], "url": url}
 
@@ -77,7 +77,7 @@ def _is_dead(seen: LeaseRecord, me: Mapping[str, object]) -> bool:
     said = seen.owner.get("server")
     if seen.owner.get("host") != me["host"] or not isinstance(said, list):
         return False
-    return said == me["server"] or Process(*said).find() is None
+    return said == me["server"] or ProcessId(*said).find() is None
 
 
 class LeaseKeeper:

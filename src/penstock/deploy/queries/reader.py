@@ -23,7 +23,7 @@ from penstock.model.engine import Engine
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
-from penstock.parse.project_loader import load_files
+from penstock.parse.project_loader import LoadedProject
 from penstock.sql.compile import compile_copy, compile_pipe, compile_sql, names_read
 from penstock.sql.query import Query, Read, Rows
 from penstock.sql.spark_text import replace_placeholders
@@ -33,10 +33,10 @@ from penstock.template.frame import Parameter, RenderInput
 MOST_COMPILED = 64
 MOST_ASKED = 512
 """So many different calls are kept compiled, of each deployment."""
-NONE: Mapping[str, Parameter] = {}
+NO_PARAMETERS: Mapping[str, Parameter] = {}
 
 
-Asked: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
+EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
 """An endpoint and the parameters of its own that a call gives."""
 
 
@@ -47,12 +47,12 @@ class CompiledProject:
 
     project: Project
     dialect: Dialect
-    endpoints: dict[Asked, Query] = field(default_factory=dict)
+    endpoints: dict[EndpointCall, Query] = field(default_factory=dict)
     parameters: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Spooled:
+class SpooledRows:
     """Rows of a deployment that were written to a file, and the stream they are for."""
 
     deployment: int
@@ -60,7 +60,7 @@ class Spooled:
     rows: int
 
 
-def anything(name: str) -> bool:
+def allow_all(name: str) -> bool:
     """What a token for everything may read."""
     return True
 
@@ -70,13 +70,18 @@ class QueryReader:
 
     def __init__(self, core: Core):
         self._core = core
+        self._projects = core.projects
         self._compiled: dict[int, CompiledProject] = {}
         server = core.settings.server
         self._secrets = read_template_secrets()
         self._most = QueryLimits(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
 
     def sql(
-        self, text: str, ref: str, may: Callable[[str], bool] = anything, parameters: Mapping[str, Parameter] = NONE
+        self,
+        text: str,
+        ref: str,
+        may: Callable[[str], bool] = allow_all,
+        parameters: Mapping[str, Parameter] = NO_PARAMETERS,
     ) -> QueryResult:
         """Run a SELECT over the data sources, quarantines and pipes of a deployment that may be read. A pipe is
         a grant of its own: what it reads need not be allowed."""
@@ -97,11 +102,11 @@ class QueryReader:
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
         """The data source that a copy of the live deployment writes to. Raises NotFound, InvalidRequest and
         InvalidQuery where it cannot be run so."""
-        return self._rows(self._of(self._core.readable("live")), name, parameters).target
+        return self._rows(self._of(self._core.board.readable("live")), name, parameters).target
 
     def copy(
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
-    ) -> Spooled:
+    ) -> SpooledRows:
         """Write the rows of a copy of the live deployment, as its target takes them, a line each. Raises what
         `target` raises, and Stopped."""
         with self._reading("live") as deployment:
@@ -109,8 +114,8 @@ class QueryReader:
             landing = deployment.manifest.landing(rows.target)
             assert landing is not None, "every data source has a landing"
             read, sql = self._asked(rows.query, deployment.manifest)
-            count = write_lines(choose_session(self._core.lake, read), sql, file, stops)
-            return Spooled(deployment.id, landing.stream, count)
+            count = write_lines(choose_session(self._core.warehouse.lake, read), sql, file, stops)
+            return SpooledRows(deployment.id, landing.stream, count)
 
     def _rows(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Rows:
         pipe = compiled.project.pipe(name)
@@ -120,7 +125,7 @@ class QueryReader:
         return compile_copy(compiled.project, pipe, pipe.copied, RenderInput("call", parameters, self._secrets))
 
     def _endpoint(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Query:
-        pipe = _pipe(compiled.project, name)
+        pipe = _find_endpoint(compiled.project, name)
         known = compiled.parameters.get(name)
         if known is None:
             known = compiled.parameters[name] = names_in_templates(compiled.project, pipe)
@@ -139,9 +144,9 @@ class QueryReader:
         """The deployment, whose tables stay until the answer is there. It is looked up again once it is
         held: it may have been retired in between."""
         while True:
-            deployment = self._core.readable(ref)
-            with self._core.readers.reading(deployment.id):
-                if self._core.readable(ref).id == deployment.id:
+            deployment = self._core.board.readable(ref)
+            with self._core.board.readers.reading(deployment.id):
+                if self._core.board.readable(ref).id == deployment.id:
                     yield deployment
                     return
 
@@ -150,30 +155,29 @@ class QueryReader:
         if found is None:
             if len(self._compiled) >= MOST_COMPILED:
                 self._compiled.clear()
-            found = self._compiled[deployment.id] = _load(deployment)
+            found = self._compiled[deployment.id] = _add_quarantines(deployment, self._projects.load(deployment))
         return found
 
     def _run(self, query: Query, manifest: Manifest) -> QueryResult:
         rows, sql = self._asked(query, manifest)
-        answer = run_query(choose_session(self._core.lake, rows), sql, query.columns, self._most)
+        answer = run_query(choose_session(self._core.warehouse.lake, rows), sql, query.columns, self._most)
         return split_totals(answer) if query.with_totals else answer
 
     def _asked(self, query: Query, manifest: Manifest) -> tuple[int, str]:
         """How many rows a query may read, and its SQL over the tables of the manifest."""
         relations = {read.placeholder: _relation(manifest, read) for read in query.reads}
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
-        rows = sum(self._core.registry.snapshots(table).rows for table in read)
+        rows = sum(self._core.warehouse.registry.snapshots(table).rows for table in read)
         return rows, replace_placeholders(query.with_totals or query.sql, relations)
 
 
-def _load(deployment: Deployment) -> CompiledProject:
+def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> CompiledProject:
     """The project with its quarantines as data sources that can be read."""
-    loaded = load_files(deployment.files)
     readable = (*loaded.project.datasources, *map(_as_datasource, deployment.manifest.quarantines))
     return CompiledProject(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
 
 
-def _pipe(project: Project, name: str) -> Pipe:
+def _find_endpoint(project: Project, name: str) -> Pipe:
     pipe = project.pipe(name)
     if pipe is None or pipe.endpoint is None:
         known = [each.name for each in project.pipes if each.endpoint is not None]

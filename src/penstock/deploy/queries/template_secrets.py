@@ -18,11 +18,11 @@ PREFIX = "PENSTOCK_SECRET_"
 def read_template_secrets(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
     """By the name after the prefix."""
     found = {name.removeprefix(PREFIX): value for name, value in environ.items() if name.startswith(PREFIX)}
-    register_secrets(form for value in found.values() for form in _written(value))
+    register_secrets(form for value in found.values() for form in _quoted_forms(value))
     return found
 
 
-def _written(value: str) -> tuple[str, ...]:
+def _quoted_forms(value: str) -> tuple[str, ...]:
     """The forms that it has in SQL, which an error may quote."""
     in_clickhouse = text_literal(value)[1:-1]
     return value, in_clickhouse, value.replace("'", "''"), value.replace("\\", "\\\\").replace("'", "''")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import orjson
 
-from penstock.deploy.runtime_config import inbox_of, limits_of, rate_of, state_url
+from penstock.deploy.runtime_config import backfill_rate, inbox_folder, state_url, step_limits
 from penstock.deploy.worker.process import COMPLETE, WorkerMessage, WorkerOrder, converter
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.materialized_view import SplitRequired
@@ -48,7 +48,7 @@ LONGEST_REST = 30.0
 IDLE = 60.0
 
 
-class _Heard:
+class _SupervisorInput:
     """What the keeper says; the process ends with it. It is read without a buffer: Python cannot end (it aborts, and
     the keeper never hears that all is done) while another thread waits in the buffer of standard input."""
 
@@ -67,18 +67,18 @@ class _Heard:
 
 
 def main() -> int:
-    heard = _Heard()
+    heard = _SupervisorInput()
     order = heard.order()
     register_secrets(secret_values(order.settings))
     threading.Thread(target=heard.listen, name="keeper", daemon=True).start()
     os.nice(NICE)
-    return _Filling(order, heard).run()
+    return _TableFiller(order, heard).run()
 
 
-class _Filling:
+class _TableFiller:
     """The flows into the order's tables, stepped one after the other."""
 
-    def __init__(self, order: WorkerOrder, heard: _Heard):
+    def __init__(self, order: WorkerOrder, heard: _SupervisorInput):
         home, settings = Path(order.home), order.settings
         database = open_database(state_url(settings, home))
         if order.token is not None:
@@ -88,14 +88,14 @@ class _Filling:
         self._order = order
         self._deployments = Deployments(database)
         self._registry = TableRegistry(lake)
-        throttle = BackfillThrottle(rate_of(settings), lambda: heard.live_lag)
+        throttle = BackfillThrottle(backfill_rate(settings), lambda: heard.live_lag)
         recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(database))
         self._stepper = Stepper(
             lake,
             self._registry,
             batches,
-            inbox_of(settings, home),
-            limits_of(settings),
+            inbox_folder(settings, home),
+            step_limits(settings),
             OperationsLog(database),
             Arrivals(batches.heads()),
             throttle,
@@ -145,23 +145,23 @@ class _Filling:
     def _step(self, work: WorkItem) -> None:
         table, flow = work.key
         failures = self._attempts.get(work.key, 0)
-        _say(WorkerMessage("begins", table, flow))
+        _send(WorkerMessage("begins", table, flow))
         try:
             self._stepper.step(work, failures)
         except SplitRequired as parting:
-            _say(WorkerMessage("diverged", parting.table, flow, deployments=parting.deployments))
+            _send(WorkerMessage("diverged", parting.table, flow, deployments=parting.deployments))
             time.sleep(LONGEST_REST)  # the keeper ends this process, gives the table a clone and begins again
         except Exception as error:
             self._stepper.recover(work)
             self._attempts[work.key] = failures + 1
-            _say(WorkerMessage("failed", table, flow, explain_error(error), failures + 1))
+            _send(WorkerMessage("failed", table, flow, explain_error(error), failures + 1))
             time.sleep(min(2.0**failures, LONGEST_REST))
         else:
             self._attempts.pop(work.key, None)
-            _say(WorkerMessage("stepped", table, flow))
+            _send(WorkerMessage("stepped", table, flow))
 
 
-def _say(said: WorkerMessage) -> None:
+def _send(said: WorkerMessage) -> None:
     sys.stdout.buffer.write(converter.dumps(said) + b"\n")
     sys.stdout.buffer.flush()
 

@@ -47,7 +47,7 @@ class SupervisorContext:
     token: int | None
     scheduler: Scheduler
     registry: TableRegistry
-    attempts: CrashCounts
+    crash_counts: CrashCounts
     live_lag: Callable[[], float]
     diverged: Callable[[SplitRequired], None]
 
@@ -192,7 +192,7 @@ class WorkerSupervisor:
             case "stepped":
                 around.registry.refresh(key[0])
                 around.scheduler.report(key, None)
-                around.attempts.lived(key)
+                around.crash_counts.lived(key)
             case "failed":
                 retry = time.monotonic() + min(2.0 ** (said.attempts - 1), MAX_RETRY_WAIT)
                 around.scheduler.report(key, FlowFailure(said.message, said.attempts, retry))
@@ -202,8 +202,8 @@ class WorkerSupervisor:
                 pass
 
     def _died(self, step: tuple[str, str]) -> None:
-        self._around.attempts.died([step])
-        deaths = self._around.attempts.deaths[step]
+        self._around.crash_counts.died([step])
+        deaths = self._around.crash_counts.deaths[step]
         log.warning("the process of %s into %s has ended (%d times)", step[1], step[0], deaths)
         message = f"its Spark process ended in the middle of a step, {deaths} times in a row (out of memory?)"
         self._around.scheduler.report(step, FlowFailure(message, deaths, time.monotonic() + REST))

@@ -37,88 +37,89 @@ from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
 from penstock.model.deployment import Deployment
 from penstock.parse.project_files import decode, normal_path
-from penstock.serve.http.pipeline_host import Host, in_lane
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 from penstock.serve.http.request_body import read_body
-from penstock.serve.http.request_parameters import flag
+from penstock.serve.http.request_parameters import flag_parameter
 
 if TYPE_CHECKING:
     from penstock.deploy.lifecycle.progress import DeploymentEvent
 
-async def deploy(host: Host, request: Request) -> Response:
+
+async def deploy(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deploy`: answers as soon as the plan is made."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
     options = DeployOptions(
-        check=flag(parameters, "check"),
-        promote=flag(parameters, "auto_promote", "true"),
-        allow_destructive=flag(parameters, "allow_destructive_operations"),
+        check=flag_parameter(parameters, "check"),
+        promote=flag_parameter(parameters, "auto_promote", "true"),
+        allow_destructive=flag_parameter(parameters, "allow_destructive_operations"),
         name=parameters.get("name") or None,
     )
     files = await uploaded_files(request)
-    made = await in_lane(host.lanes.control, lambda: pipeline.deploy(files, options))
-    return _answer(record(made), 200 if options.check else 201)
+    made = await run_in_lane(host.lanes.control, lambda: pipeline.deployer.deploy(files, options))
+    return _json_response(deployment_to_json(made), 200 if options.check else 201)
 
 
-async def listed(host: Host, request: Request) -> Response:
+async def list_deployments(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments`, newest first."""
-    found = await in_lane(host.lanes.control, host.pipeline.deployments)
-    return _answer({"deployments": [summary(each) for each in found]})
+    found = await run_in_lane(host.lanes.control, host.pipeline.store.deployments.list)
+    return _json_response({"deployments": [deployment_summary(each) for each in found]})
 
 
-async def shown(host: Host, request: Request) -> Response:
+async def show_deployment(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments/ID`."""
-    return await _one(host, request, host.pipeline.deployment)
+    return await _change_one(host, request, host.pipeline.store.find)
 
 
-async def set_live(host: Host, request: Request) -> Response:
+async def set_live(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/set-live`."""
-    return await _one(host, request, host.pipeline.promote)
+    return await _change_one(host, request, host.pipeline.deployer.promote)
 
 
-async def retire(host: Host, request: Request) -> Response:
+async def retire(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/retire`."""
-    return await _one(host, request, host.pipeline.retire)
+    return await _change_one(host, request, host.pipeline.deployer.retire)
 
 
-async def pause(host: Host, request: Request) -> Response:
+async def pause(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/pause`."""
-    return await _one(host, request, host.pipeline.pause)
+    return await _change_one(host, request, host.pipeline.deployer.pause)
 
 
-async def resume(host: Host, request: Request) -> Response:
+async def resume(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/resume`."""
-    return await _one(host, request, host.pipeline.resume)
+    return await _change_one(host, request, host.pipeline.deployer.resume)
 
 
-async def discard(host: Host, request: Request) -> Response:
+async def discard(host: PipelineHost, request: Request) -> Response:
     """`DELETE /v1/deployments/ID`."""
-    return await _one(host, request, host.pipeline.discard)
+    return await _change_one(host, request, host.pipeline.deployer.discard)
 
 
-async def rollback(host: Host, request: Request) -> Response:
+async def rollback(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/rollback`."""
-    return _answer(record(await in_lane(host.lanes.control, host.pipeline.rollback)))
+    return _json_response(deployment_to_json(await run_in_lane(host.lanes.control, host.pipeline.deployer.rollback)))
 
 
-async def _one(host: Host, request: Request, call: Callable[[str], Deployment]) -> Response:
+async def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Deployment]) -> Response:
     """The reference is an id, a name, or live, staging, previous."""
     ref: str = request.path_params["ref"]
-    return _answer(record(await in_lane(host.lanes.control, lambda: call(ref))))
+    return _json_response(deployment_to_json(await run_in_lane(host.lanes.control, lambda: call(ref))))
 
 
-def _answer(document: object, status: int = 200) -> Response:
+def _json_response(document: object, status: int = 200) -> Response:
     return Response(orjson.dumps(document), status_code=status, media_type="application/json")
 
 
-async def watch(host: Host, request: Request) -> Response:
+async def watch_events(host: PipelineHost, request: Request) -> Response:
     """Raises NotFound before the stream begins."""
     pipeline, ref = host.pipeline, request.path_params["ref"]
-    found = await in_lane(host.lanes.control, lambda: pipeline.deployment(ref))
-    events = await in_lane(host.lanes.control, lambda: pipeline.events(found.id))
+    found = await run_in_lane(host.lanes.control, lambda: pipeline.store.find(ref))
+    events = await run_in_lane(host.lanes.control, lambda: pipeline.deployer.events(found.id))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_stream(host, events), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(_event_stream(host, events), headers=headers, media_type="text/event-stream")
 
 
-async def _stream(host: Host, events: Iterator[DeploymentEvent]) -> AsyncIterator[bytes]:
+async def _event_stream(host: PipelineHost, events: Iterator[DeploymentEvent]) -> AsyncIterator[bytes]:
     lane = CapacityLimiter(1)
     while not host.stopping:
         # A watcher that goes away leaves its thread, which ends with the event it waits for.
@@ -129,7 +130,7 @@ async def _stream(host: Host, events: Iterator[DeploymentEvent]) -> AsyncIterato
         yield b"event: " + event.kind.encode() + b"\ndata: " + data + b"\n\n"
 
 
-def summary(deployment: Deployment) -> dict[str, object]:
+def deployment_summary(deployment: Deployment) -> dict[str, object]:
     """A line of the list of deployments."""
     return {
         "id": deployment.id,
@@ -145,10 +146,15 @@ def summary(deployment: Deployment) -> dict[str, object]:
     }
 
 
-def record(deployment: Deployment) -> dict[str, object]:
+def deployment_to_json(deployment: Deployment) -> dict[str, object]:
     """A deployment with its plan and problems."""
     problems = deployment.plan.get("problems", [])
-    return {**summary(deployment), "plan": deployment.plan, "problems": problems, "files": sorted(deployment.files)}
+    return {
+        **deployment_summary(deployment),
+        "plan": deployment.plan,
+        "problems": problems,
+        "files": sorted(deployment.files),
+    }
 
 
 MOST_FILES = 10_000
@@ -162,13 +168,15 @@ async def uploaded_files(request: Request) -> dict[str, str]:
         raise InvalidRequest("the project is sent as multipart/form-data, one part a file")
     body = await read_body(request)
     try:
-        form = await MultiPartParser(request.headers, _once(body), max_files=MOST_FILES, max_fields=MOST_FILES).parse()
+        form = await MultiPartParser(
+            request.headers, _file_parts(body), max_files=MOST_FILES, max_fields=MOST_FILES
+        ).parse()
     except (MultiPartException, ValueError) as error:
         raise InvalidRequest(f"the body is not multipart/form-data: {error}") from error
     return await _texts(form)
 
 
-async def _once(body: bytes) -> AsyncGenerator[bytes, None]:
+async def _file_parts(body: bytes) -> AsyncGenerator[bytes, None]:
     yield body
 
 
@@ -181,7 +189,7 @@ async def _texts(form: FormData) -> dict[str, str]:
             problems.append(Problem("nameless-file", message, hint="filename=RELATIVE/PATH"))
             continue
         path = normal_path(part.filename)
-        wrong = _misplaced(part.filename, path, files)
+        wrong = _path_problems(part.filename, path, files)
         if wrong:
             problems += wrong
             continue
@@ -194,7 +202,7 @@ async def _texts(form: FormData) -> dict[str, str]:
     return files
 
 
-def _misplaced(sent: str, path: str, files: dict[str, str]) -> list[Problem]:
+def _path_problems(sent: str, path: str, files: dict[str, str]) -> list[Problem]:
     if len(sent) > LONGEST_PATH:
         shown = f"{path[:60]}…"
         return [Problem("path-too-long", f"`{shown}` has more than {LONGEST_PATH} characters", Location(shown))]

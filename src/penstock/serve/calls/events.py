@@ -21,33 +21,33 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
-from penstock.serve.http.pipeline_host import Host, in_lane
-from penstock.serve.http.request_body import read_body, unpack
-from penstock.serve.http.request_parameters import flag, required
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.request_body import decompress, read_body
+from penstock.serve.http.request_parameters import flag_parameter, required_parameter
 
 WAIT_SECONDS = 60.0
 LONGEST_KEY = 256
 
 
-async def post_events(host: Host, request: Request) -> Response:
+async def post_events(host: PipelineHost, request: Request) -> Response:
     """Keep the rows of the body."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
-    name, waits = required(parameters, "name"), flag(parameters, "wait")
-    key, form = _key(request), parameters.get("format", "ndjson")
+    name, waits = required_parameter(parameters, "name"), flag_parameter(parameters, "wait")
+    key, form = _idempotency_key(request), parameters.get("format", "ndjson")
     encoding = request.headers.get("content-encoding", "")
     body = await read_body(request)
-    receipt = await in_lane(
-        host.lanes.appends, lambda: pipeline.append(name, as_lines(unpack(body, encoding), form), key)
+    receipt = await run_in_lane(
+        host.lanes.appends, lambda: pipeline.ingestion.append(name, to_ndjson(decompress(body, encoding), form), key)
     )
     host.metrics.appended.labels(name).inc(receipt.successful_rows)
     host.metrics.quarantined.labels(name).inc(receipt.quarantined_rows)
     if waits:
-        receipt = await in_lane(host.lanes.waits, lambda: pipeline.wait(receipt, WAIT_SECONDS))
+        receipt = await run_in_lane(host.lanes.waits, lambda: pipeline.ingestion.wait(receipt, WAIT_SECONDS))
     told = {"successful_rows": receipt.successful_rows, "quarantined_rows": receipt.quarantined_rows}
     return Response(orjson.dumps(told), status_code=200 if waits else 202, media_type="application/json")
 
 
-def _key(request: Request) -> str | None:
+def _idempotency_key(request: Request) -> str | None:
     key = request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= LONGEST_KEY:
         raise InvalidRequest(f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
@@ -58,7 +58,7 @@ BLANK = " \t\r\n"
 _decoder = json.JSONDecoder()
 
 
-def as_lines(body: bytes, form: str) -> bytes:
+def to_ndjson(body: bytes, form: str) -> bytes:
     """The body as NDJSON. Raises InvalidRequest for an unknown format and for what is no JSON."""
     reader = READERS.get(form.lower())
     if reader is None:
@@ -67,15 +67,15 @@ def as_lines(body: bytes, form: str) -> bytes:
     return reader(body)
 
 
-def _ndjson(body: bytes) -> bytes:
+def _read_ndjson(body: bytes) -> bytes:
     return body
 
 
-def _json(body: bytes) -> bytes:
+def _read_json(body: bytes) -> bytes:
     """One value, several, or arrays of them: each row on a line of its own."""
     try:
         text = body.decode("utf-8-sig")
-        rows = list(_rows(text))
+        rows = list(_split_values(text))
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"the body is not UTF-8: byte {error.start} is wrong") from error
     except json.JSONDecodeError as error:
@@ -87,38 +87,38 @@ def _json(body: bytes) -> bytes:
     return "\n".join(row.replace("\r", " ").replace("\n", " ") for row in rows).encode()
 
 
-def _rows(text: str) -> Iterator[str]:
-    at = _skip(text, 0)
+def _split_values(text: str) -> Iterator[str]:
+    at = _skip_blanks(text, 0)
     while at < len(text):
         if text[at] == "[":
-            at = yield from _elements(text, at)
+            at = yield from _split_array(text, at)
         else:
             _, end = _decoder.raw_decode(text, at)
             yield text[at:end]
             at = end
-        at = _skip(text, at)
+        at = _skip_blanks(text, at)
 
 
-def _elements(text: str, start: int) -> Generator[str, None, int]:
+def _split_array(text: str, start: int) -> Generator[str, None, int]:
     """The elements of the array that opens at `start`; returns where it ends."""
-    at = _skip(text, start + 1)
+    at = _skip_blanks(text, start + 1)
     if text[at : at + 1] == "]":
         return at + 1
     while True:
         _, end = _decoder.raw_decode(text, at)
         yield text[at:end]
-        at = _skip(text, end)
+        at = _skip_blanks(text, end)
         if text[at : at + 1] == "]":
             return at + 1
         if text[at : at + 1] != ",":
             raise json.JSONDecodeError("expected `,` or `]`", text, at)
-        at = _skip(text, at + 1)
+        at = _skip_blanks(text, at + 1)
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     while at < len(text) and text[at] in BLANK:
         at += 1
     return at
 
 
-READERS: Mapping[str, Callable[[bytes], bytes]] = {"ndjson": _ndjson, "json": _json}
+READERS: Mapping[str, Callable[[bytes], bytes]] = {"ndjson": _read_ndjson, "json": _read_json}

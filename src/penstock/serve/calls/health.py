@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock import __version__
-from penstock.serve.http.pipeline_host import Host, in_lane
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 
 
-async def health(host: Host, request: Request) -> Response:
+async def show_health(host: PipelineHost, request: Request) -> Response:
     """`GET /health`: 200 when the pipeline runs, else 503 and what it does."""
     told = {
         "status": "ok" if host.ready else "unavailable",
@@ -22,20 +22,20 @@ async def health(host: Host, request: Request) -> Response:
         "seconds": round(host.seconds, 1),
         "version": __version__,
     }
-    return _answer(told, 200 if host.ready else 503)
+    return _json_response(told, 200 if host.ready else 503)
 
 
-async def status(host: Host, request: Request) -> Response:
+async def show_status(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/status`."""
-    found = await in_lane(host.lanes.control, host.pipeline.status)
-    return _answer({"version": __version__, "seconds": round(host.seconds, 1), **found})
+    found = await run_in_lane(host.lanes.control, host.pipeline.status)
+    return _json_response({"version": __version__, "seconds": round(host.seconds, 1), **found})
 
 
-async def metrics(host: Host, request: Request) -> Response:
+async def show_metrics(host: PipelineHost, request: Request) -> Response:
     """`GET /metrics`."""
-    text = host.metrics.text(await in_lane(host.lanes.control, host.pipeline.status))
+    text = host.metrics.text(await run_in_lane(host.lanes.control, host.pipeline.status))
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _answer(document: object, status: int = 200) -> Response:
+def _json_response(document: object, status: int = 200) -> Response:
     return Response(orjson.dumps(document), status_code=status, media_type="application/json")

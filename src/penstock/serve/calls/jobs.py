@@ -12,42 +12,52 @@ from starlette.responses import Response
 
 from penstock.errors import NotFound
 from penstock.integer_parsing import parse_whole_number
-from penstock.serve.http.pipeline_host import Host, in_lane
-from penstock.serve.http.request_parameters import OURS, deployment, template_parameters, texts, wrong
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.request_parameters import (
+    GENERAL_PARAMETERS,
+    deployment_parameter,
+    invalid_parameter,
+    parameter_texts,
+    template_parameters,
+)
 from penstock.state.jobs import Job
 from penstock.state.schema import MAX_ROW_ID
 
+MOST_JOBS = 100
+"""Jobs that are listed."""
 
-async def copy(host: Host, request: Request) -> Response:
+
+async def run_copy(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/pipes/NAME/copy?param=…`: run it."""
     pipeline, name = host.pipeline, request.path_params["name"]
     sent = await template_parameters(request)
-    if deployment(texts(sent)) != "live":
-        raise wrong("deployment", "a copy runs over the live version, and feeds every other one")
-    given = {key: value for key, value in sent.items() if key not in OURS}
-    made = await in_lane(host.lanes.control, lambda: pipeline.copy(name, given))
-    return _answer({"job": as_json(made)}, 202)
+    if deployment_parameter(parameter_texts(sent)) != "live":
+        raise invalid_parameter("deployment", "a copy runs over the live version, and feeds every other one")
+    given = {key: value for key, value in sent.items() if key not in GENERAL_PARAMETERS}
+    made = await run_in_lane(host.lanes.control, lambda: pipeline.copies.run(name, given))
+    return _json_response({"job": job_to_json(made)}, 202)
 
 
-async def listed(host: Host, request: Request) -> Response:
+async def list_jobs(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/jobs`: the newest first."""
-    found = await in_lane(host.lanes.control, host.pipeline.jobs)
-    return _answer({"jobs": list(map(as_json, found))})
+    jobs = host.pipeline.store.jobs
+    found = await run_in_lane(host.lanes.control, lambda: jobs.recent(MOST_JOBS))
+    return _json_response({"jobs": list(map(job_to_json, found))})
 
 
-async def shown(host: Host, request: Request) -> Response:
+async def show_job(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/jobs/ID`."""
-    pipeline, id = host.pipeline, _id(request)
-    return _answer(as_json(await in_lane(host.lanes.control, lambda: pipeline.job(id))))
+    pipeline, id = host.pipeline, _job_id(request)
+    return _json_response(job_to_json(await run_in_lane(host.lanes.control, lambda: pipeline.store.jobs.get(id))))
 
 
-async def cancel(host: Host, request: Request) -> Response:
+async def cancel_job(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/jobs/ID/cancel`."""
-    pipeline, id = host.pipeline, _id(request)
-    return _answer(as_json(await in_lane(host.lanes.control, lambda: pipeline.cancel(id))))
+    pipeline, id = host.pipeline, _job_id(request)
+    return _json_response(job_to_json(await run_in_lane(host.lanes.control, lambda: pipeline.copies.cancel(id))))
 
 
-def as_json(job: Job) -> dict[str, object]:
+def job_to_json(job: Job) -> dict[str, object]:
     """A job as every surface shows it; moments in UTC."""
     return {
         "id": job.id,
@@ -65,7 +75,7 @@ def as_json(job: Job) -> dict[str, object]:
     }
 
 
-def _id(request: Request) -> int:
+def _job_id(request: Request) -> int:
     text = request.path_params["id"]
     found = parse_whole_number(text)
     if found is None or found > MAX_ROW_ID:
@@ -73,5 +83,5 @@ def _id(request: Request) -> int:
     return found
 
 
-def _answer(document: object, status: int = 200) -> Response:
+def _json_response(document: object, status: int = 200) -> Response:
     return Response(orjson.dumps(document), status_code=status, media_type="application/json")

@@ -21,12 +21,19 @@ from starlette.responses import Response
 from penstock import __version__
 from penstock.errors import NotFound
 from penstock.model.pipe import Pipe
-from penstock.parse.project_loader import load_files
-from penstock.serve.calls.openapi_schemas import ENDPOINT, ERROR, SHAPES, CallSchema, Json, answer_of, parameter
+from penstock.serve.calls.openapi_schemas import (
+    ENDPOINT,
+    ERROR,
+    SHAPES,
+    CallSchema,
+    Json,
+    parameter_schema,
+    response_schema,
+)
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS
-from penstock.serve.http.pipeline_host import Host, in_lane
-from penstock.serve.http.request_parameters import deployment
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.request_parameters import deployment_parameter
 from penstock.template.declared_parameters import DeclaredParameter, parameters_of
 from penstock.template.parameter_types import FLOATS, INTS
 
@@ -44,26 +51,26 @@ class DescribedCall(Protocol):
     def scope(self) -> str | None: ...
 
 
-async def shown(host: Host, request: Request) -> Response:
+async def show_openapi(host: PipelineHost, request: Request) -> Response:
     """`GET /openapi.json`."""
-    return _answer(document(request.app.state.calls))
+    return _json_response(document_of_calls(request.app.state.calls))
 
 
-async def endpoints(host: Host, request: Request) -> Response:
+async def show_endpoints(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/pipes/openapi.json`: the endpoints of a deployment that the token may read."""
-    pipeline, ref, shows = host.pipeline, deployment(request.query_params), may_read(request)
+    pipeline, ref, shows = host.pipeline, deployment_parameter(request.query_params), may_read(request)
     try:
-        found = await in_lane(host.lanes.control, lambda: pipeline.deployment(ref))
+        found = await run_in_lane(host.lanes.control, lambda: pipeline.store.find(ref))
     except NotFound:
         if ref != "live":
             raise
-        return _answer(document_of_endpoints(()))
-    project = (await in_lane(host.lanes.control, lambda: load_files(found.files))).project
+        return _json_response(document_of_endpoints(()))
+    project = (await run_in_lane(host.lanes.control, lambda: pipeline.projects.load(found))).project
     pipes = [each for each in project.pipes if each.endpoint is not None and shows(each.name)]
-    return _answer(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
+    return _json_response(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
 
 
-def document(calls: Sequence[DescribedCall]) -> Json:
+def document_of_calls(calls: Sequence[DescribedCall]) -> Json:
     """Of all calls."""
     paths: dict[str, Json] = {}
     for call in calls:
@@ -91,9 +98,9 @@ def _operation(path: str, shape: CallSchema, scope: str | None) -> Json:
     names = re.findall(r"{(\w+)}", path)
     operation: Json = {
         "summary": shape.about,
-        "parameters": [*(parameter(name, "path", needed="yes") for name in names), *shape.parameters],
+        "parameters": [*(parameter_schema(name, "path", needed="yes") for name in names), *shape.parameters],
         "responses": {
-            **{status: answer_of(status, kinds) for status, kinds in shape.answers.items()},
+            **{status: response_schema(status, kinds) for status, kinds in shape.answers.items()},
             "default": {"$ref": "#/components/responses/Error"},
         },
         "security": [] if scope is None else [{"bearer": []}, {"token": []}],
@@ -121,7 +128,7 @@ def _components() -> Json:
     }
 
 
-def _answer(document: Json) -> Response:
+def _json_response(document: Json) -> Response:
     return Response(orjson.dumps(document), media_type="application/json")
 
 
@@ -131,7 +138,7 @@ def describe_parameter(parameter: DeclaredParameter) -> Json:
         "name": parameter.name,
         "in": "query",
         "required": parameter.is_required,
-        "schema": _schema(parameter),
+        "schema": _parameter_schema(parameter),
     }
     if parameter.description:
         found["description"] = parameter.description
@@ -142,10 +149,10 @@ def describe_parameter(parameter: DeclaredParameter) -> Json:
     return found
 
 
-def _schema(parameter: DeclaredParameter) -> Json:
+def _parameter_schema(parameter: DeclaredParameter) -> Json:
     of = parameter.type
     is_array = of.startswith("Array(")
-    schema = _of(of.removeprefix("Array(").rstrip(")"))
+    schema = _scalar_schema(of.removeprefix("Array(").rstrip(")"))
     if parameter.enum:
         schema["enum"] = list(parameter.enum)
     if is_array:
@@ -159,7 +166,7 @@ def _schema(parameter: DeclaredParameter) -> Json:
     return schema
 
 
-def _of(name: str) -> Json:
+def _scalar_schema(name: str) -> Json:
     """What a text in an address may hold; times have forms that `date-time` does not know."""
     if name in (*INTS, "Int", "Integer"):
         return {"type": "integer"}

@@ -18,21 +18,21 @@ OBJECT: Json = {"type": "object"}
 JSON = "application/json"
 
 
-def an_object(**properties: Json) -> Json:
+def object_schema(**properties: Json) -> Json:
     """Of these properties, all of them there."""
-    return with_optional(properties, {})
+    return object_schema_with_optional(properties, {})
 
 
-def with_optional(needed: dict[str, Json], optional: dict[str, Json]) -> Json:
+def object_schema_with_optional(needed: dict[str, Json], optional: dict[str, Json]) -> Json:
     """An object of these properties, the first ones always there."""
     return {"type": "object", "required": list(needed), "properties": {**needed, **optional}}
 
 
-def a_list(of: Json) -> Json:
+def array_schema(of: Json) -> Json:
     return {"type": "array", "items": of}
 
 
-PROBLEM = an_object(
+PROBLEM = object_schema(
     code=TEXT,
     level={"enum": ["error", "warning"]},
     message=TEXT,
@@ -41,14 +41,14 @@ PROBLEM = an_object(
     column={"type": ["integer", "null"]},
     hint={"type": ["string", "null"]},
 )
-ERROR = an_object(error=TEXT, code=TEXT, documentation=TEXT, problems=a_list(PROBLEM))
-EVENT = an_object(event={"enum": ["state", "progress", "lag"]}, data=TEXT)
+ERROR = object_schema(error=TEXT, code=TEXT, documentation=TEXT, problems=array_schema(PROBLEM))
+EVENT = object_schema(event={"enum": ["state", "progress", "lag"]}, data=TEXT)
 """One server-sent event; its data is a JSON object."""
 COUNT: Json = {"type": "integer", "minimum": 0}
-ROWS = with_optional(
+ROWS = object_schema_with_optional(
     {
-        "meta": a_list(an_object(name=TEXT, type=TEXT)),
-        "data": a_list(OBJECT),
+        "meta": array_schema(object_schema(name=TEXT, type=TEXT)),
+        "data": array_schema(OBJECT),
         "rows": COUNT,
         "rows_before_limit_at_least": COUNT,
         "statistics": OBJECT,
@@ -56,18 +56,20 @@ ROWS = with_optional(
     {"totals": OBJECT},
 )
 RESULT: Mapping[str, Json] = {JSON: ROWS, "text/csv": TEXT, "application/x-ndjson": TEXT}
-TOKEN = an_object(name=TEXT, scopes=a_list(TEXT))
-DEPLOYMENT = an_object(id=COUNT, name=TEXT, state=TEXT, plan=OBJECT, problems=a_list(OBJECT), files=a_list(TEXT))
-JOB = an_object(id=COUNT, kind=TEXT, pipe=TEXT, datasource=TEXT, status=TEXT, parameters=OBJECT)
+TOKEN = object_schema(name=TEXT, scopes=array_schema(TEXT))
+DEPLOYMENT = object_schema(
+    id=COUNT, name=TEXT, state=TEXT, plan=OBJECT, problems=array_schema(OBJECT), files=array_schema(TEXT)
+)
+JOB = object_schema(id=COUNT, kind=TEXT, pipe=TEXT, datasource=TEXT, status=TEXT, parameters=OBJECT)
 FORM = "application/x-www-form-urlencoded"
 
 
-def parameter(name: str, place: str = "query", schema: Json = TEXT, needed: str = "no") -> Json:
+def parameter_schema(name: str, place: str = "query", schema: Json = TEXT, needed: str = "no") -> Json:
     """One parameter. Those of a path are always needed."""
     return {"name": name, "in": place, "schema": schema, "required": needed == "yes"}
 
 
-def answer_of(status: str, kinds: Mapping[str, Json]) -> Json:
+def response_schema(status: str, kinds: Mapping[str, Json]) -> Json:
     return {"description": DONE.get(status, "Done"), "content": {kind: {"schema": of} for kind, of in kinds.items()}}
 
 
@@ -84,22 +86,24 @@ class CallSchema:
     answers: Mapping[str, Mapping[str, Json]] = field(default_factory=lambda: {"200": {JSON: OBJECT}})
 
 
-WHICH = (parameter("deployment"),)
-HEALTH = an_object(status=TEXT, phase=TEXT, seconds={"type": "number"}, version=TEXT)
-KEPT = an_object(successful_rows=COUNT, quarantined_rows=COUNT)
+WHICH = (parameter_schema("deployment"),)
+HEALTH = object_schema(status=TEXT, phase=TEXT, seconds={"type": "number"}, version=TEXT)
+KEPT = object_schema(successful_rows=COUNT, quarantined_rows=COUNT)
 EVENTS = (
-    parameter("name", needed="yes"),
-    parameter("wait", schema=FLAG),
-    parameter("format", schema={"type": "string", "enum": ["ndjson", "json"]}),
-    parameter("Idempotency-Key", "header", {"type": "string", "minLength": 1, "maxLength": 256}),
+    parameter_schema("name", needed="yes"),
+    parameter_schema("wait", schema=FLAG),
+    parameter_schema("format", schema={"type": "string", "enum": ["ndjson", "json"]}),
+    parameter_schema("Idempotency-Key", "header", {"type": "string", "minLength": 1, "maxLength": 256}),
 )
 DEPLOY = (
-    parameter("check", schema=FLAG),
-    parameter("auto_promote", schema=FLAG),
-    parameter("allow_destructive_operations", schema=FLAG),
-    parameter("name"),
+    parameter_schema("check", schema=FLAG),
+    parameter_schema("auto_promote", schema=FLAG),
+    parameter_schema("allow_destructive_operations", schema=FLAG),
+    parameter_schema("name"),
 )
-PROJECT: Json = {"multipart/form-data": {"schema": an_object(files=a_list({"type": "string", "format": "binary"}))}}
+PROJECT: Json = {
+    "multipart/form-data": {"schema": object_schema(files=array_schema({"type": "string", "format": "binary"}))}
+}
 PARAMETERS: Json = {JSON: {"schema": OBJECT}, FORM: {"schema": OBJECT}}
 QUERY: Json = {"text/plain": {"schema": TEXT}, **PARAMETERS}
 ENDPOINT = CallSchema("Ask an endpoint: NAME.json, NAME.ndjson or NAME.csv", WHICH, answers={"200": RESULT})
@@ -115,26 +119,32 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         "Append rows", EVENTS, {"application/x-ndjson": {"schema": TEXT}}, {"202": {JSON: KEPT}, "200": {JSON: KEPT}}
     ),
     ("GET", "/v0/datasources"): CallSchema(
-        "List the data sources", WHICH, None, {"200": {JSON: an_object(datasources=a_list(OBJECT))}}
+        "List the data sources", WHICH, None, {"200": {JSON: object_schema(datasources=array_schema(OBJECT))}}
     ),
     ("GET", "/v0/datasources/{name}"): CallSchema("Show a data source", WHICH),
     ("GET", "/v0/pipes"): CallSchema(
-        "List the endpoints", WHICH, None, {"200": {JSON: an_object(pipes=a_list(OBJECT))}}
+        "List the endpoints", WHICH, None, {"200": {JSON: object_schema(pipes=array_schema(OBJECT))}}
     ),
     ("GET", "/v0/pipes/openapi.json"): CallSchema("The endpoints as an OpenAPI document", WHICH),
     ("GET", "/v0/pipes/{file}"): ENDPOINT,
     ("POST", "/v0/pipes/{file}"): CallSchema(ENDPOINT.about, WHICH, PARAMETERS, ENDPOINT.answers),
-    ("POST", "/v0/pipes/{name}/copy"): CallSchema("Run a copy", (), PARAMETERS, {"202": {JSON: an_object(job=JOB)}}),
-    ("GET", "/v0/jobs"): CallSchema("List the newest jobs", answers={"200": {JSON: an_object(jobs=a_list(JOB))}}),
+    ("POST", "/v0/pipes/{name}/copy"): CallSchema(
+        "Run a copy", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}
+    ),
+    ("GET", "/v0/jobs"): CallSchema(
+        "List the newest jobs", answers={"200": {JSON: object_schema(jobs=array_schema(JOB))}}
+    ),
     ("GET", "/v0/jobs/{id}"): CallSchema("Show a job", answers={"200": {JSON: JOB}}),
     ("POST", "/v0/jobs/{id}/cancel"): CallSchema("Cancel a job", answers={"200": {JSON: JOB}}),
-    ("GET", "/v0/sql"): CallSchema("Run a query", (parameter("q", needed="yes"), *WHICH), None, {"200": RESULT}),
+    ("GET", "/v0/sql"): CallSchema("Run a query", (parameter_schema("q", needed="yes"), *WHICH), None, {"200": RESULT}),
     ("POST", "/v0/sql"): CallSchema("Run a query", WHICH, QUERY, {"200": RESULT}),
-    ("GET", "/v0/tokens"): CallSchema("List the tokens", answers={"200": {JSON: an_object(tokens=a_list(TOKEN))}}),
+    ("GET", "/v0/tokens"): CallSchema(
+        "List the tokens", answers={"200": {JSON: object_schema(tokens=array_schema(TOKEN))}}
+    ),
     ("POST", "/v0/tokens"): CallSchema(
         "Make a token",
-        (parameter("name", needed="yes"), parameter("scopes", needed="yes")),
-        answers={"201": {JSON: an_object(name=TEXT, scopes=a_list(TEXT), token=TEXT)}},
+        (parameter_schema("name", needed="yes"), parameter_schema("scopes", needed="yes")),
+        answers={"201": {JSON: object_schema(name=TEXT, scopes=array_schema(TEXT), token=TEXT)}},
     ),
     ("DELETE", "/v0/tokens/{name}"): CallSchema("Remove a token"),
     ("POST", "/v1/deploy"): CallSchema(

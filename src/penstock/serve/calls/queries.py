@@ -15,14 +15,20 @@ from starlette.responses import Response
 from penstock.errors import Location, NotFound, PenstockError, TooLarge, did_you_mean
 from penstock.model.datasource import Text
 from penstock.serve.http.access import may_read
-from penstock.serve.http.answer_formats import EXTENSIONS, Answer, render
-from penstock.serve.http.pipeline_host import Host, in_lane
-from penstock.serve.http.request_parameters import OURS, deployment, required, template_parameters, texts
+from penstock.serve.http.answer_formats import EXTENSIONS, Answer, render_answer
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.request_parameters import (
+    GENERAL_PARAMETERS,
+    deployment_parameter,
+    parameter_texts,
+    required_parameter,
+    template_parameters,
+)
 from penstock.sql.compile import split_format
 from penstock.sql.compiler.translator import LONGEST_SQL
 
 
-async def pipe(host: Host, request: Request) -> Response:
+async def query_endpoint(host: PipelineHost, request: Request) -> Response:
     """`GET/POST /v0/pipes/NAME.json` (csv, ndjson)."""
     pipeline = host.pipeline
     name, _, extension = request.path_params["file"].rpartition(".")
@@ -30,36 +36,36 @@ async def pipe(host: Host, request: Request) -> Response:
         known = [f"{name or extension}.{each}" for each in EXTENSIONS]
         raise NotFound(f"there is no `{request.path_params['file']}`", hint=did_you_mean(known[0], known))
     parameters = await template_parameters(request)
-    given = {key: value for key, value in parameters.items() if key not in OURS}
-    ref = deployment(texts(parameters))
-    answer = await _timed(host, "endpoint", lambda: pipeline.endpoint(name, given, ref))
-    return render(answer, EXTENSIONS[extension])
+    given = {key: value for key, value in parameters.items() if key not in GENERAL_PARAMETERS}
+    ref = deployment_parameter(parameter_texts(parameters))
+    answer = await _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref))
+    return render_answer(answer, EXTENSIONS[extension])
 
 
-async def sql(host: Host, request: Request) -> Response:
+async def query_sql(host: PipelineHost, request: Request) -> Response:
     """`GET/POST /v0/sql?q=…`; a POST may hold the query as its body."""
     pipeline = host.pipeline
     sent = await template_parameters(request, raw="q")
-    parameters = texts(sent)
-    given = {key: value for key, value in sent.items() if key not in {*OURS, "q"}}
-    query, form = split_format(Text(_query(parameters), Location("query")))
-    ref, may = deployment(parameters), may_read(request)
-    answer = await _timed(host, "sql", lambda: pipeline.sql(query.text, ref, may, given))
-    return render(answer, form or "JSON")
+    parameters = parameter_texts(sent)
+    given = {key: value for key, value in sent.items() if key not in {*GENERAL_PARAMETERS, "q"}}
+    query, form = split_format(Text(_query_text(parameters), Location("query")))
+    ref, may = deployment_parameter(parameters), may_read(request)
+    answer = await _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, may, given))
+    return render_answer(answer, form or "JSON")
 
 
-def _query(parameters: Mapping[str, str]) -> str:
-    text = required(parameters, "q")
+def _query_text(parameters: Mapping[str, str]) -> str:
+    text = required_parameter(parameters, "q")
     if len(text) > LONGEST_SQL:
         raise TooLarge(f"the query has more than {LONGEST_SQL:,} characters", hint="make a pipe of a part of it")
     return text
 
 
-async def _timed(host: Host, kind: str, call: Callable[[], Answer]) -> Answer:
+async def _run_timed(host: PipelineHost, kind: str, call: Callable[[], Answer]) -> Answer:
     began = time.monotonic()
     code = "internal"
     try:
-        answer = await in_lane(host.lanes.queries, call)
+        answer = await run_in_lane(host.lanes.queries, call)
         code = "ok"
         return answer
     except PenstockError as error:

@@ -11,43 +11,48 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import Conflict, InvalidRequest, Problem
-from penstock.serve.http.access import TOKEN_NAME, scopes_of
-from penstock.serve.http.pipeline_host import Host, in_lane
-from penstock.serve.http.request_parameters import all_parameters, required
+from penstock.serve.http.access import TOKEN_NAME, parse_scopes
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.request_parameters import all_parameters, required_parameter
 
 ADMIN = "admin"
 """The token of the project's owner; its secret is in `.penstock/admin_token`."""
 
 
-async def listed(host: Host, request: Request) -> Response:
+async def list_tokens(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/tokens`."""
-    return _answer({"tokens": [{"name": each.name, "scopes": each.scopes} for each in host.pipeline.tokens.list()]})
+    return _json_response(
+        {"tokens": [{"name": each.name, "scopes": each.scopes} for each in host.pipeline.tokens.list()]}
+    )
 
 
-async def create(host: Host, request: Request) -> Response:
+async def create_token(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/tokens?name=…&scopes=read:NAME,append`."""
     tokens = host.pipeline.tokens
     parameters = await all_parameters(request)
-    name, scopes = _name(required(parameters, "name")), scopes_of(required(parameters, "scopes"))
-    secret = await in_lane(host.lanes.control, lambda: tokens.create(name, scopes))
-    return _answer({"name": name, "scopes": scopes, "token": secret}, 201)
+    name, scopes = (
+        _token_name(required_parameter(parameters, "name")),
+        parse_scopes(required_parameter(parameters, "scopes")),
+    )
+    secret = await run_in_lane(host.lanes.control, lambda: tokens.create(name, scopes))
+    return _json_response({"name": name, "scopes": scopes, "token": secret}, 201)
 
 
-async def remove(host: Host, request: Request) -> Response:
+async def remove_token(host: PipelineHost, request: Request) -> Response:
     """`DELETE /v0/tokens/NAME`."""
     tokens, name = host.pipeline.tokens, request.path_params["name"]
     if name == ADMIN:
         raise Conflict("the admin token stays", hint="delete .penstock/admin_token and restart the server to renew it")
-    await in_lane(host.lanes.control, lambda: tokens.remove(name))
-    return _answer({"name": name})
+    await run_in_lane(host.lanes.control, lambda: tokens.remove(name))
+    return _json_response({"name": name})
 
 
-def _name(text: str) -> str:
+def _token_name(text: str) -> str:
     if not TOKEN_NAME.fullmatch(text):
         message = "a token's name is 1 to 100 letters, digits, `_`, `.`, `@` and `-`"
         raise InvalidRequest(message, [Problem("invalid-name", message)])
     return text
 
 
-def _answer(document: object, status: int = 200) -> Response:
+def _json_response(document: object, status: int = 200) -> Response:
     return Response(orjson.dumps(document), status_code=status, media_type="application/json")

@@ -21,8 +21,8 @@ SCOPES = ("admin", "deploy", "append", "read", DECLARED)
 """What a token may be made with; `declared` is what TOKEN lines of the live version say for its name."""
 PER_NAME = ("append", "read")
 """Scopes that may be for one data source or pipe: `read:NAME`."""
-Needed: TypeAlias = Union[Scope, None]
-Find: TypeAlias = Callable[[str], Union[ApiToken, None]]
+RequiredScope: TypeAlias = Union[Scope, None]
+FindToken: TypeAlias = Callable[[str], Union[ApiToken, None]]
 """The token of a secret."""
 NameOf: TypeAlias = Callable[[Request], Union[str, None]]
 """What a call is for, by its request. None: for everything."""
@@ -30,12 +30,12 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 TOKEN_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
 
 
-def for_all(request: Request) -> str | None:
+def no_name(request: Request) -> str | None:
     """Of a call that shows or does something of everything."""
     return None
 
 
-def authorize(request: Request, find: Find, scope: Scope, name: str | None) -> None:
+def authorize(request: Request, find: FindToken, scope: Scope, name: str | None) -> None:
     """Raises Unauthorized without a valid token, Forbidden if it lacks the scope for the name."""
     token = identify(request, find)
     if not token.allows(scope, name):
@@ -43,16 +43,16 @@ def authorize(request: Request, find: Find, scope: Scope, name: str | None) -> N
         raise Forbidden(f"the token `{token.name}` may not {what}", hint=f"it may: {', '.join(token.scopes)}")
 
 
-def authorize_some(request: Request, find: Find, scope: Scope) -> None:
+def authorize_some(request: Request, find: FindToken, scope: Scope) -> None:
     """The same for a call whose handler asks what the token may read, name by name."""
     token = identify(request, find)
     if not token.allows_some(scope):
         raise Forbidden(f"the token `{token.name}` may not {scope}", hint=f"it may: {', '.join(token.scopes)}")
 
 
-def identify(request: Request, find: Find) -> ApiToken:
+def identify(request: Request, find: FindToken) -> ApiToken:
     """The call's token, kept with the request. Raises Unauthorized."""
-    secret = _secret(request)
+    secret = _sent_secret(request)
     if not secret:
         raise Unauthorized("a token is needed", hint="send `Authorization: Bearer TOKEN` or ?token=TOKEN")
     token = find(secret)
@@ -68,7 +68,7 @@ def may_read(request: Request) -> Callable[[str], bool]:
     return lambda name: token.allows("read", name)
 
 
-def discreet(request: Request, error: PenstockError) -> PenstockError:
+def hide_names(request: Request, error: PenstockError) -> PenstockError:
     """The error without hints where the token may not know all names: hints name what there is."""
     token: ApiToken | None = getattr(request.state, "token", None)
     if token is None or isinstance(error, (Unauthorized, Forbidden)):
@@ -81,17 +81,17 @@ def discreet(request: Request, error: PenstockError) -> PenstockError:
     return told
 
 
-def scopes_of(text: str) -> tuple[str, ...]:
+def parse_scopes(text: str) -> tuple[str, ...]:
     """Scopes with commas between them. Raises InvalidRequest. Names need not exist: they may be deployed later."""
     scopes = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    problems = [problem for scope in scopes if (problem := _wrong(scope)) is not None]
+    problems = [problem for scope in scopes if (problem := _scope_problem(scope)) is not None]
     if problems or not scopes:
         shown = ", ".join((*SCOPES, *(f"{each}:NAME" for each in PER_NAME)))
         raise InvalidRequest(f"scopes are some of {shown}, with commas between them", problems)
     return scopes
 
 
-def _wrong(scope: str) -> Problem | None:
+def _scope_problem(scope: str) -> Problem | None:
     kind, colon, name = scope.partition(":")
     if kind not in SCOPES:
         return Problem("unknown-scope", f"there is no scope `{scope[:100]}`", hint=did_you_mean(kind, SCOPES))
@@ -103,7 +103,7 @@ def _wrong(scope: str) -> Problem | None:
     return None
 
 
-def _secret(request: Request) -> str:
+def _sent_secret(request: Request) -> str:
     kind, _, value = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return value.strip()

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
 from penstock.model.types import Type
-from penstock.serve.http.json_values import shower
+from penstock.serve.http.json_values import json_converter
 
 
 class Answer(Protocol):
@@ -36,7 +36,7 @@ class Answer(Protocol):
     def totals(self) -> Sequence[object] | None: ...
 
 
-def render(answer: Answer, form: str) -> Response:
+def render_answer(answer: Answer, form: str) -> Response:
     """The answer in a format by its name. Raises InvalidRequest for one that there is not."""
     write = FORMATS.get(form)
     if write is None:
@@ -46,11 +46,11 @@ def render(answer: Answer, form: str) -> Response:
 
 
 def _json(answer: Answer) -> Response:
-    data = list(_objects(answer, answer.rows))
+    data = list(_json_objects(answer, answer.rows))
     document = {
         "meta": [{"name": name, "type": str(of)} for name, of in answer.columns],
         "data": data,
-        **({"totals": next(_objects(answer, [answer.totals]))} if answer.totals is not None else {}),
+        **({"totals": next(_json_objects(answer, [answer.totals]))} if answer.totals is not None else {}),
         "rows": len(data),
         "rows_before_limit_at_least": len(data),
         "statistics": {
@@ -63,15 +63,15 @@ def _json(answer: Answer) -> Response:
 
 
 def _ndjson(answer: Answer) -> Response:
-    lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _objects(answer, answer.rows))
+    lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _json_objects(answer, answer.rows))
     return Response(lines, media_type="application/x-ndjson")
 
 
 def _csv(answer: Answer) -> Response:
     names = _csv_line([name for name, _ in answer.columns])
-    text = names + "".join(map(_csv_line, _lines(answer, answer.rows)))
+    text = names + "".join(map(_csv_line, _json_rows(answer, answer.rows)))
     if answer.totals is not None:
-        text += "\n" + "".join(map(_csv_line, _lines(answer, [answer.totals])))
+        text += "\n" + "".join(map(_csv_line, _json_rows(answer, [answer.totals])))
     return Response(text, media_type="text/csv")
 
 
@@ -85,28 +85,28 @@ def _csv_cell(value: object) -> str:
         case None:
             return "\\N"
         case str():
-            return _quoted(value)
+            return _quote_csv(value)
         case dict() | list():
-            return _quoted(orjson.dumps(value).decode())
+            return _quote_csv(orjson.dumps(value).decode())
         case _:
             return orjson.dumps(value).decode()
 
 
-def _quoted(text: str) -> str:
+def _quote_csv(text: str) -> str:
     line = io.StringIO()
     csv.writer(line, quoting=csv.QUOTE_ALL, lineterminator="").writerow([text])
     return line.getvalue()
 
 
-def _lines(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[list[object]]:
-    shows = [shower(of) for _, of in answer.columns]
+def _json_rows(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[list[object]]:
+    shows = [json_converter(of) for _, of in answer.columns]
     for row in rows:
         yield [show(value) for show, value in zip(shows, row, strict=True)]
 
 
-def _objects(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[dict[str, object]]:
+def _json_objects(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[dict[str, object]]:
     names = [name for name, _ in answer.columns]
-    for line in _lines(answer, rows):
+    for line in _json_rows(answer, rows):
         yield dict(zip(names, line, strict=True))
 
 

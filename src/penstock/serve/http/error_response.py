@@ -36,7 +36,7 @@ class Unacceptable(PenstockError):
     status, code = 400, "invalid-request"
 
 
-def refuse(error: PenstockError, path: str) -> Response:
+def error_response(error: PenstockError, path: str) -> Response:
     """The response of an error."""
     if error.status == 500:
         log.error("a call of %s failed: %s", path, error.message, exc_info=error)
@@ -49,7 +49,7 @@ def refuse(error: PenstockError, path: str) -> Response:
     )
 
 
-def from_http(error: HTTPException, path: str, known: Iterable[str]) -> PenstockError:
+def from_http_exception(error: HTTPException, path: str, known: Iterable[str]) -> PenstockError:
     """What Starlette refuses, in our words. `known` are the addresses that there are."""
     if error.status_code == 404:
         return NotFound(f"there is nothing at {path}", hint=did_you_mean(path, known))
@@ -58,7 +58,7 @@ def from_http(error: HTTPException, path: str, known: Iterable[str]) -> Penstock
     return Unacceptable(str(error.detail))
 
 
-def from_fault(fault: Exception) -> PenstockError:
+def from_bug(fault: Exception) -> PenstockError:
     """What should not have happened: the log has the details, the client has not."""
     error = Internal("the server made a mistake", hint=".penstock/server.log has the details")
     error.__cause__ = fault

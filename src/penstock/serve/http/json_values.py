@@ -18,17 +18,17 @@ import orjson
 
 from penstock.model import types as t
 
-Show = Callable[[object], object]
+Converter = Callable[[object], object]
 WIDEST = 2**63
 
 
-def shower(of: t.Type) -> Show:
+def json_converter(of: t.Type) -> Converter:
     """How values of the type are shown."""
-    show = _shower(t.unwrap_type(of))
+    show = _value_converter(t.unwrap_type(of))
     return lambda value: None if value is None else show(value)
 
 
-def _shower(of: t.Type) -> Show:  # noqa: PLR0911 - one case a kind of type
+def _value_converter(of: t.Type) -> Converter:  # noqa: PLR0911 - one case a kind of type
     match of:
         case t.Int():
             return _integer
@@ -39,27 +39,27 @@ def _shower(of: t.Type) -> Show:  # noqa: PLR0911 - one case a kind of type
         case t.Date():
             return str
         case t.DateTime(zone):
-            return _moment(zone, 0)
+            return _time_converter(zone, 0)
         case t.DateTime64(precision, zone):
-            return _moment(zone, precision)
+            return _time_converter(zone, precision)
         case t.Json():
             return _document
         case t.Array() | t.Tuple() | t.Map():
-            return _nested(of)
+            return _nested_converter(of)
         case _:
             return _plain
 
 
-def _nested(of: t.Array | t.Tuple | t.Map) -> Show:
+def _nested_converter(of: t.Array | t.Tuple | t.Map) -> Converter:
     match of:
         case t.Array(inner):
-            show = shower(inner)
+            show = json_converter(inner)
             return lambda value: [show(each) for each in _items(value)]
         case t.Map(key, inner):
-            show_key, show_value = shower(key), shower(inner)
+            show_key, show_value = json_converter(key), json_converter(inner)
             return lambda value: {_key(show_key(k)): show_value(v) for k, v in _entries(value)}
         case t.Tuple(fields):
-            shows = [shower(inner) for _, inner in fields]
+            shows = [json_converter(inner) for _, inner in fields]
             names = [name for name, _ in fields]
             if any(name is None for name in names):
                 return lambda value: [show(each) for show, each in zip(shows, _items(value), strict=True)]
@@ -107,7 +107,7 @@ def _decimal(value: object) -> object:
     return orjson.Fragment((text.rstrip("0").rstrip(".") or "0") if "." in text else text)
 
 
-def _moment(zone: str | None, digits: int) -> Show:
+def _time_converter(zone: str | None, digits: int) -> Converter:
     zone_info = ZoneInfo(zone) if zone else dt.timezone.utc
 
     def show(value: object) -> object:

@@ -27,13 +27,17 @@ class Metrics:
         self.seconds = Histogram("penstock_query_seconds", "Time to answer a query", ["kind"], registry=registry)
         self._batches = Gauge("penstock_batches", "Batches in the log", ["stream"], registry=registry)
         self._lag = Gauge(
-            "penstock_lag_batches", "Batches a flow has not taken yet", ["deployment", "table", "flow", "stream"],
+            "penstock_lag_batches",
+            "Batches a flow has not taken yet",
+            ["deployment", "table", "flow", "stream"],
             registry=registry,
-        )  # fmt: skip
+        )
         self._maintenance = Gauge(
-            "penstock_maintenance", "What the background maintenance did since the server began", ["kind", "result"],
+            "penstock_maintenance",
+            "What the background maintenance did since the server began",
+            ["kind", "result"],
             registry=registry,
-        )  # fmt: skip
+        )
         self._failing = Gauge("penstock_failing_flows", "Flows whose last step failed", registry=registry)
 
     def text(self, status: Mapping[str, Any]) -> bytes:

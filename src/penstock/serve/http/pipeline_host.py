@@ -24,7 +24,7 @@ MOST_WAITING = 256
 T = TypeVar("T")
 
 
-class Lanes:
+class ThreadLanes:
     """How many calls of each kind run at once; the next MOST_WAITING wait, more are turned away."""
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class Lanes:
         self.control = CapacityLimiter(16)
 
 
-class Host:
+class PipelineHost:
     """Holds the pipeline. `phase` says what the server does until it is ready."""
 
     def __init__(self) -> None:
-        self.lanes = Lanes()
+        self.lanes = ThreadLanes()
         self.metrics = Metrics()
         self.phase = "starting Spark"
         self.stopping = False
@@ -72,7 +72,7 @@ class Host:
         return self._pipeline
 
 
-async def in_lane(lane: CapacityLimiter, call: Callable[[], T]) -> T:
+async def run_in_lane(lane: CapacityLimiter, call: Callable[[], T]) -> T:
     """Run a blocking call in a thread of the lane. Raises Overloaded if too many wait already."""
     if lane.statistics().tasks_waiting >= MOST_WAITING:
         raise Overloaded("too many calls wait already", hint="try again in a second")

@@ -32,7 +32,7 @@ async def read_body(request: Request, most: int = MOST_BYTES) -> bytes:
     return b"".join(parts)
 
 
-def unpack(body: bytes, encoding: str, most: int = MOST_BYTES) -> bytes:
+def decompress(body: bytes, encoding: str, most: int = MOST_BYTES) -> bytes:
     """The body without its Content-Encoding. Raises InvalidRequest, TooLarge."""
     name = encoding.strip().lower()
     if name in ("", "identity"):

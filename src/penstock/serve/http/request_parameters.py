@@ -18,44 +18,44 @@ from penstock.template.frame import ListParameter, Parameter
 
 YES, NO = ("true", "1", "yes", "on", ""), ("false", "0", "no", "off")
 DEPLOYMENT = ("deployment", "__tb__deployment")
-OURS = frozenset({*DEPLOYMENT, "token"})
+GENERAL_PARAMETERS = frozenset({*DEPLOYMENT, "token"})
 MOST_BYTES = 2**20
 
 
-def wrong(name: str, message: str, hint: str | None = None) -> InvalidRequest:
+def invalid_parameter(name: str, message: str, hint: str | None = None) -> InvalidRequest:
     """The refusal of a parameter."""
     return InvalidRequest(message, [Problem("invalid-parameter", f"parameter `{name}`: {message}", hint=hint)])
 
 
-def required(parameters: Mapping[str, str], name: str) -> str:
+def required_parameter(parameters: Mapping[str, str], name: str) -> str:
     """Raises InvalidRequest if it is missing or empty."""
     value = parameters.get(name, "")
     if not value:
-        raise wrong(name, f"the parameter `{name}` is missing")
+        raise invalid_parameter(name, f"the parameter `{name}` is missing")
     return value
 
 
-def flag(parameters: Mapping[str, str], name: str, default: str = "false") -> bool:
+def flag_parameter(parameters: Mapping[str, str], name: str, default: str = "false") -> bool:
     """A yes or no. Raises InvalidRequest."""
     value = parameters.get(name, default).lower()
     if value in YES:
         return True
     if value in NO:
         return False
-    raise wrong(name, f"`{value}` is neither true nor false")
+    raise invalid_parameter(name, f"`{value}` is neither true nor false")
 
 
-def deployment(parameters: Mapping[str, str]) -> str:
+def deployment_parameter(parameters: Mapping[str, str]) -> str:
     """Which deployment is asked: live unless said otherwise."""
     return next((parameters[name] for name in DEPLOYMENT if parameters.get(name)), "live")
 
 
 async def all_parameters(request: Request, raw: str | None = None) -> dict[str, str]:
     """As texts. Raises InvalidRequest."""
-    return texts(await template_parameters(request, raw))
+    return parameter_texts(await template_parameters(request, raw))
 
 
-def texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
+def parameter_texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
     """A list as the JSON that it was sent as."""
     return {name: value if isinstance(value, str) else value.json for name, value in parameters.items()}
 
@@ -100,9 +100,9 @@ def _json(body: bytes) -> dict[str, Parameter]:
 def _value(value: object) -> Parameter:
     """A value of a JSON object: a list keeps its elements apart, whatever commas they have."""
     if isinstance(value, list):
-        return ListParameter(orjson.dumps(value).decode(), tuple(map(_text_of, value)))
-    return _text_of(value)
+        return ListParameter(orjson.dumps(value).decode(), tuple(map(_value_text, value)))
+    return _value_text(value)
 
 
-def _text_of(value: object) -> str:
+def _value_text(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()

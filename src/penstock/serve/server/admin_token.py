@@ -15,7 +15,7 @@ from penstock.state.tokens import ApiTokens
 FILE = "admin_token"
 
 
-def ensure_admin(home: Path, tokens: ApiTokens) -> None:
+def ensure_admin_token(home: Path, tokens: ApiTokens) -> None:
     """Make the token if the file is missing or its secret is not valid (a new state store)."""
     path = home / FILE
     if path.exists() and tokens.find(path.read_text(encoding="utf-8").strip()) is not None:

@@ -17,7 +17,7 @@ MOST_BYTES = 16 * 2**20
 KEPT = 3
 
 
-class Discreet(logging.Formatter):
+class RedactingFormatter(logging.Formatter):
     """Lines and tracebacks without secrets, in UTC."""
 
     @staticmethod
@@ -28,12 +28,12 @@ class Discreet(logging.Formatter):
         return redact(super().format(record))
 
 
-def log_to(home: Path) -> None:
+def set_up_logging(home: Path) -> None:
     """Everything that is logged goes to `server.log`."""
     handler = logging.handlers.RotatingFileHandler(
         home / "server.log", maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8"
     )
-    formatter = Discreet("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+    formatter = RedactingFormatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import orjson
 
-from penstock.deploy.ownership.folder_lock import Process, Record, own
-from penstock.deploy.ownership.lease_keeper import described, sign, take
+from penstock.deploy.ownership.folder_lock import ProcessId, ServerRecord, take_folder
+from penstock.deploy.ownership.lease_keeper import describe_server, read_heartbeat, take_lease
 from penstock.deploy.runtime_config import state_url
 from penstock.errors import Conflict, InvalidProject, PenstockError, Problem
 from penstock.model.settings import Settings, secret_values
 from penstock.parse.project_loader import load_folder
 from penstock.parse.settings import SETTINGS_FILE
 from penstock.redaction import register_secrets
-from penstock.serve.server.log_files import log_to
+from penstock.serve.server.log_files import set_up_logging
 from penstock.serve.server.process import ServerProcess
 from penstock.state.database import open_database
 from penstock.state.lease import Lease, LeaseRecord
@@ -36,18 +36,18 @@ log = logging.getLogger("penstock.serve")
 
 
 def main() -> int:
-    options = _options()
-    waiting = None if options.no_wait else _say_waiting
+    options = _parse_options()
+    waiting = None if options.no_wait else _report_waiting_for_folder
     try:
         _run(options.project.resolve(), options.port, waiting)
     except PenstockError as error:
         log.error("the server ends: %s", error.message)
-        _say(error)
+        _report(error)
         return 1
     return 0
 
 
-def _options() -> argparse.Namespace:
+def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m penstock.serve.server.main")
     parser.add_argument("--project", type=Path, default=Path(), help="the project's folder")
     parser.add_argument("--port", type=int, help="the port, instead of the settings' one")
@@ -55,21 +55,21 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(project: Path, port: int | None, waiting: Callable[[Record | None], None] | None) -> None:
-    settings = _settings(project)
+def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None], None] | None) -> None:
+    settings = _load_settings(project)
     register_secrets(secret_values(settings))
     home = project / HOME
     home.mkdir(parents=True, exist_ok=True)
     database = open_database(state_url(settings, home))
     lease = Lease(database)
-    owner = own(home, waiting, lambda: sign(lease))
+    owner = take_folder(home, waiting, lambda: read_heartbeat(lease))
     pid = home / PID
     try:
-        log_to(home)
+        set_up_logging(home)
         _run_in_utc()
-        me = described(home, Process.of(os.getpid()), f"port {settings.server.port if port is None else port}")
-        take(lease, me, None if waiting is None else _say_held)
-        listener = _listen(settings.server.host, settings.server.port if port is None else port)
+        me = describe_server(home, ProcessId.of(os.getpid()), f"port {settings.server.port if port is None else port}")
+        take_lease(lease, me, None if waiting is None else _report_waiting_for_lease)
+        listener = _open_listener(settings.server.host, settings.server.port if port is None else port)
         pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
         ServerProcess(settings, home, owner, listener, database).run()
     finally:
@@ -77,7 +77,7 @@ def _run(project: Path, port: int | None, waiting: Callable[[Record | None], Non
         owner.release()
 
 
-def _settings(project: Path) -> Settings:
+def _load_settings(project: Path) -> Settings:
     """Raises InvalidProject for a wrong penstock.toml, NotFound without a folder. Wrong datafiles do
     not keep a server from starting: what is live is in the state store."""
     loaded = load_folder(project)
@@ -93,7 +93,7 @@ def _run_in_utc() -> None:
     time.tzset()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _open_listener(host: str, port: int) -> socket.socket:
     """Raises Conflict: better before Spark starts than after."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -106,19 +106,19 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _say_waiting(owner: Record | None) -> None:
+def _report_waiting_for_folder(owner: ServerRecord | None) -> None:
     who = f"server {owner.server.id} at {owner.url}" if owner else "another server"
     message = f"{who} owns this project; waiting until it ends"
-    _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
+    _report(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 
-def _say_held(seen: LeaseRecord) -> None:
+def _report_waiting_for_lease(seen: LeaseRecord) -> None:
     who = f"a server on {seen.owner.get('host')}"
     message = f"{who} owns this warehouse; waiting until it ends or shows no sign of life"
-    _say(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
+    _report(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 
-def _say(error: PenstockError) -> None:
+def _report(error: PenstockError) -> None:
     sys.stderr.write(orjson.dumps(error.as_json()).decode() + "\n")
     sys.stderr.flush()
 

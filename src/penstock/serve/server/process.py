@@ -18,15 +18,15 @@ from types import FrameType
 
 import uvicorn
 
-from penstock.deploy.ownership.folder_lock import Owner
+from penstock.deploy.ownership.folder_lock import FolderLock
 from penstock.deploy.ownership.lease_keeper import LeaseKeeper
 from penstock.deploy.pipeline import Pipeline
 from penstock.errors import Failed, PenstockError
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
-from penstock.serve.http.pipeline_host import Host
-from penstock.serve.server.admin_token import ensure_admin
-from penstock.serve.server.restart import restart, when_ended
+from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.server.admin_token import ensure_admin_token
+from penstock.serve.server.restart import call_when_ended, restart_server
 from penstock.state.database import Database
 from penstock.state.lease import Lease
 
@@ -37,10 +37,10 @@ OPENING_SECONDS = 30.0
 log = logging.getLogger("penstock.serve")
 
 
-class Web(uvicorn.Server):
+class WebServer(uvicorn.Server):
     """Uvicorn, which tells the host at once that it was asked to stop."""
 
-    def __init__(self, host: Host):
+    def __init__(self, host: PipelineHost):
         self._host = host
         super().__init__(
             uvicorn.Config(
@@ -62,15 +62,15 @@ class ServerProcess:
     """One server. `database` is the state store, whose lease it holds."""
 
     def __init__(
-        self, settings: Settings, home: Path, owner: Owner, listener: socket.socket, database: Database
+        self, settings: Settings, home: Path, owner: FolderLock, listener: socket.socket, database: Database
     ):
         self._settings = settings
         self._home = home
         self._owner = owner
         self._listener = listener
         self._database = database
-        self._host = Host()
-        self._web = Web(self._host)
+        self._host = PipelineHost()
+        self._web = WebServer(self._host)
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
 
@@ -82,7 +82,7 @@ class ServerProcess:
         for number in (signal.SIGTERM, signal.SIGINT):
             # Uvicorn raises the signal again when it has stopped: closing must not end there.
             signal.signal(number, self._web.handle_exit)
-        tenure = LeaseKeeper(Lease(self._database), _lost)
+        tenure = LeaseKeeper(Lease(self._database), _exit_fenced)
         opening = threading.Thread(target=self._open, args=(url,), name="open", daemon=True)
         opening.start()
         self._web.run(sockets=[self._listener])
@@ -99,8 +99,8 @@ class ServerProcess:
         try:
             self._pipeline = Pipeline(self._settings, self._home, self._database)
             self._owner.record(self._pipeline.jvm, url)
-            when_ended(self._pipeline.jvm, self._spark_ended)
-            ensure_admin(self._home, self._pipeline.tokens)
+            call_when_ended(self._pipeline.jvm, self._spark_ended)
+            ensure_admin_token(self._home, self._pipeline.tokens)
             self._host.opened(self._pipeline)
             log.info("the server is ready at %s after %.1f s", url, self._host.seconds)
         except PenstockError as error:
@@ -117,7 +117,7 @@ class ServerProcess:
             log.critical("Spark's process has ended (out of memory?); the server begins anew")
             with suppress(PenstockError):  # a count that is lost only means one more try beside live
                 self._pipeline.spark_ended()
-            restart(self._listener.getsockname()[1])
+            restart_server(self._listener.getsockname()[1])
 
     def _fail(self, error: PenstockError) -> None:
         self._failure = error
@@ -125,7 +125,7 @@ class ServerProcess:
         self._web.should_exit = True
 
 
-def _lost() -> None:
+def _exit_fenced() -> None:
     """Nothing in this process may go on, whatever it is in the middle of."""
     log.critical("another server has taken over this warehouse; this one ends")
     logging.shutdown()

@@ -16,15 +16,15 @@ from contextlib import suppress
 
 import psutil
 
-REBIRTHS = "PENSTOCK_REBIRTHS"
+RESTARTS = "PENSTOCK_REBIRTHS"
 LONGEST_REST = 60.0
 QUIET = 300.0
 """A life of so many seconds makes up for the deaths before it."""
-_born = time.monotonic()
+_started = time.monotonic()
 log = logging.getLogger("penstock.serve")
 
 
-def when_ended(process: int, then: Callable[[], None]) -> None:
+def call_when_ended(process: int, then: Callable[[], None]) -> None:
     """Call `then` in a thread of its own when the process has ended."""
 
     def wait() -> None:
@@ -35,11 +35,11 @@ def when_ended(process: int, then: Callable[[], None]) -> None:
     threading.Thread(target=wait, name="watch spark", daemon=True).start()
 
 
-def restart(port: int) -> None:
+def restart_server(port: int) -> None:
     """Replace this process by a new server on the same port; after many deaths in a row, with a rest
     before it. Does not return."""
-    deaths = int(os.environ.get(REBIRTHS, "0")) if time.monotonic() - _born < QUIET else 0
+    deaths = int(os.environ.get(RESTARTS, "0")) if time.monotonic() - _started < QUIET else 0
     time.sleep(min(2.0**deaths - 1, LONGEST_REST))
-    os.environ[REBIRTHS] = str(deaths + 1)
+    os.environ[RESTARTS] = str(deaths + 1)
     logging.shutdown()
     os.execv(sys.executable, [sys.executable, "-m", "penstock.serve.server.main", *sys.argv[1:], "--port", str(port)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.deploy.lifecycle.step_codec import step_from_json, step_to_json
+from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_from_json, step_to_json
 from penstock.model.manifest import Binding, Field, Table, Transform
 from penstock.model.types import Array, Int, Nullable
 from penstock.plan.steps import (
@@ -19,12 +19,11 @@ from penstock.plan.steps import (
     PlaceCursors,
     SetPartition,
     SetSort,
-    Step,
     WidenField,
-)  # fmt: skip
+)
 
 DAY = (Transform("days", "x"),)
-STEPS: list[Step] = [
+STEPS: list[JournalStep] = [
     CreateTable(Table("a", (Field("x", Array(Nullable(Int(32)))),), DAY, (), lands=True)),
     AddFields("a", (Field("y", Int(8, signed=False)),)),
     WidenField("a", "x", Int(64)),
@@ -34,13 +33,19 @@ STEPS: list[Step] = [
     Activate((Clone(Table("b", (Field("x", Int(32)),)), "a", (Field("x", Int(64)),)),)),
     CheckRows("a", Binding("a", "a__d1", ()), (Check("x", "fails", "toInt32(x)", "`x`", "`x` IS NULL"),)),
     CatchUp(),
+    Promote(),
 ]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
-def test_round_trip(step: Step) -> None:
+def test_round_trip(step: JournalStep) -> None:
     assert step_from_json(step_to_json(step)) == step
 
 
 def test_every_kind_is_tried() -> None:
-    assert {type(step) for step in STEPS} == set(STEP_ORDER)
+    assert {type(step) for step in STEPS} == {*STEP_ORDER, Promote}
+
+
+def test_a_promotion_is_written_and_read_as_every_server_before_wrote_it() -> None:
+    assert step_to_json(Promote()) == "promote"
+    assert step_from_json("promote") == Promote()

@@ -1,0 +1,80 @@
+"""Which deployments run now, and which of them is live: what readers look up and schedulers are given.
+
+In: the state store, which has the last word. Out: `RunningDeployments`, replaced whole at each change.
+Invariant: a reader takes the value once and sees one version, the old one or the new one, never a mix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.deploy.runtime.active_readers import ActiveReaders
+from penstock.deploy.runtime.project_cache import ProjectCache
+from penstock.deploy.runtime.running_flows import RunningFlows
+from penstock.deploy.runtime.state_store import StateStore
+from penstock.errors import Conflict, PenstockError
+from penstock.flow.work_items import collect_work
+from penstock.model.deployment import Deployment
+from penstock.model.pipe import Copied
+from penstock.model.token_grants import TokenGrants, collect_grants
+
+
+@dataclass(frozen=True, slots=True)
+class RunningDeployments:
+    """The running deployments at one moment: the live one, what its TOKEN lines grant, and its copies by name."""
+
+    deployments: tuple[Deployment, ...] = ()
+    live: Deployment | None = None
+    grants: TokenGrants = field(default_factory=dict)
+    copies: Mapping[str, Copied] = field(default_factory=dict)
+
+
+class DeploymentBoard:
+    """Holds the current `RunningDeployments`; `readers` counts the queries that read each deployment."""
+
+    def __init__(self, store: StateStore, flows: RunningFlows, projects: ProjectCache, readers: ActiveReaders):
+        self.running = RunningDeployments()
+        self.readers = readers
+        self._store = store
+        self._flows = flows
+        self._projects = projects
+
+    def live(self) -> Deployment | None:
+        """The live deployment, None before the first promotion."""
+        return self.running.live
+
+    def refresh(self) -> None:
+        """Read the running deployments from the state store, show them to readers and run their flows."""
+        running = tuple(self._store.deployments.running())
+        pointed = self._store.pointer.read().live
+        live = next((each for each in running if each.id == pointed), None)
+        self.running = RunningDeployments(running, live, *self._grants_and_copies(live))
+        paused = {each.id for each in running if each.paused}
+        worker = self._flows.worker
+        for id in worker.tables.keys() - {each.id for each in running if not each.paused}:
+            worker.end(id)
+        self._flows.scheduler.assign(
+            [work for work in collect_work(running) if not paused.issuperset(work.deployments)]
+        )
+
+    def readable(self, ref: str) -> Deployment:
+        """The deployment of a reference (see `StateStore.find`). Raises NotFound, and Conflict if its tables cannot
+        be read yet or any more."""
+        live = self.live()
+        if ref == "live" and live is not None:
+            return live
+        found = self._store.find(ref)
+        if found.state not in ("ready", "live", "previous"):
+            raise Conflict(f"deployment {found.id} is {found.state}: it cannot be read")
+        return found
+
+    def _grants_and_copies(self, live: Deployment | None) -> tuple[TokenGrants, Mapping[str, Copied]]:
+        """What live grants, and its copies; nothing where its files cannot be read."""
+        if live is None:
+            return {}, {}
+        try:
+            project = self._projects.load(live).project
+        except PenstockError:
+            return {}, {}
+        return collect_grants(project), {pipe.name: pipe.copies for pipe in project.pipes if pipe.copies is not None}

@@ -1,0 +1,56 @@
+"""The parts that move rows, and how far find_lags a version of the pipeline is.
+
+In: the scheduler, its stepper and the worker process. Out: `RunningFlows`: tables held exclusively, late and failing
+flows, lag in seconds. Invariant: a table that is held exclusively is written by nobody else, in either process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+from penstock.deploy.worker.supervisor import WorkerSupervisor
+from penstock.flow.inbox.arrivals import Arrivals
+from penstock.flow.lag import FlowLag, blocked_tables, find_lags
+from penstock.flow.scheduler import Scheduler
+from penstock.flow.stepper import Stepper
+from penstock.flow.table_registry import TableRegistry
+from penstock.model.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class RunningFlows:
+    """What moves rows: the batches that arrived, the scheduler and its stepper, and the worker process that fills
+    large histories."""
+
+    registry: TableRegistry
+    arrivals: Arrivals
+    stepper: Stepper
+    scheduler: Scheduler
+    worker: WorkerSupervisor
+
+    @contextmanager
+    def exclusive(self, tables: Collection[str]) -> Iterator[None]:
+        """Hold the tables: whatever writes them ends first, and nothing begins until the block ends."""
+        held = set(tables)
+        halted = any(held & filled for filled in self.worker.tables.values())
+        with self.worker.halted() if halted else nullcontext(), self.scheduler.exclusive(held):
+            yield
+
+    def failing(self, attempts: int = 1) -> frozenset[tuple[str, str]]:
+        """The flows, as (table, flow), whose last `attempts` steps all failed."""
+        return frozenset(key for key, failure in self.scheduler.failures.items() if failure.attempts >= attempts)
+
+    def late(
+        self, manifest: Manifest, heads: Mapping[str, int], excused: Collection[tuple[str, str]]
+    ) -> tuple[FlowLag, ...]:
+        """The flows of a version that have not reached the batch numbers in `heads`, without the tables that the
+        `excused` flows block: a branch that fails must not keep anybody from promoting what mends it."""
+        blocked = blocked_tables(manifest, excused) if excused else ()
+        return tuple(each for each in find_lags(self.registry, manifest, heads) if each.table not in blocked)
+
+    def lag(self, manifest: Manifest) -> float:
+        """Seconds that the oldest row has waited which a version lacks; branches that fail do not count."""
+        late = self.late(manifest, self.arrivals.heads, self.failing())
+        return max((self.arrivals.waited(each.stream, each.at) for each in late), default=0.0)
