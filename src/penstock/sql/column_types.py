@@ -1,12 +1,8 @@
-"""How a column of any type is stored in Spark and Iceberg, and its default value.
+"""How a column of any type is stored in Spark and Iceberg, and its default value; the types of aggregate states.
 
-In: a `Type`. Out: Spark DDL and Spark SQL. Called by plan, lake and flow. Invariant: the same type
-is always stored the same way; a state's storage comes from its function's row of the table.
-
-The type of a state, as ClickHouse writes it.
-
-In: what is called, the types of its arguments and its parameters. Out: an `AggregateFunction`. Called by
-aggregate_calls and array_reduce. Invariant: the type names the function without -State and with its parameters.
+In: a ClickHouse type, or an aggregate call. Out: Spark DDL and SQL, or an `AggregateFunction` type. Invariant: one
+type is always stored in one way. How a state is stored is up to its function; its type names the function without
+-State and with its parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from penstock.sql.spark_text import string_literal
 
 
 class UnknownState(ValueError):
-    """A state type whose function is not in the table. `hint` names the nearest that is."""
+    """A state type whose function is not supported. `hint` names the nearest one that is."""
 
     def __init__(self, of: t.AggregateFunction):
         super().__init__(f"the state type {of} is not supported")
@@ -41,14 +37,14 @@ def spark_type(of: Type) -> str:
 
 @lru_cache(maxsize=4096)
 def column_default(of: Type) -> str:
-    """ClickHouse's default value of the type: NULL if Nullable; for a state, that of no rows."""
+    """ClickHouse's default value of the type: NULL if it is Nullable; for a state, that of no rows."""
     if isinstance(of, t.AggregateFunction):
         return state_aggregate(of).empty(state_arguments(of))
     return value_zero(of)
 
 
 def state_aggregate(of: t.AggregateFunction) -> Aggregate:
-    """The row of a state's function. Raises UnknownState."""
+    """The aggregate function of a state. Raises UnknownState."""
     found = parse_aggregate_name(of.function)
     types = state_arguments(of)
     if found is None or found.form != "plain" or not found.row.has_state or found.row.arity[0] > len(types):
@@ -60,7 +56,7 @@ def state_aggregate(of: t.AggregateFunction) -> Aggregate:
 
 
 def state_arguments(of: t.AggregateFunction) -> tuple[Type, ...]:
-    """The types of the values in a state: a condition of -If is not kept."""
+    """The types of the values in a state; the condition of -If is not part of it."""
     found = parse_aggregate_name(of.function)
     return of.arguments[:-1] if found is not None and found.on_condition else of.arguments
 
@@ -71,7 +67,7 @@ def state_parameters(of: t.AggregateFunction) -> tuple[AggregateParameter, ...]:
 
 
 def parse_parameter(text: str) -> AggregateParameter:
-    """A parameter as it is written: a number, or a text in quotes."""
+    """A parameter as it is written in a type: a number, or a text in quotes."""
     try:
         number = float(text)
     except ValueError:
@@ -80,6 +76,7 @@ def parse_parameter(text: str) -> AggregateParameter:
 
 
 def state_type(call: ParsedAggregate, types: Types, parameters: tuple[AggregateParameter, ...]) -> t.AggregateFunction:
+    """The type of the states that a call makes."""
     plain = tuple(of.of if isinstance(of, t.LowCardinality) else of for of in types)
     return t.AggregateFunction(call.name, plain, tuple(map(_parameter_text, parameters)))
 

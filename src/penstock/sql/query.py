@@ -1,7 +1,6 @@
-"""What compiled SQL is: Spark SQL, the data sources it reads, the columns it gives.
+"""Compiled SQL: the Spark SQL, the data sources it reads, and the columns it returns.
 
-In: made by transpile, view and forward. Out: frozen values. Called by plan, deploy and serve.
-Invariant: `sql` names data sources only by the bare placeholders listed in `reads`.
+Invariant: `sql` names data sources only by the placeholders listed in `reads`, which the caller replaces by tables.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from penstock.sql.analysis.expression_facts import ExpressionFacts, expression_f
 from penstock.sql.analysis.query_facts import QueryFacts, query_facts
 
 FINAL = "__final_"
-"""How the placeholder of a data source begins that is read with FINAL."""
+"""Prefix of the placeholder of a data source that is read with FINAL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A data source that is read. `columns` are those used, in the order of its schema; all where
-    that cannot be known."""
+    """A data source that is read. `columns` are the ones used, in the order of its schema; all of them if the used
+    ones are not known."""
 
     placeholder: str
     datasource: str
@@ -27,7 +26,7 @@ class Read:
 
     @property
     def final(self) -> bool:
-        """Whether the rows are to be merged by the engine's rule."""
+        """Whether rows are first merged by the rule of the data source's engine."""
         return self.placeholder.startswith(FINAL)
 
 
@@ -49,9 +48,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A materialized node: `query` gives exactly the columns of `target`, in its order and types.
-
-    `trigger` is the left-most table; `grouped` says that rows of one step are aggregated."""
+    """A materialized node: `query` returns exactly the columns of `target`, in its order and types. `trigger` is the
+    left-most table, whose new rows the view reads; `grouped` says that rows of one batch are aggregated."""
 
     pipe: str
     node: str
@@ -63,7 +61,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A copy node: `query` gives one column of texts, each a row for `target` as the Events API takes it."""
+    """A copy node: `query` returns one column of texts, each a JSON row for `target` as the Events API takes it."""
 
     target: str
     query: Query
@@ -80,8 +78,8 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class ForwardColumn:
-    """How a column of the new schema comes from the old one's. `renames` is the old column where
-    the expression is that column and nothing more, under another name."""
+    """How a column of the new schema is computed from the columns of the old one. `renames` is the old column if the
+    expression only renames it."""
 
     name: str
     sql: str

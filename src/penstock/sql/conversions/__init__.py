@@ -1,1 +1,1 @@
-"""Conversions between types: explicit, implicit, of literals, and those of INSERT."""
+"""Conversions between types: explicit ones (CAST), implicit ones, those of literals, and those of INSERT."""

@@ -1,7 +1,7 @@
-"""What a conversion between two types is: a formula, and the condition under which it holds.
+"""A conversion between two types: its SQL, and the condition under which it is valid.
 
-In: nothing. Out: `Conversion`. Called by the conversion_* modules and conversions. Invariant: `sql` is
-of the wanted type's Spark type; `valid` is None where every value converts, NULL for a NULL.
+Invariant: `sql` is of the Spark type of the wanted type. `valid` is None where every value converts, and NULL for a
+NULL.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Overflow: TypeAlias = Literal["wraps", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """`sql` is evaluated only where `valid` holds."""
+    """`sql` is evaluated only where `valid` is true."""
 
     sql: str
     valid: str | None = None

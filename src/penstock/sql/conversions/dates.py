@@ -1,13 +1,9 @@
-"""Conversions to dates and times: from texts, numbers, other dates and times.
+"""Conversions to dates and times, from texts, numbers, and other dates and times.
 
-In: a value and a date or time type. Out: `Conversion`. Called by conversions. Invariant: a number
-out of a type's range becomes its border, a time out of it wraps around, as in ClickHouse.
-
-Texts as dates and times: what ClickHouse's toDate, toDateTime and toDateTime64 take.
-
-In: SQL of a text, a zone. Out: `Conversion`. Called by conversion_times. Invariant: a day after a month's last
-goes on into the next month, a month that there is not gives the type's zero, a time out of the type's range
-gives the nearest that is in it.
+In: a value and a date or time type. Out: `Conversion`. Texts are those that ClickHouse's toDate, toDateTime and
+toDateTime64 take. Invariant: a number out of the type's range becomes the nearest value in it, a date or time wraps
+around; in a text, a day after the end of a month goes on into the next month, and an impossible month gives the
+default of the type.
 """
 
 from __future__ import annotations
@@ -32,9 +28,22 @@ from penstock.sql.expr.typed import Typed, as_spark, number_sql, unless_null
 _TEXTS = (t.String, t.FixedString, t.Json)
 _SECONDS = t.Int(32, signed=False)
 """The numbers that an accurate conversion takes for a Date or DateTime."""
+_SEPARATOR = "[ -/:-~]"
+"""What may stand between numbers: any character but a digit."""
+_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{2}}"
+_CLOCK_PATTERN = f"[ T][0-9]{{2}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{2}}"
+_LOOSE_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{1,2}}{_SEPARATOR}[0-9]{{1,2}}"
+_DATE_TEXT = f"^({_LOOSE_DAY_PATTERN}|[0-9]{{8}}|{_DAY_PATTERN}{_CLOCK_PATTERN}([.][0-9]+)?)$"
+_TIME_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN})?$"
+_TIME64_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN}([.][0-9]{{0,9}})?)?$"
+_PARTS = f"^([0-9]{{4}}){_SEPARATOR}?([0-9]{{1,2}}){_SEPARATOR}?([0-9]{{1,2}}).*$"
+_SECONDS_TEXT = "^[0-9]{5,}$"
+_SECONDS64_TEXT = "^(-[0-9]{1,16}|[0-9]{5,16})([.][0-9]{0,9})?$"
+LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 
 
 def to_time(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+    """A value as a Date, DateTime or DateTime64; None if ClickHouse has no such conversion."""
     match want:
         case t.Date():
             return _to_date(value, want, None if want.wide or overflow == "wraps" else _SECONDS)
@@ -47,7 +56,7 @@ def to_time(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
 
 
 def _to_date(value: Typed, want: t.Date, seconds: t.Int | None) -> Conversion | None:
-    """`seconds`: the numbers that are taken, if not all."""
+    """`seconds`: the range of numbers that are accepted; None for all."""
     match value.bare:
         case t.Date(wide):
             return Conversion(wrap_to_range(value.sql, want) if wide else value.sql)
@@ -66,12 +75,13 @@ def _to_date(value: Typed, want: t.Date, seconds: t.Int | None) -> Conversion | 
 
 
 def _null_unless_given(value: Typed, found: Conversion) -> Conversion:
-    """A NULL stays one, whatever the formula makes of it."""
+    """NULL for a NULL, whatever the formula makes of it."""
     return Conversion(unless_null(found.sql, value), found.valid)
 
 
 def _day_of_number(value: Typed, want: t.Date) -> str:
-    """Days since 1970 below 65536, seconds from there on; what is out of a Date's range becomes its border."""
+    """Below 65536 a number counts days since 1970, from there on seconds; a number out of the range becomes its
+    nearest border."""
     number = number_sql(value)
     of = value.bare
     signed = isinstance(of, t.Int) and of.signed
@@ -86,7 +96,7 @@ def _day_of_number(value: Typed, want: t.Date) -> str:
 
 
 def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conversion | None:
-    """`seconds`: the numbers that are taken, if not all."""
+    """`seconds`: the range of numbers that are accepted; None for all."""
     match value.bare:
         case t.DateTime():
             return Conversion(value.sql)
@@ -107,13 +117,14 @@ def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conve
 
 
 def _convert_best_effort(value: Typed, want: t.DateTime | t.DateTime64) -> Conversion:
-    """An accurate conversion of a text, as parseDateTimeBestEffort reads it."""
+    """The accurate conversion of a text, which ClickHouse reads as parseDateTimeBestEffort does."""
     found = parse_time_best_effort(value.sql, want, "")
     return Conversion(found, f"{found} IS NOT NULL")
 
 
 def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, american: str) -> str:
-    """A text of many shapes as a time of a type; NULL where it is none."""
+    """A text of many formats as a time, NULL if it is none. `american` is not empty where the month stands before
+    the day."""
     if isinstance(want, t.DateTime64):
         return truncate_fraction(parse_best_effort(text, american, "fractions", zone_of(want)), want.precision)
     second = f"date_trunc('SECOND', {parse_best_effort(text, american, '', zone_of(want))})"
@@ -121,7 +132,7 @@ def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, american:
 
 
 def _second_of_number(value: Typed) -> str:
-    """The nearest second that a DateTime can be."""
+    """The nearest second that a DateTime can hold."""
     of = value.bare
     if isinstance(of, t.Bool) or (isinstance(of, t.Int) and of.bits <= 32 and not of.signed):
         return f"timestamp_seconds({as_spark(value, 'BIGINT')})"
@@ -131,7 +142,7 @@ def _second_of_number(value: Typed) -> str:
 
 
 def _in_range(value: Typed, seconds: t.Int | None) -> str | None:
-    """The condition under which a number is one of these, and whole; None where it always is."""
+    """The condition that a number is whole and in range; None if it always is."""
     have = value.bare
     if seconds is None or isinstance(have, t.Bool) or (isinstance(have, t.Int) and have.low >= 0 and have.bits <= 32):
         return None
@@ -164,7 +175,7 @@ def _to_datetime64(value: Typed, want: t.DateTime64, overflow: Overflow) -> Conv
 
 
 def truncate_fraction(sql: str, precision: int) -> str:
-    """A time without the digits of its fraction after `precision`."""
+    """A time without the digits of its fraction after the first `precision`."""
     if precision >= 6:
         return sql
     unit = {0: "SECOND", 3: "MILLISECOND"}.get(precision)
@@ -174,22 +185,8 @@ def truncate_fraction(sql: str, precision: int) -> str:
     return f"timestamp_micros(floor(unix_micros({sql}) / {step}) * {step})"
 
 
-_SEPARATOR = "[ -/:-~]"
-"""What stands between numbers: any character but a digit."""
-_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{2}}"
-_CLOCK_PATTERN = f"[ T][0-9]{{2}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{2}}"
-_LOOSE_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{1,2}}{_SEPARATOR}[0-9]{{1,2}}"
-_DATE_TEXT = f"^({_LOOSE_DAY_PATTERN}|[0-9]{{8}}|{_DAY_PATTERN}{_CLOCK_PATTERN}([.][0-9]+)?)$"
-_TIME_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN})?$"
-_TIME64_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN}([.][0-9]{{0,9}})?)?$"
-_PARTS = f"^([0-9]{{4}}){_SEPARATOR}?([0-9]{{1,2}}){_SEPARATOR}?([0-9]{{1,2}}).*$"
-_SECONDS_TEXT = "^[0-9]{5,}$"
-_SECONDS64_TEXT = "^(-[0-9]{1,16}|[0-9]{5,16})([.][0-9]{0,9})?$"
-LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
-
-
 def parse_date(text: str, want: t.Date) -> Conversion:
-    """YYYY-MM-DD, with one digit for a month or day too, and YYYYMMDD; a time after the day is passed over."""
+    """YYYY-MM-DD, also with one digit for month or day, and YYYYMMDD. A time after the day is ignored."""
     found = _parse_day(text)
     day = found if want.wide else f"least(greatest({found}, {FIRST_DAY}), {LAST_DAY})"
     return Conversion(day, f"{text} RLIKE '{_DATE_TEXT}'")
@@ -203,7 +200,7 @@ def _parse_day(text: str) -> str:
 
 
 def _parse_wall_clock(text: str) -> str:
-    """The clock's time; hours, minutes and seconds that no clock shows go on into the next."""
+    """The time on the clock; hours, minutes and seconds beyond their range go on into the next unit."""
     hours, minutes, seconds = (f"try_cast(substring({text}, {place}, 2) AS BIGINT)" for place in (12, 15, 18))
     passed = f"coalesce({hours} * 3600000000 + {minutes} * 60000000 + {seconds} * 1000000, 0)"
     fraction = f"coalesce(CAST(try_cast(concat('0', substring({text}, 20)) AS DECIMAL(10,9)) * 1000000 AS BIGINT), 0)"
@@ -213,7 +210,7 @@ def _parse_wall_clock(text: str) -> str:
 
 
 def parse_datetime(text: str, want: t.DateTime) -> Conversion:
-    """On the wall clock of the zone; five digits and more are seconds since 1970."""
+    """A time on the wall clock of the zone. Five or more digits alone are seconds since 1970."""
     moment = (
         f"least(greatest({from_written_clock(_parse_wall_clock(text), zone_of(want))}, {FIRST_SECOND}), {LAST_SECOND})"
     )
@@ -223,8 +220,8 @@ def parse_datetime(text: str, want: t.DateTime) -> Conversion:
 
 
 def parse_datetime64(text: str, want: t.DateTime64) -> Conversion:
-    """As a DateTime, with a fraction; a number too large for seconds counts the precision's units. The
-    fraction is not cut to the precision yet."""
+    """As a DateTime, with a fraction (not yet cut to the precision). A number too large for seconds counts the units
+    of the precision."""
     number = f"try_cast({text} AS DECIMAL(26,9))"
     units = f"{number} * {10 ** (6 - want.precision)}"
     scaled = f"if({number} >= {10 ** (9 + want.precision)}, {units}, {number} * 1000000)"

@@ -1,8 +1,8 @@
-"""Explicit conversions: CAST, toT, toTOrZero, toTOrNull, accurateCast and its kin.
+"""Explicit conversions: CAST, toT, toTOrZero, toTOrNull, accurateCast and its variants.
 
-In: a value and a type. Out: `Typed`, or None where ClickHouse has no such conversion. Called by
-special_forms, the conversion functions and the forward query. Invariant: a text that is no value of
-the type fails the query (or gives zero or NULL, as asked); it never becomes another value.
+In: a value and a type. Out: `Typed`, or None where ClickHouse has no such conversion. Invariant: a text that is no
+value of the type fails the query, or gives the default or NULL where that was asked for; it never becomes another
+value.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ OnFailure: TypeAlias = Literal["error", "zero", "null"]
 
 @dataclass(frozen=True, slots=True)
 class ConversionMode:
-    """What a value that cannot be converted becomes, and a number out of range. `default` is what
-    `zero` gives, where it is not the type's zero value."""
+    """What a value that cannot be converted becomes, and what a number out of range does. `default` replaces the
+    type's default value for `zero`."""
 
     failure: OnFailure = "error"
     overflow: Overflow = "wraps"
@@ -39,10 +39,12 @@ class ConversionMode:
 
 
 CAST_MODE = ConversionMode()
+"""The mode of CAST: a failure is an error, numbers out of range wrap around."""
 
 
 def convert(value: Typed, want: Type, mode: ConversionMode = CAST_MODE) -> Typed | None:
-    """`value` as `want`. A NULL stays NULL. The value is written once, a default outside of what binds it."""
+    """`value` as `want`; NULL stays NULL. The value is bound where it is used more than once, with the default
+    outside the binding, as it may contain a subquery."""
     if isinstance(unwrap_type(want), t.AggregateFunction):
         return Typed(value.sql, want, spark_type(want)) if is_same_state(value.type, unwrap_type(want)) else None
     if is_null(value):
@@ -64,11 +66,11 @@ def convert(value: Typed, want: Type, mode: ConversionMode = CAST_MODE) -> Typed
 
 
 _OPERAND = "` operand`"
-"""Stands for the value in a formula, which is made without it: what raises in the value must go on to."""
+"""Stands for the value while the formula is made, so that `tolerant` does not change the value itself."""
 
 
 def _guarded_formula(value: Typed, want: Type, mode: ConversionMode) -> str | None:
-    """The conversion under its mode's rule for values that it is not valid for."""
+    """The conversion with the rule of its mode for invalid values."""
     value = replace(value, sql=_OPERAND)
     conversion = _find_conversion(value, want, mode)
     if conversion is None:
@@ -83,7 +85,7 @@ def _guarded_formula(value: Typed, want: Type, mode: ConversionMode) -> str | No
 
 
 def _or_error(value: Typed, want: Type, conversion: Conversion) -> str:
-    """A NULL is no error, whatever `valid` says of it."""
+    """An invalid value raises an error; NULL is not invalid."""
     if conversion.valid is None:
         return conversion.sql
     given = f"{value.sql} IS NOT NULL AND " if value.nullable else ""
@@ -92,12 +94,14 @@ def _or_error(value: Typed, want: Type, conversion: Conversion) -> str:
 
 
 def _or_null(conversion: Conversion) -> str:
+    """An invalid value gives NULL."""
     if conversion.valid is not None:
         return f"if({conversion.valid}, {conversion.sql}, NULL)"
     return suppress_errors(conversion.sql) if may_raise(conversion.sql) else conversion.sql
 
 
 def _or_other(value: Typed, conversion: Conversion, other: str) -> str:
+    """An invalid value gives `other`; NULL stays NULL."""
     if conversion.valid is not None:
         return f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN {conversion.valid} THEN {conversion.sql} ELSE {other} END"
     if not may_raise(conversion.sql):
@@ -125,8 +129,8 @@ def _find_conversion(value: Typed, want: Type, mode: ConversionMode) -> Conversi
 
 
 def _supports_fallback(value: Typed, want: Type) -> bool:
-    """Arrays, maps and tuples fail with one of their elements; microseconds of so many digits overflow in a
-    product, which nothing makes NULL."""
+    """Arrays, maps and tuples fail as a whole with one element; a Decimal of more than 30 digits overflows in a
+    product that nothing turns into NULL."""
     overflows = isinstance(value.bare, t.Decimal) and value.bare.precision > 30 and isinstance(want, t.DateTime64)
     return not overflows and not isinstance(want, _CONTAINERS)
 
@@ -150,6 +154,7 @@ def _convert_container(value: Typed, want: Type, overflow: Overflow) -> Conversi
 
 
 def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -> Conversion | None:
+    """A tuple, field by field; None if one field cannot be converted."""
     parts = []
     for place, ((name, old), (named, new)) in enumerate(zip(have.fields, want.fields, strict=True), 1):
         field = convert(
@@ -162,7 +167,7 @@ def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -
 
 
 def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
-    """An element of an array: a NULL is an error where the new type has none."""
+    """An element of an array; NULL is an error where the new element type has none."""
     element = convert(typed("` e`", old), new, ConversionMode("error", overflow))
     if element is None or not element.nullable or is_nullable(new):
         return element.sql if element is not None else None
@@ -170,11 +175,12 @@ def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
 
 
 def _as_field(value: Typed, want: Type) -> Typed:
+    """A field of a tuple; NULL is an error where its new type has none."""
     return value if is_nullable(want) else require_not_null(value, want)
 
 
 def require_not_null(value: Typed, want: Type) -> Typed:
-    """A converted value as one of a type that has no NULL: there a NULL is an error."""
+    """A converted value as one of a type without NULL: NULL is an error."""
     if not value.nullable:
         return value
     message = string_literal("Cannot convert NULL value to non-Nullable type")

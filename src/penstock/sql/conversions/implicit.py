@@ -1,8 +1,7 @@
-"""Conversions that never lose a value: between stored types, and to a common supertype.
+"""Implicit conversions: those that never lose a value, between stored types and to a common type.
 
-In: a value or SQL with its type and the wanted type. Out: Spark SQL, or None where values may be lost.
-Called by the translation, view, forward and plan. Invariant: the result is of exactly the Spark type
-that columns of the wanted type have.
+In: a value, or the SQL of a column with its type, and the wanted type. Out: Spark SQL, or None where values may be
+lost. Invariant: the result has exactly the Spark type in which the wanted type is stored.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from penstock.sql.expr.typed import NOTHING, Typed, as_spark
 
 
 def cast_column(sql: str, have: Type, want: Type) -> str | None:
-    """`sql` of a stored column of type `have` as one of type `want`; None where it may lose a value."""
+    """The SQL of a stored column of type `have` as type `want`; None if that may lose a value."""
     if isinstance(have, t.AggregateFunction) or isinstance(want, t.AggregateFunction):
         return sql if is_same_state(have, want) else None
     if is_nullable(have) and not is_nullable(want):
@@ -28,7 +27,7 @@ def cast_column(sql: str, have: Type, want: Type) -> str | None:
 
 
 def implicit_cast(value: Typed, want: Type) -> str | None:
-    """The SQL of a value converted to a type that holds all its values, as stored; else None."""
+    """The SQL of a value as a type that holds all its values, in stored form; None if the type does not."""
     if unwrap_type(value.type) == NOTHING:
         return f"CAST(NULL AS {value_type(want)})" if is_nullable(want) else None
     if not _holds(unwrap_type(want), value.bare):
@@ -37,7 +36,7 @@ def implicit_cast(value: Typed, want: Type) -> str | None:
 
 
 def is_same_state(have: Type, want: Type) -> bool:
-    """Whether a state of one type is a state of the other: the same function and stored form."""
+    """Whether states of one type are states of the other: the same function in the same stored form."""
     if not isinstance(have, t.AggregateFunction) or not isinstance(want, t.AggregateFunction):
         return False
     if _state_function(have) != _state_function(want) or have.parameters != want.parameters:
@@ -50,13 +49,14 @@ def is_same_state(have: Type, want: Type) -> bool:
 
 
 def _state_function(of: t.AggregateFunction) -> str:
+    """The function behind an alias; -If does not change the state."""
     from_alias = {"countDistinct": "uniqExact", "groupArrayDistinct": "groupUniqArray", "median": "quantile"}
     name = of.function.removesuffix("If")
     return from_alias.get(name, name)
 
 
 def _holds(want: Type, have: Type) -> bool:
-    """Whether every value of a bare type is one of the other, in the stored form too."""
+    """Whether every value of the type `have` is one of `want`, in stored form too. Both are without Nullable."""
     match (want, have):
         case (t.Enum(_, new), t.Enum(_, old)):
             return set(new) >= set(old)
@@ -90,7 +90,7 @@ def _elements_hold(want: Type, have: Type) -> bool:
 
 
 def _number_fits(want: Type, have: Type) -> bool:
-    """Decimals and doubles hold more than ClickHouse's own supertypes say."""
+    """Decimals and doubles hold more types than ClickHouse's common types say."""
     match (want, have):
         case (t.Decimal(p, s), t.Decimal(q, r)):
             return s >= r and p - s >= q - r

@@ -1,8 +1,8 @@
-"""A computed value as a value of a stored column, by the rules of ClickHouse's INSERT.
+"""Conversion of a computed value to a stored column, by the rules of ClickHouse's INSERT.
 
-In: a value and the column's type. Out: Spark SQL of exactly the column's stored type, or the reason why
-not. Called by views and forward. Invariant: a NULL for a column that cannot hold it becomes the
-column's default; a state is stored only as a state of the same function.
+In: a value and the type of the column. Out: Spark SQL of exactly the stored type, or the reason why there is none.
+Invariant: a NULL for a column without NULL becomes the column's default; a state is stored only in a column of the
+same function's states.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.sql.expr.typed import Typed, is_null
 
 
 def convert_for_insert(value: Typed, want: Type, default: str | None = None) -> str | None:
-    """The SQL; None where there is no conversion. `default` is the column's own default expression."""
+    """The SQL; None if there is no conversion. `default` is the column's own default expression."""
     if isinstance(want, t.AggregateFunction) or isinstance(unwrap_type(value.type), t.AggregateFunction):
         return _insert_state(value, want)
     otherwise = default or column_default(want)
@@ -43,7 +43,7 @@ def _insert_state(value: Typed, want: Type) -> str | None:
 
 
 def insert_refusal(have: Type, want: Type) -> tuple[str, str | None]:
-    """The sentence and the hint for a value that cannot be stored."""
+    """The message and the hint for a value that cannot be stored."""
     if isinstance(want, t.AggregateFunction):
         arguments = ", ".join("…" for _ in want.arguments)
         return f"{have} is not the state {want}", f"use {want.function}State({arguments})"

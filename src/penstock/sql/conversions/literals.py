@@ -1,7 +1,7 @@
-"""Text literals beside dates, times, UUIDs and enums become literals of that type.
+"""Text literals beside dates, times, UUIDs, enums, IP addresses and integers, read as literals of that type.
 
-In: two values that are compared. Out: the same, the literal converted. Called by comparisons.
-Invariant: a text that is no value of the type is refused, as in ClickHouse.
+In: two values that are compared. Out: the same, with the literal converted. Invariant: a text that is no value of the
+type is refused, as in ClickHouse.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
 
 
 def adapt_literals(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]:
-    """The pair with a text literal read as the other side's type. Raises Refused."""
+    """The two values, with a text literal read as a literal of the other type. Raises Refused if it is none."""
     if isinstance(left.constant, str) and not isinstance(right.constant, str):
         return adapt_literal(tr, node, left, right.type), right
     if isinstance(right.constant, str) and not isinstance(left.constant, str):
@@ -35,7 +35,7 @@ def adapt_literals(tr: Translator, node: exp.Expr, left: Typed, right: Typed) ->
 
 
 def adapt_literal(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typed:
-    """A text literal as a literal of another type, where ClickHouse reads it so."""
+    """A text literal as a literal of another type; any other value unchanged. Raises Refused."""
     if type(t.unwrap_type(of)) not in _PARSERS or not isinstance(value.constant, str):
         return value
     found = parse_literal(value.constant, t.unwrap_type(of))
@@ -45,7 +45,8 @@ def adapt_literal(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typ
 
 
 def parse_literal(text: str, of: Type) -> Typed | None:
-    """A text as a literal of a bare type; None where it is no value of it, or the type has none."""
+    """A text as a literal of a type (without Nullable); None if it is no value of the type, or the type has no
+    literals."""
     from_text = _PARSERS.get(type(of))
     try:
         return from_text(text, of) if from_text is not None else None
@@ -79,7 +80,7 @@ def _parse_time(text: str, of: Type) -> Typed:
 
 
 def _is_skipped(moment: datetime, zone: str | None) -> bool:
-    """Whether the change to summer time leaves this time of a zone's clock out."""
+    """Whether the change to summer time skips this time of the zone's clock."""
     if zone is None:
         return False
     known = moment.replace(tzinfo=ZoneInfo(zone))

@@ -1,7 +1,7 @@
-"""Conversions to numbers: from texts, other numbers, dates and times.
+"""Conversions to numbers, from texts, other numbers, dates and times.
 
-In: a value and a number type. Out: `Conversion`. Called by conversions. Invariant: integers wrap around
-as in ClickHouse where `overflow` does not forbid it.
+In: a value and a number type. Out: `Conversion`. Invariant: integers wrap around, as in ClickHouse, unless `overflow`
+refuses that.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _TEXTS = (t.String, t.FixedString, t.Json)
 
 
 def to_number(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+    """A value as an integer, float, Decimal or Bool; None if ClickHouse has no such conversion."""
     match want:
         case t.Int():
             return _to_integer(value, want, overflow)
@@ -52,8 +53,8 @@ def _to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion | N
 
 
 def _time_to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
-    """Days since 1970 of a date, seconds of a time; only of a DateTime64 does an accurate conversion look whether
-    they fit."""
+    """Days since 1970 of a date, seconds of a time. An accurate conversion checks the range for DateTime64 only, as
+    ClickHouse does."""
     if isinstance(value.bare, t.Date):
         days = Typed(f"unix_date({value.sql})", t.Int(32), "INT")
         return _integer_to_integer(days, t.Int(32), want, "wraps")
@@ -62,7 +63,7 @@ def _time_to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversio
 
 
 def _text_to_integer(value: Typed, want: t.Int) -> Conversion | None:
-    """Digits with a sign; the number of an enum's name."""
+    """Digits with a sign; for an enum, the number of its name."""
     if isinstance(value.bare, t.Enum):
         pairs = ", ".join(f"{string_literal(name)}, {number}" for name, number in value.bare.values)
         return Conversion(f"CAST(map({pairs})[{value.sql}] AS {value_type(want)})")
@@ -90,7 +91,7 @@ def _integer_to_integer(value: Typed, have: t.Int, want: t.Int, overflow: Overfl
 
 
 def wrap_integer(sql: str, have: str, want: t.Int) -> str:
-    """The lowest bits of a number, as ClickHouse's conversions between integers have it."""
+    """The lowest bits of an integer, as ClickHouse converts between integers. `have` is its Spark type."""
     spark = value_type(want)
     if want.bits == 64:
         if want.signed:
@@ -103,7 +104,7 @@ def wrap_integer(sql: str, have: str, want: t.Int) -> str:
 
 
 def _cut_fraction(sql: str) -> str:
-    """A decimal without its fraction: a cast to a decimal type would round."""
+    """A decimal without its fraction; a cast would round it."""
     return f"({sql} - {sql} % 1)"
 
 
@@ -167,7 +168,7 @@ def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
 
 
 def _float_to_decimal(value: Typed, want: t.Decimal) -> Conversion:
-    """As ClickHouse has it: times 10**scale in doubles, the fraction cut off."""
+    """As in ClickHouse: times 10^scale as a double, then the fraction is cut off."""
     spark = value_type(want)
     scaled = f"({as_spark(value, 'DOUBLE')} * {float(10**want.scale)!r}D)"
     if want.precision > _LONG_DIGITS:
@@ -179,8 +180,8 @@ def _float_to_decimal(value: Typed, want: t.Decimal) -> Conversion:
 
 
 def _wide_decimal(scaled: str, want: t.Decimal) -> str:
-    """Beyond 63 bits `floor` gives the nearest BIGINT: a double as large as that is whole, and taken apart into
-    two parts that a BIGINT holds."""
+    """Beyond 63 bits `floor` gives the nearest BIGINT. A double as large as that is whole, and is split into two
+    parts that a BIGINT holds."""
     high = f"CAST({scaled} / {float(TWO_64)!r}D AS BIGINT)"
     low = f"CAST(({scaled} - CAST({high} AS DOUBLE) * {float(TWO_64)!r}D) / 2 AS BIGINT)"
     large = f"CAST({high} AS DECIMAL(20,0)) * {TWO_64} + CAST({low} AS DECIMAL(20,0)) * 2"

@@ -1,9 +1,9 @@
-"""Texts of many shapes as times: what parseDateTimeBestEffort takes, and its US variant.
+"""Texts of many formats as times: what parseDateTimeBestEffort and its US variant read.
 
-In: SQL of a text. Out: SQL of a TIMESTAMP, NULL for a text of no known shape. Called by functions.parsing.
-Invariant: none of it raises. A text without a year is of no known shape: ClickHouse takes the year of the query.
-Steps bring the text to one shape, `year-month-day hour:minute:second.fraction am zone +hours:minutes`, whose parts
-are then read once.
+In: SQL of a text. Out: SQL of a TIMESTAMP, NULL for a text of no known format. A chain of regexp_replace brings every
+format to `year-month-day hour:minute:second.fraction am zone +hours:minutes`, whose parts are then read. Invariant:
+nothing raises; a text without a year is not read (ClickHouse takes the year of the query). The formats are those of
+ClickHouse's src/IO/parseDateTimeBestEffort.cpp.
 """
 
 from __future__ import annotations
@@ -60,10 +60,11 @@ _AMERICAN = (
     (f"^([0-9]{{1,2}})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{4}}){_REST}", "$3-$1-$2$4"),
 )
 _ZONES = ((" *msk$", "+03:00"), (" *msd$", "+04:00"))
-"""Patterns over the text in small letters, and what stands for them; `@08` is the name of a month."""
+"""Texts of time zones and their offsets."""
 
 
 def _normalize_shape(text: str, american: str) -> str:
+    """The text, in lower case, brought to the one format; `@08` stands for the name of the eighth month."""
     months = ((f"(?<![a-z]){name}(?![a-z])", f"@{number:02}") for number, name in enumerate(_MONTHS, 1))
     order = _AMERICAN if american else _EUROPEAN
     for pattern, shape in (_TIME_FIRST, _WEEKDAY, *months, *_NAMED, *_DIGITS, *_SHORT_YEAR, *order, _SIX, *_ZONES):
@@ -72,7 +73,7 @@ def _normalize_shape(text: str, american: str) -> str:
 
 
 def _time_of_parts(parts: str, zone: str | None) -> str:
-    """The time of the parts, NULL where there are not all of them: the text is of no known shape."""
+    """The time of the parts; NULL if some are missing, as the text is then of no known format."""
     part = [f"try_element_at({parts}, {place})" for place in range(13)]
     year, month, first = part[1], *(f"greatest(try_cast({each} AS INT), 1)" for each in part[2:4])
     day = f"try_cast(concat({year}, '-', {month}, '-', {first}) AS DATE)"
@@ -95,7 +96,7 @@ def _parse_loose(text: str, american: str, zone: str | None) -> str:
 
 
 def _parse_unix_time(text: str, fractions: str) -> str:
-    """Seconds of nine or ten digits since 1970, of thirteen and sixteen with smaller units."""
+    """9 or 10 digits are seconds since 1970, 13 digits milliseconds, 16 digits microseconds."""
     number = f"try_cast({text} AS DECIMAL(27,9))"
     powers = f"CASE WHEN length({text}) = 16 THEN 1 WHEN length({text}) = 13 THEN 1000 ELSE 1000000 END"
     exact = f"CASE WHEN {text} RLIKE '[.]' THEN 1000000 ELSE {powers} END" if fractions else powers
@@ -103,7 +104,8 @@ def _parse_unix_time(text: str, fractions: str) -> str:
 
 
 def parse_best_effort(text: str, american: str, fractions: str, zone: str | None) -> str:
-    """`american` and `fractions` are empty or not: the month before the day, seconds since 1970 with a fraction."""
+    """The time that a text shows. Not empty: `american` for the month before the day, `fractions` for seconds since
+    1970 with a fraction."""
     digits = "^([0-9]{9,10}|[0-9]{13}|[0-9]{16}" + ("|[0-9]{9,10}[.][0-9]{1,9})$" if fractions else ")$")
 
     def whole(given: str) -> str:

@@ -1,7 +1,7 @@
-"""Conversions to texts and what is kept as text: String, FixedString, UUID, Enum, JSON, IP addresses.
+"""Conversions to texts and to types stored as texts: String, FixedString, UUID, enums, JSON, IP addresses.
 
-In: a value and a type. Out: `Conversion`. Called by conversions. Invariant: numbers and times are
-written as ClickHouse writes them (1 for 1.0, no trailing zeros of decimals).
+In: a value and a type. Out: `Conversion`. Invariant: numbers and times are written as ClickHouse writes them (1 for
+1.0, no trailing zeros in decimals).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _TEXTS = (t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6)
 
 
 def to_text(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+    """A value as a type that is stored as text; None if ClickHouse has no such conversion."""
     if isinstance(want, t.Enum):
         return _to_enum(value, want)
     shown = as_text(value)
@@ -36,7 +37,7 @@ def to_text(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
 
 
 def _to_kept_text(shown: str, want: Type) -> Conversion | None:
-    """Types that are kept as a text of a certain form."""
+    """A text as a type whose texts have one format."""
     match want:
         case t.UUID():
             return Conversion(f"regexp_replace(lower({shown}), {_WITHOUT_SIGNS})", f"{shown} RLIKE {_UUID}")
@@ -62,7 +63,7 @@ def _to_enum(value: Typed, want: t.Enum) -> Conversion | None:
 
 
 def as_text(value: Typed) -> str | None:
-    """A value as ClickHouse writes it; None where that is not supported."""
+    """The text that ClickHouse writes for a value; None if that is not supported."""
     match value.bare:
         case t.FixedString() if value.constant is None:
             return f"rtrim(chr(0), {value.sql})"

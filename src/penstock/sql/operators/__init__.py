@@ -1,1 +1,1 @@
-"""Operators, literals and names in expressions, and keys of ORDER BY."""
+"""Translation of operators, literals, names and ORDER BY keys."""

@@ -1,8 +1,7 @@
-"""+ - * / % DIV of numbers, dates and intervals.
+"""The operators + - * / % DIV, for numbers, dates, times and intervals.
 
-In: binary nodes or two values. Out: `Typed`. Called through HANDLERS and by functions (plus, intDiv …).
-Invariant: operands are cast to the result's Spark type first, so nothing overflows below 64 bits; a result
-of 64 bits wraps around.
+In: binary nodes, or two values. Out: `Typed`. Invariant: operands are cast to the Spark type of the result first, so
+nothing overflows below 64 bits; a result of 64 bits wraps around, as in ClickHouse.
 """
 
 from __future__ import annotations
@@ -33,12 +32,13 @@ _TIMES = (t.Date, t.DateTime, t.DateTime64)
 
 
 def translate_arithmetic(tr: Translator, node: exp.Expr) -> Typed:
+    """A binary node. Raises Refused as `apply_operator`."""
     left, right = tr.translate(node.this), tr.translate(node.expression)
     return apply_operator(tr, node, ARITHMETIC_OPERATORS[type(node)], (left, right))
 
 
 def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
-    """Two values under an operator. Raises Refused where ClickHouse has no such operation."""
+    """Two values under an operator. Raises Refused if ClickHouse has no such operation."""
     left, right = pair
     moved = _time_arithmetic(operator, left, right)
     if moved is not None:
@@ -71,7 +71,7 @@ def is_64_bit_integer(of: t.Type) -> bool:
 
 
 def _uint64_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Type) -> Typed:
-    """Where a UInt64 takes part: computed in decimals, then the lowest 64 bits of it."""
+    """With a UInt64 operand: computed in decimals, of which the lowest 64 bits are taken."""
     left, right = (as_spark(value, _WIDE) for value in pair)
     sql = f"{left} {operator} {right}"
     if operator == "*" and not any(_keeps_product_in_decimal(value) for value in pair):
@@ -82,14 +82,14 @@ def _uint64_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Type) -> 
 
 
 def _keeps_product_in_decimal(value: Typed) -> bool:
-    """Whether a product with it is within the digits of a decimal."""
+    """Whether a product of this value and a UInt64 has at most the 38 digits of a decimal."""
     if isinstance(value.constant, int):
         return abs(value.constant) < 2**61
     return isinstance(value.bare, t.Bool) or (isinstance(value.bare, t.Int) and value.bare.bits < 64)
 
 
 def _uint64_product(left: str, right: str) -> str:
-    """Where the digits are too many, the product of the numbers read as signed has the same lowest bits."""
+    """Where a product has too many digits, the product of the operands read as signed has the same lowest 64 bits."""
 
     def signed(v: str) -> str:
         return f"if({v} >= {TWO_63}, {v} - {TWO_64}, {v})"
@@ -101,7 +101,7 @@ def _uint64_product(left: str, right: str) -> str:
 
 
 def _decimal_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Decimal, result: t.Type) -> Typed:
-    """Computed with all the digits that ClickHouse's integer behind the type has."""
+    """Computed with all digits of the integer that is behind the Decimal in ClickHouse (9, 18 or 38)."""
     digits = next(size for size in (9, 18, 38) if of.precision <= size)
     spark = f"DECIMAL({digits},{of.scale})"
     if operator == "/":
@@ -110,18 +110,19 @@ def _decimal_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Decimal,
 
 
 def _decimal_quotient(pair: tuple[Typed, Typed], of: t.Decimal) -> str:
-    """Cut off, not rounded, after the scale; DIV of decimals is exact and fails where nothing holds the result."""
+    """Digits after the scale are cut off, not rounded. Spark's DIV of decimals is exact, and fails where no decimal
+    holds the result."""
     left, right = map(_as_decimal, pair)
     return f"(({left} * {10**of.scale}) DIV {right}) * {_decimal_unit(of.scale)}"
 
 
 def _decimal_unit(scale: int) -> str:
-    """The least step of a scale as a decimal."""
+    """The least step of a scale, as a decimal: 0.01 for 2."""
     return f"CAST('{'0.' + '0' * (scale - 1) + '1' if scale else '1'}' AS DECIMAL({scale + 1},{scale}))"
 
 
 def _fits_bigint(operator: str, pair: tuple[Typed, Typed]) -> bool:
-    """Whether a UInt64 can be kept as a Spark BIGINT: counts and sums are, columns are decimals."""
+    """Whether a UInt64 result can be kept as a BIGINT: results of counts and sums can, columns are decimals."""
     small = all(value.spark in ("INT", "BIGINT") for value in pair)
     return small and (operator == "+" or (operator == "*" and any(value.bare == _UINT64 for value in pair)))
 
@@ -143,8 +144,8 @@ def _plain_arithmetic(operator: str, left: Typed, right: Typed, of: t.Type) -> s
 
 
 def as_signed_operands(left: Typed, right: Typed) -> tuple[Typed, Typed]:
-    """Where one side of intDiv is signed, ClickHouse reads the bits of the other as a signed number: of its own
-    size, or of the dividend's where that is larger."""
+    """The operands of intDiv. Where only one is signed, ClickHouse reads the bits of the other one as a signed
+    number: of its own size, or of the size of the dividend if that is larger."""
     a, b = (each.bare if isinstance(each.bare, t.Int) else t.Int(8, signed=False) for each in (left, right))
     if a.signed == b.signed:
         return left, right
@@ -161,7 +162,7 @@ def _as_signed(value: Typed, have: t.Int, bits: int) -> Typed:
 
 
 def _float_remainder(left: str, right: str) -> str:
-    """What is left of whole quotients, each step rounded to a double: not C's fmod."""
+    """The remainder after a whole quotient, rounded to a double at each step: ClickHouse's %, not C's fmod."""
 
     def rest(a: str, b: str) -> str:
         return f"if({b} = 0, double('NaN'), {a} - ({a} / {b} - {a} / {b} % 1D) * {b})"
@@ -181,7 +182,7 @@ def _as_decimal(value: Typed) -> str:
 
 
 def divide_floats(left: str, right: str, divisor: Typed) -> str:
-    """Floating division as IEEE has it: infinity or NaN where the divisor is 0."""
+    """Floating-point division as in IEEE 754: infinity or NaN where the divisor is 0."""
     if isinstance(divisor.constant, (int, float)) and divisor.constant != 0:
         return f"({left} / {right})"
 
@@ -192,6 +193,7 @@ def divide_floats(left: str, right: str, divisor: Typed) -> str:
 
 
 def _time_arithmetic(operator: str, left: Typed, right: Typed) -> Typed | None:
+    """A date or time plus or minus an interval or a number, or the difference of two; None for other operands."""
     if operator not in "+-":
         return None
     if left.unit and operator == "+" and isinstance(right.bare, _TIMES):
@@ -212,7 +214,7 @@ def _time_arithmetic(operator: str, left: Typed, right: Typed) -> Typed | None:
 
 
 def _time_difference(left: Typed, right: Typed) -> Typed | None:
-    """Days between dates, seconds between times: Int32."""
+    """Days between dates, seconds between times, as Int32."""
     of = nullable_if_any(t.Int(32), [left, right])
     if isinstance(left.bare, t.Date) and left.bare == right.bare:
         return Typed(f"datediff({left.sql}, {right.sql})", of, "INT")
@@ -224,7 +226,7 @@ def _time_difference(left: Typed, right: Typed) -> Typed | None:
 
 
 def _datetime64_difference(left: Typed, right: Typed) -> Typed:
-    """Seconds with the digits of the finer side, as a decimal."""
+    """Seconds as a decimal, with as many fraction digits as the finer operand."""
     scale = max(each.bare.precision if isinstance(each.bare, t.DateTime64) else 0 for each in (left, right))
     micros = f"CAST(unix_micros({left.sql}) - unix_micros({right.sql}) AS DECIMAL(18,0))"
     of = t.Decimal(18, scale)

@@ -1,13 +1,8 @@
-"""= <> < > LIKE BETWEEN IN IS NULL and the logical operators.
+"""The operators = <> < > <= >= <=> BETWEEN, LIKE and ILIKE.
 
-In: comparison nodes or values. Out: a Spark boolean that is ClickHouse's UInt8. Called through
-HANDLERS. Invariant: NaN equals nothing and is not greater than anything, unlike Spark's own order; a
-text literal beside a date, time, UUID or enum is one.
-
-Patterns of LIKE and ILIKE: ClickHouse's rules for escapes, and which letters are equal in any case.
-
-In: a literal pattern. Out: Spark's pattern, and the letters to replace on both sides. Called by comparisons.
-Invariant: a pattern whose letters ClickHouse compares in two ways at once has no answer here.
+In: comparison nodes, or values. Out: a Spark boolean, which is a UInt8 in ClickHouse. Invariant: NaN equals nothing
+and is neither less nor greater than anything (Spark orders it last); a text literal beside a date, time, UUID or enum
+is read as a value of that type. A LIKE pattern that ClickHouse matches by two rules at once is refused.
 """
 
 from __future__ import annotations
@@ -33,19 +28,50 @@ COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
+_EXACT = 2**53
+"""Doubles hold every integer up to here."""
+_WIDE = "DECIMAL(20,0)"
+FOLDED_LETTERS = ("İΣ", "\ue000σ")
+"""Letters to replace before ILIKE, and what replaces them: Java's lower case of these has two letters, or depends on
+the letters around."""
+_FOLDED_BY_RE2 = (f"{FOLDED_LETTERS[0]}ſςµϐϑϰϖϕϱϵẛ\u1fbe\u0345ᲀᲁᲂᲃᲄᲅᲆᲇᲈ", f"{FOLDED_LETTERS[1]}sσμβθκπφρεṡιιвдосттъѣꙋ")
+"""The same where ClickHouse matches by RE2, which folds more letters."""
+_CONTAINS_PATTERN = re.compile(r"(?s)%(?:[^%_\\]|\\.)*%")
+"""A pattern `%text%`, for which ClickHouse searches the text."""
+_WILDCARD = re.compile(r"(?s)(?:\\(.)|([%_]))")
+_AMBIGUOUS_LETTERS = set("σςΣμµ")
+_SEARCHED_BYTES = 3
+"""For a literal piece of at least so many bytes, ClickHouse searches before it calls RE2."""
 
 
 def translate_comparison(tr: Translator, node: exp.Expr) -> Typed:
+    """A node of = <> < > <= or >=."""
     pair = (tr.translate(node.this), tr.translate(node.expression))
     return compare(tr, node, COMPARISON_OPERATORS[type(node)], pair)
 
 
 def translate_null_safe_equality(tr: Translator, node: exp.Expr) -> Typed:
+    """A node of <=>."""
     return compare_null_safe(tr, node, (tr.translate(node.this), tr.translate(node.expression)))
 
 
+def translate_between(tr: Translator, node: exp.Expr) -> Typed:
+    """A node of BETWEEN, which includes both bounds."""
+    value = tr.translate(node.this)
+    low = compare(tr, node, ">=", (value, tr.translate(node.args["low"])))
+    high = compare(tr, node, "<=", (value, tr.translate(node.args["high"])))
+    return boolean(f"({low.sql} AND {high.sql})", low, high)
+
+
+def translate_like(tr: Translator, node: exp.Expr) -> Typed:
+    """A node of LIKE or ILIKE, negated or not."""
+    value, pattern = tr.translate(node.this), tr.translate(node.expression)
+    word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
+    return match_like(tr, node, (value, pattern), f"NOT {word}" if node.args.get("negate") else word)
+
+
 def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> Typed:
-    """`<=>`: NULL is the same as NULL; NaN is not the same as NaN."""
+    """`<=>`: NULL equals NULL, but NaN does not equal NaN."""
     left, right = adapt_literals(tr, node, *pair)
     of = t.Int(8, signed=False)
     if is_null(left) or is_null(right):
@@ -58,7 +84,7 @@ def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed])
 
 
 def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
-    """Two values compared. Raises Refused where they have no common type."""
+    """Two values compared. Raises Refused if they have no common type."""
     left, right = adapt_literals(tr, node, *pair)
     if is_null(left) or is_null(right):
         return Typed("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
@@ -79,7 +105,7 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
 def _as_ordered_pair(
     tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed], shown: tuple[str, str]
 ) -> tuple[str, str]:
-    """What is kept as text is less and greater by its number."""
+    """Values that are stored as texts are less or greater by their numbers. Raises Refused if that is not supported."""
     left, right = pair
     kept = [value for value in pair if is_stored_as_text(value.type) or contains_stored_as_text(value.type)]
     if not kept or (operator in ("=", "<>") and not _are_different_enums(left.bare, right.bare)):
@@ -91,12 +117,12 @@ def _as_ordered_pair(
 
 
 def _are_different_enums(left: Type, right: Type) -> bool:
-    """Two enumerations are equal by their numbers, not by their texts."""
+    """Two different enums are equal by their numbers, not by their texts."""
     return isinstance(left, t.Enum) and isinstance(right, t.Enum) and left != right
 
 
 def _nan_sides(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]) -> list[str]:
-    """The sides that must not be NaN for Spark's answer to be ClickHouse's."""
+    """SQL of the operands that must not be NaN for Spark's answer to be ClickHouse's."""
     sides = {"<": (right,), "<=": (left, right), ">": (left,), ">=": (left, right), "=": (left,), "<>": (left,)}
     if operator in ("=", "<>") and (_is_known_number(left[0]) or _is_known_number(right[0])):
         return []
@@ -107,12 +133,12 @@ def _nan_sides(operator: str, left: tuple[Typed, str], right: tuple[Typed, str])
 
 
 def _is_known_number(value: Typed) -> bool:
-    """Whether it is a literal that is surely not NaN."""
+    """Whether a value is a literal other than NaN."""
     return value.constant is not None and value.constant == value.constant
 
 
 def as_comparable_pair(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:
-    """The two values as one Spark type. Raises Refused."""
+    """The SQL of two values as one Spark type. Raises Refused if there is none."""
     refuse_intervals(tr, node, (left, right))
     if isinstance(left.bare, t.Map) or isinstance(right.bare, t.Map):
         raise tr.refused(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
@@ -136,24 +162,20 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: Typed, right: Typed
 
 
 def _midnight(day: Typed, time: Typed) -> str:
-    """A day beside a time: its first second in the time's zone, of those that a DateTime counts."""
+    """A date beside a time: midnight in the time zone of that time."""
     zone = time.bare.zone if isinstance(time.bare, (t.DateTime, t.DateTime64)) else None
     moment = convert(day, t.DateTime64(0, zone) if day.bare == t.Date(wide=True) else t.DateTime(zone))
     return moment.sql if moment is not None else day.sql
 
 
 def _without_end_zeros(value: Typed) -> str:
-    """Beside a FixedString zeros at the end do not count."""
+    """Beside a FixedString, zero bytes at the end do not count."""
     return f"rtrim(chr(0), {value.sql})" if isinstance(value.bare, (t.String, t.FixedString)) else value.sql
 
 
-_EXACT = 2**53
-_WIDE = "DECIMAL(20,0)"
-
-
 def _needs_exact_comparison(left: Typed, right: Typed) -> bool:
-    """Whether a 64-bit integer meets a float and both may be so large that a double has no place for them all:
-    ClickHouse compares them exactly."""
+    """Whether a 64-bit integer meets a float and both may be beyond 2^53, where doubles skip integers: ClickHouse
+    compares them exactly."""
     for whole, other in ((left, right), (right, left)):
         wide = isinstance(whole.bare, t.Int) and whole.bare.bits == 64 and whole.spark in ("BIGINT", _WIDE)
         small = any(isinstance(e.constant, (int, float)) and abs(e.constant) < _EXACT for e in (whole, other))
@@ -163,7 +185,7 @@ def _needs_exact_comparison(left: Typed, right: Typed) -> bool:
 
 
 def _compare_exactly(operator: str, left: Typed, right: Typed) -> str:
-    """As integers where both are large, as doubles elsewhere."""
+    """As integers where both operands are large, as doubles elsewhere."""
     whole, other = (left, right) if isinstance(left.bare, t.Int) else (right, left)
 
     def both(i: str, f: str) -> str:
@@ -190,21 +212,9 @@ def _scale(of: Type) -> int:
     return of.scale if isinstance(of, t.Decimal) else 0
 
 
-def translate_between(tr: Translator, node: exp.Expr) -> Typed:
-    value = tr.translate(node.this)
-    low = compare(tr, node, ">=", (value, tr.translate(node.args["low"])))
-    high = compare(tr, node, "<=", (value, tr.translate(node.args["high"])))
-    return boolean(f"({low.sql} AND {high.sql})", low, high)
-
-
-def translate_like(tr: Translator, node: exp.Expr) -> Typed:
-    value, pattern = tr.translate(node.this), tr.translate(node.expression)
-    word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
-    return match_like(tr, node, (value, pattern), f"NOT {word}" if node.args.get("negate") else word)
-
-
 def match_like(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str) -> Typed:
-    """LIKE: `%` and `_` as in SQL, a backslash escapes, in both."""
+    """LIKE and ILIKE of a text and a pattern: `%` and `_` as in SQL, a backslash escapes. Raises Refused for other
+    types."""
     for value in pair:
         if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
             raise tr.refused(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
@@ -227,27 +237,17 @@ def _literal_pattern(tr: Translator, node: exp.Expr, text: str) -> str:
     return string_literal(pattern)
 
 
-FOLDED_LETTERS = ("İΣ", "\ue000σ")
-"""Java's lower case of these is two letters, or depends on where they stand."""
-_FOLDED_BY_RE2 = (f"{FOLDED_LETTERS[0]}ſςµϐϑϰϖϕϱϵẛ\u1fbe\u0345ᲀᲁᲂᲃᲄᲅᲆᲇᲈ", f"{FOLDED_LETTERS[1]}sσμβθκπφρεṡιιвдосттъѣꙋ")
-_CONTAINS_PATTERN = re.compile(r"(?s)%(?:[^%_\\]|\\.)*%")
-_WILDCARD = re.compile(r"(?s)(?:\\(.)|([%_]))")
-_AMBIGUOUS_LETTERS = set("σςΣμµ")
-_SEARCHED_BYTES = 3
-"""A piece of so many bytes is looked for letter by letter before RE2 sees the text."""
-
-
 def spark_like_pattern(pattern: str) -> str | None:
-    """A backslash before a letter that has no meaning is one itself, which Spark does not allow; None for one at
-    the end."""
+    """A LIKE pattern for Spark: a backslash before an ordinary letter is a backslash in ClickHouse and an error in
+    Spark. None for a pattern that ends with a lone backslash."""
     if re.fullmatch(r"(?s)(?:[^\\]|\\.)*", pattern) is None:
         return None
     return re.sub(r"(?s)\\(.)", lambda found: found[0] if found[1] in "%_\\" else f"\\\\{found[1]}", pattern)
 
 
 def folded_letters(pattern: str) -> tuple[str, str] | None:
-    """What to translate in texts and pattern of ILIKE before Spark compares them; None where ClickHouse compares
-    some of the letters by RE2, which knows more that are equal, and some not."""
+    """Letters to replace in both text and pattern of ILIKE before Spark compares them. None where ClickHouse
+    compares some letters by RE2, which folds more of them, and some not."""
     if _CONTAINS_PATTERN.fullmatch(pattern):
         return FOLDED_LETTERS
     pieces = [piece for piece in _literal_pieces(pattern) if piece]

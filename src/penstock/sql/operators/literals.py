@@ -1,7 +1,7 @@
-"""Literals: numbers, texts, NULL, booleans, arrays, tuples, intervals.
+"""Literals: numbers, texts, NULL, booleans, arrays, tuples and intervals.
 
-In: literal nodes. Out: `Typed`, with the constant where there is one. Called through HANDLERS.
-Invariant: a number has the least type that holds it, as in ClickHouse.
+In: literal nodes. Out: `Typed`, with the constant where there is one. Invariant: a number has the least type that
+holds it, as in ClickHouse.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER",
 
 
 def translate_literal(tr: Translator, node: exp.Expr) -> Typed:
+    """A number or text. Raises Refused if a number cannot be read."""
     if node.args.get("is_string"):
         return text(node.name)
     whole = parse_whole_number(node.name)
@@ -32,25 +33,29 @@ def translate_literal(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def float_literal(value: float) -> Typed:
-    """A double literal; infinity and NaN have no literal of their own in Spark."""
+    """A double literal; Spark has no literals for infinity and NaN."""
     written = repr(value)
     sql = f"double('{written}')" if "n" in written else f"{written}D"
     return Typed(sql, t.Float(64), "DOUBLE", value)
 
 
 def translate_hex_literal(tr: Translator, node: exp.Expr) -> Typed:
+    """A hexadecimal integer: 0xFF."""
     return integer(int(node.name, 16))
 
 
 def translate_boolean(tr: Translator, node: exp.Expr) -> Typed:
+    """true or false."""
     return Typed("true" if node.this else "false", t.Bool(), "BOOLEAN", bool(node.this))
 
 
 def translate_null(tr: Translator, node: exp.Expr) -> Typed:
+    """NULL."""
     return NULL
 
 
 def translate_minus(tr: Translator, node: exp.Expr) -> Typed:
+    """A minus sign. Raises Refused if the operand is no number, or is cast to an unsigned type: `-1::UInt8`."""
     value = tr.translate(node.this)
     if (
         isinstance(node.this, exp.Cast)
@@ -70,7 +75,8 @@ def _has_negative_values(of: Type) -> bool:
 
 
 def negate(value: Typed) -> Typed | None:
-    """The number with the other sign; the least of its type has none and stays as it is."""
+    """The number with the other sign; the least number of its type stays as it is, as in ClickHouse. None if the
+    value is no number."""
     match value.constant, value.bare:
         case (bool(), _):
             pass
@@ -92,7 +98,7 @@ def negate(value: Typed) -> Typed | None:
 
 
 def _negate_wide_integer(value: Typed, of: Type) -> Typed:
-    """A result of 64 bits, or of as many as the value has, wraps around."""
+    """A result that wraps around: of 64 bits, or of as many as the operand has."""
     spark = value_type(of)
     if value.spark.startswith("DECIMAL"):
         return Typed(lowest_64_bits(f"- {value.sql}"), of, spark)
@@ -102,11 +108,12 @@ def _negate_wide_integer(value: Typed, of: Type) -> Typed:
 
 
 def translate_array(tr: Translator, node: exp.Expr) -> Typed:
+    """An array written with brackets."""
     return make_array(tr, node, tr.all(node.expressions))
 
 
 def make_array(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
-    """An array of values of one supertype."""
+    """An array of values of one common type. Raises Refused if they have none."""
     if not values:
         return Typed("array()", t.Array(NOTHING), "ARRAY<VOID>")
     of = common_type(tr, node, values)
@@ -114,27 +121,31 @@ def make_array(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
 
 
 def translate_tuple(tr: Translator, node: exp.Expr) -> Typed:
+    """A tuple written with parentheses."""
     values = tr.all(node.expressions)
     refuse_intervals(tr, node, values)
     return make_tuple(values)
 
 
 def make_tuple(values: list[Typed]) -> Typed:
+    """A tuple of the values, without names."""
     fields: tuple[tuple[str | None, Type], ...] = tuple((None, value.type) for value in values)
     parts = (f"'_{place}', {as_spark(value, value_type(value.type))}" for place, value in enumerate(values, 1))
     return typed(f"named_struct({', '.join(parts)})", t.Tuple(fields))
 
 
 def translate_parentheses(tr: Translator, node: exp.Expr) -> Typed:
+    """The expression in parentheses."""
     return tr.translate(node.this)
 
 
 def translate_alias(tr: Translator, node: exp.Expr) -> Typed:
+    """The expression before AS."""
     return tr.translate(node.this)
 
 
 def translate_interval(tr: Translator, node: exp.Expr) -> Typed:
-    """A number with a unit; what it means is for the operator beside it."""
+    """INTERVAL: a number with a unit. What it means is up to the operator beside it. Raises Refused."""
     unit = node.args["unit"].name.upper().removesuffix("S") if node.args.get("unit") else ""
     if unit not in INTERVAL_UNITS:
         raise tr.refused(node, "unsupported-syntax", f"unknown interval unit `{unit}`", "SECOND … YEAR")
@@ -147,14 +158,14 @@ def translate_interval(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def _integer_of_text(value: Typed) -> Typed:
-    """The number that a text literal is, as in INTERVAL '3' DAY."""
+    """The number in a text literal, as in INTERVAL '3' DAY; the value itself if there is none."""
     written = str(value.constant)
     number = parse_whole_number(written.removeprefix("-"))
     return value if number is None else integer(-number if written.startswith("-") else number)
 
 
 def common_type(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:
-    """The supertype of values. Raises Refused where there is none."""
+    """The common type of the values. Raises Refused if there is none."""
     refuse_intervals(tr, node, values)
     of = supertype([value.type for value in values])
     if of is None:
@@ -164,7 +175,7 @@ def common_type(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:
 
 
 def cast_all(values: list[Typed], of: Type) -> list[str]:
-    """Values as the Spark type of their supertype."""
+    """The SQL of values, cast to the Spark type of their common type."""
     spark = value_type(of)
     return [
         f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values

@@ -1,12 +1,7 @@
-"""AND, OR, NOT, xor and IS NULL.
+"""AND, OR, NOT, xor, IS NULL, and the choice of a value by conditions: CASE, `? :`, if and multiIf.
 
-In: nodes, or values that are conditions. Out: a Spark boolean that is ClickHouse's UInt8, or Bool where an operand
-is. Called through HANDLERS and SPECIAL_FORMS, and by what joins conditions. Invariant: an operand is a number.
-
-CASE, the ternary, if and multiIf: the first value whose test is true.
-
-In: nodes, or tests and values. Out: a value of the values' supertype. Called through HANDLERS and SPECIAL_FORMS.
-Invariant: Spark is given one type in all branches.
+In: nodes, or values. Out: a Spark boolean that ClickHouse calls UInt8 (Bool where an operand is), or a value of the
+common type of the branches. Invariant: conditions are numbers; Spark is given one type in all branches.
 """
 
 from __future__ import annotations
@@ -25,18 +20,19 @@ _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
 
 def translate_and_or(tr: Translator, node: exp.Expr) -> Typed:
+    """A node of AND or OR."""
     left, right = tr.translate(node.this), tr.translate(node.expression)
     return join_conditions(tr, node, "AND" if isinstance(node, exp.And) else "OR", [left, right])
 
 
 def join_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> Typed:
-    """Values joined by AND or OR."""
+    """Conditions joined by AND or OR. Raises Refused if one is no number."""
     check_conditions(tr, node, word, values)
     return _logical_value(f"({f' {word} '.join(map(as_condition, values))})", values)
 
 
 def join_by_xor(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
-    """xor: whether an odd number of values is true. ClickHouse takes no Decimal here."""
+    """Whether an odd number of values is true. Raises Refused for a Decimal, as ClickHouse does."""
     if any(map(is_null, values)):
         return NULL
     check_conditions(tr, node, "xor", values)
@@ -46,19 +42,20 @@ def join_by_xor(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
 
 
 def check_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> None:
-    """Raises Refused where a value is no number."""
+    """Raises Refused if a value is no number."""
     for value in values:
         if not isinstance(value.bare, _NUMBERS) and not is_null(value):
             raise tr.refused(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
 
 
 def _logical_value(sql: str, values: list[Typed]) -> Typed:
-    """UInt8, or Bool where an operand is."""
+    """A UInt8, or a Bool where an operand is one."""
     of = t.Bool() if any(isinstance(value.bare, t.Bool) for value in values) else t.Int(8, signed=False)
     return Typed(sql, nullable_if_any(of, values), "BOOLEAN")
 
 
 def translate_not(tr: Translator, node: exp.Expr) -> Typed:
+    """A node of NOT."""
     value = tr.translate(node.this)
     if is_null(value):
         return NULL
@@ -67,7 +64,7 @@ def translate_not(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def translate_is_null(tr: Translator, node: exp.Expr) -> Typed:
-    """`x IS NULL`; the operand after IS can only be NULL."""
+    """`x IS NULL`. Raises Refused for IS with anything but NULL."""
     value = tr.translate(node.this)
     if not isinstance(node.expression, exp.Null):
         raise tr.refused(node, "unsupported-syntax", "only IS NULL and IS NOT NULL are supported")
@@ -75,7 +72,7 @@ def translate_is_null(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def translate_case(tr: Translator, node: exp.Expr) -> Typed:
-    """CASE with or without an operand."""
+    """CASE, with or without an operand."""
     from_operand = [exp.EQ(this=node.this, expression=each.this) for each in node.args["ifs"]] if node.this else []
     tests = from_operand or [each.this for each in node.args["ifs"]]
     values = [tr.translate(each.args["true"]) for each in node.args["ifs"]]
@@ -84,14 +81,16 @@ def translate_case(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def translate_ternary(tr: Translator, node: exp.Expr) -> Typed:
+    """`condition ? a : b`."""
     values = [tr.translate(node.args["true"]), tr.translate(node.args["false"])]
     return choose_value(tr, node, [tr.translate(node.this)], values)
 
 
 def choose_value(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Typed]) -> Typed:
-    """The first value whose test is true, else the last; all of their supertype."""
+    """The value of the first true test, otherwise the last value; all values as their common type. Raises Refused if
+    they have none."""
     refuse_intervals(tr, node, values)
-    # What is never taken does not say in which zone a time is shown.
+    # The time zone of the result comes from a branch that can be chosen.
     never = [test.sql == NEVER or test.constant == 0 for test in tests] + [False]
     taken = [value.type for value, dead in zip(values, never, strict=True) if not dead]
     of = supertype([*taken, *(value.type for value, dead in zip(values, never, strict=True) if dead)])

@@ -1,7 +1,7 @@
-"""Names in expressions: columns, aliases, lambda parameters, parts of tuples.
+"""Names in expressions: columns, aliases, parameters of lambdas, and elements of tuples.
 
-In: Column, Identifier and Dot nodes. Out: `Typed`. Called through HANDLERS. Invariant: an alias stands
-for its expression, except inside that expression, where the same name is the column.
+In: Column, Identifier and Dot nodes. Out: `Typed`. Invariant: an alias stands for its expression, except inside that
+expression, where the same name is the column.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.sql.spark_text import quote_identifier
 
 
 def translate_column(tr: Translator, node: exp.Expr) -> Typed:
-    """`a`, `table.a`, `tuple.field`, `table.tuple.1` …"""
+    """`a`, `table.a`, `tuple.field`, `table.tuple.1` …."""
     parts = [part for part in (node.args.get("db"), node.args.get("table"), node.this) if part is not None]
     names = [part.name for part in parts]
     found = _lambda_parameter(tr, names) or _qualified_column(tr, node, names)
@@ -33,7 +33,7 @@ def translate_column(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def translate_identifier(tr: Translator, node: exp.Expr) -> Typed:
-    """A bare name: sqlglot writes the parameters in a lambda's body so."""
+    """A bare name: how sqlglot writes parameters in a lambda's body."""
     found = _lambda_parameter(tr, [node.name])
     return found[0] if found else resolve_name(tr, node, node.name)
 
@@ -47,7 +47,7 @@ def translate_dot(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def resolve_name(tr: Translator, node: exp.Expr, name: str) -> Typed:
-    """A name without a table: an alias of this SELECT, else a column."""
+    """A name without a table: an alias of this SELECT, otherwise a column. Raises Refused if it is unknown."""
     aliased = tr.scope.aliases.get(name)
     if aliased is not None and name not in tr.resolving:
         return tr.inside(name).translate(aliased)
@@ -61,11 +61,11 @@ def resolve_name(tr: Translator, node: exp.Expr, name: str) -> Typed:
 
 
 READING_KEY = "reading"
-"""The key of a node's meta that says how a star's column is read: see `Relation.reading`."""
+"""Key in a node's meta that says how a column of `*` is read: see `ScopeTable.reading`."""
 
 
 def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str, how: str = "bare") -> Typed:
-    """A column of a relation, noted as used. Raises Refused where it has no one value."""
+    """A column of a table, recorded as used. Raises Refused if it has no single value after a join."""
     if name in relation.barred:
         message = f"`{relation.name}.{name}` is of any of the rows that match"
         raise tr.refused(node, "unsupported-clause", message, relation.barred[name])
@@ -76,12 +76,13 @@ def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str,
 
 
 def _lambda_parameter(tr: Translator, names: list[str]) -> tuple[Typed, list[str]] | None:
+    """The parameter of a lambda with the first of these names, and the remaining names."""
     value = tr.locals.get(names[0])
     return (value, names[1:]) if value is not None else None
 
 
 def _qualified_column(tr: Translator, node: exp.Expr, names: list[str]) -> tuple[Typed, list[str]] | None:
-    """A column after its table's name."""
+    """A column after the name of its table, and the remaining names. Raises Refused if either is unknown."""
     if len(names) == 1:
         return None
     relation = tr.scope.relation(names[0])
@@ -98,7 +99,7 @@ def _qualified_column(tr: Translator, node: exp.Expr, names: list[str]) -> tuple
 
 
 def tuple_element(tr: Translator, node: exp.Expr, value: Typed, step: str) -> Typed:
-    """One field of a tuple, by name or by number from 1."""
+    """One element of a tuple, by name or by number from 1. Raises Refused if there is none."""
     of = value.bare
     if isinstance(of, t.Array) and isinstance(of.of, t.Tuple):
         each = tuple_element(tr, node, typed("` e`", of.of), step)

@@ -1,7 +1,7 @@
-"""ORDER BY keys: NULLs last and NaN before them, whatever the direction, as in ClickHouse.
+"""ORDER BY keys. ClickHouse puts NULL last and NaN before it, whatever the direction.
 
-In: Ordered nodes. Out: Spark SQL sort keys. Called by the order pass and windows. Invariant: NULLS
-FIRST is kept where it is written; what the two engines order differently is refused.
+In: nodes of ORDER BY keys. Out: Spark SQL sort keys. Invariant: a written NULLS FIRST is kept; values that the two
+engines order differently are refused.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from penstock.sql.expr.typed import Typed
 
 
 def order_keys(tr: Translator, nodes: list[exp.Expr]) -> list[str]:
-    """The keys of an ORDER BY."""
+    """The Spark sort keys of an ORDER BY."""
     return [key for node in nodes for value in sort_values(tr, node, node.this) for key in sort_keys(value, node)]
 
 
 def sort_values(tr: Translator, ordered: exp.Expr, node: exp.Expr) -> list[Typed]:
-    """The values of one key: a tuple that is written out is ordered by its parts."""
+    """The values of one key: a tuple that is written out is ordered by its elements. Raises Refused."""
     if isinstance(node, exp.Tuple):
         return [value for part in node.expressions for value in sort_values(tr, ordered, part)]
     if isinstance(node, exp.Collate):
@@ -36,14 +36,15 @@ def sort_values(tr: Translator, ordered: exp.Expr, node: exp.Expr) -> list[Typed
 
 
 def check_orderable(tr: Translator, node: exp.Expr, value: Typed) -> None:
-    """Raises Refused for what Spark has no order of."""
+    """Raises Refused for types that Spark cannot order."""
     if any(isinstance(part, (t.Map, t.AggregateFunction)) for part in (value.bare, *_nested_types(value.bare))):
         message = f"{value.type} cannot be ordered or partitioned by"
         raise tr.refused(node, "wrong-argument-type", message, "mapKeys(…), mapValues(…) or toString(…) can")
 
 
 def check_hashable(tr: Translator, node: exp.Expr, value: Typed) -> None:
-    """Raises Refused for what rows cannot be told apart by: Spark takes maps of another order for equal, or none."""
+    """Raises Refused for types by which rows cannot be grouped or made distinct: Spark compares maps by the order of
+    their entries, or not at all."""
     if any(isinstance(part, (t.Map, t.AggregateFunction, t.Json)) for part in (value.bare, *_nested_types(value.bare))):
         message = f"rows cannot be told apart by {value.type}"
         hint = "mapKeys(…), mapValues(…) or toString(…) of it can be used"
@@ -51,8 +52,8 @@ def check_hashable(tr: Translator, node: exp.Expr, value: Typed) -> None:
 
 
 def _check_nested_order(tr: Translator, ordered: exp.Expr, value: Typed) -> None:
-    """Inside of an array or a tuple Spark has NULL first and NaN last when ascending, ClickHouse has both last,
-    whatever the direction."""
+    """Inside arrays and tuples Spark orders NULL first and NaN last when ascending; ClickHouse orders both last in
+    either direction."""
     descending = bool(ordered.args.get("desc"))
     if contains_stored_as_text(value.type):
         message = f"the order of {value.type} is not supported"
@@ -64,7 +65,7 @@ def _check_nested_order(tr: Translator, ordered: exp.Expr, value: Typed) -> None
 
 
 def _nested_types(of: Type) -> Iterator[Type]:
-    """The types inside of an array or a tuple, at any depth."""
+    """The types inside an array or a tuple, at any depth."""
     inner = [of.of] if isinstance(of, t.Array) else [each for _, each in of.fields] if isinstance(of, t.Tuple) else []
     for each in inner:
         yield each
@@ -72,10 +73,10 @@ def _nested_types(of: Type) -> Iterator[Type]:
 
 
 def sort_keys(value: Typed, node: exp.Expr) -> list[str]:
-    """One key; two where NaN must be put in its place."""
+    """One Spark sort key; two where NaN must be put in its place."""
     descending, nulls_first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
     direction = "DESC" if descending else "ASC"
-    # Spark's own place for NULLs is kept where none can be: then a sort that a window or a join needed serves too.
+    # Without NULLs the key is plain, so that Spark can reuse the sort of a window or a join.
     nulls = f" NULLS {'FIRST' if nulls_first else 'LAST'}" if value.nullable else ""
     key = f"{order_key(value.type, value.sql)} {direction}{nulls}"
     if isinstance(value.bare, t.Float) and value.constant is None and descending != nulls_first:
