@@ -1,0 +1,1 @@
+"""Iceberg tables in Spark: sessions, tables, snapshots, reading and maintenance."""

@@ -1,0 +1,1 @@
+"""The values that projects, plans and deployments are made of."""

@@ -1,0 +1,1 @@
+"""The migrations of the state store, a module each."""
