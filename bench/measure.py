@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 from cases import Case, graph
 from pipelines import deployed
@@ -80,7 +81,7 @@ class Measure:
         live = self._running.deployer._live()
         assert live is not None, "the fixed project is live"
         lake = self._running.core.warehouse.lake
-        return replace(live, widths={table.id: column_sizes(lake, table.id) for table in live.manifest.tables})
+        return replace(live, column_bytes=cache(lambda table: column_sizes(lake, table)))
 
 
 def _planned(line: Line, found: Deployment, live: Live) -> Line:

@@ -46,7 +46,8 @@ class Ways:
     def _read(self, view: View) -> Size:
         """A column that is new or another has the width of the live one of its name, if there is one."""
         bound = view.trigger.binding
-        held, widths = self._held(bound.name), self.live.widths[self._live_binding(bound.name).table]
+        assert self.live.column_bytes is not None, "the live version is measured"
+        held, widths = self._held(bound.name), self.live.column_bytes(self._live_binding(bound.name).table)
         used = (widths.get(column.physical, widths.get(column.name, 0)) for column in bound.columns)
         return Size(held.rows, sum(used) if held.rows else 0)
 

@@ -6,7 +6,7 @@ later without reading a project again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -49,17 +49,18 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What runs now. `sizes` (by physical table) may lack tables whose size is not known. `columns`
-    (by physical table) are physical columns that other deployments made and that may still be
-    there: no new column takes the name of one. `widths` are the stored bytes of each physical column,
-    by physical table, where they are known. What `candidates` have already need not be made again. From
-    the tables in `shortened`, expired rows were deleted."""
+    """The live version. All mappings are by physical table.
+
+    `sizes` lacks the tables whose size is not known. `columns` are physical columns that other deployments made and
+    that may still exist: no new column takes the name of one. `column_bytes` gives the stored bytes of each physical
+    column of a table; it reads the metadata of data files, so it is called only where data moves. `candidates` are
+    other deployments whose data sources can be reused. Expired rows were deleted from the tables in `shortened`."""
 
     project: Project
     manifest: Manifest
     sizes: Mapping[str, Size]
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    widths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    column_bytes: Callable[[str], Mapping[str, int]] | None = None
     candidates: tuple[Candidate, ...] = ()
     shortened: frozenset[str] = frozenset()
 

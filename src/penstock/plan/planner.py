@@ -7,7 +7,7 @@ same manifest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.errors import Location, Problem, did_you_mean
@@ -20,10 +20,11 @@ from penstock.plan.diff.changes import Change, change_text, join_words
 from penstock.plan.diff.column_matching import find_former_names
 from penstock.plan.diff.project_diff import diff_projects, pipe_kind
 from penstock.plan.diff.rollback import assess_rollback
-from penstock.plan.plan import Live, Plan, PlanOptions, Rejected, ResourcePlan, Size
+from penstock.plan.plan import NOTHING, Live, Plan, PlanOptions, Rejected, ResourcePlan, Size
 from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, sort_steps
 from penstock.plan.strategies.candidate_reuse import reuse_from_candidate
 from penstock.plan.strategies.context import Context, Outcome
+from penstock.plan.strategies.costs import CostCounter
 from penstock.plan.strategies.datasource_plan import plan_datasource
 from penstock.plan.strategies.removal import removal_problems, removed_resources
 from penstock.plan.strategies.unchanged import has_outdated_reader, keep_running_datasource, refresh_unchanged
@@ -79,9 +80,10 @@ def _plan_reached(
     ordered = tuple(sorted(dict.fromkeys(problems), key=_problem_order))
     plan = Plan(changes, resources, problems=ordered, checks=checks, hides=hides)
     if plan.errors:
-        return plan
+        return _with_sizes(context, plan, {})
     manifest = _build_manifest(outcomes)
-    return replace(plan, steps=_build_steps(outcomes, manifest), manifest=manifest)
+    plan = _with_sizes(context, replace(plan, steps=_build_steps(outcomes, manifest), manifest=manifest), {})
+    return plan if plan.moves == NOTHING else _with_sizes(context, plan, _column_widths(before, manifest))
 
 
 def _build_context(
@@ -110,6 +112,23 @@ def _plan_datasources(context: Context, reach: ChangeImpact) -> None:
     for name in context.compiled.graph.order():
         if context.project.datasource(name) is not None and reach.has(name):
             context.add(name, reuse_from_candidate(context, reach, name) or plan_datasource(context, name))
+
+
+def _with_sizes(context: Context, plan: Plan, widths: Mapping[str, Mapping[str, int]]) -> Plan:
+    """The plan with what each data source moves."""
+    costs = {name: outcome.costs for name, outcome in context.done.items()}
+    counter = CostCounter(costs, context.clones, widths)
+    resources = tuple(
+        counter.complete(each, costs[each.name]) if each.kind == "datasource" and each.name in costs else each
+        for each in plan.resources
+    )
+    return replace(plan, resources=resources)
+
+
+def _column_widths(live: Live, manifest: Manifest) -> Mapping[str, Mapping[str, int]]:
+    """The stored bytes of the columns of the live tables that views read, by table."""
+    read = {view.trigger.binding.table for view in manifest.views} & set(live.sizes)
+    return {table: live.column_bytes(table) for table in sorted(read)} if live.column_bytes is not None else {}
 
 
 def _complete_resource_plan(context: Context, outcome: Outcome) -> ResourcePlan:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from penstock.deploy.lifecycle import drift
@@ -35,7 +35,7 @@ from penstock.lake.read.history_slices import column_sizes
 from penstock.model.deployment import Deployment
 from penstock.parse.project_loader import load_files
 from penstock.plan.explain import plan_to_json
-from penstock.plan.plan import NOTHING, Candidate
+from penstock.plan.plan import Candidate
 from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.steps import Activate, CatchUp
 
@@ -148,15 +148,9 @@ class Deployer:
         _raise_errors(loaded.problems)
         streams = frozenset(self._core.flows.arrivals.heads)
         wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
-        live = self._live()
-        plan = make_plan(live, loaded.project, wanted)
+        plan = make_plan(self._live(), loaded.project, wanted)
         _raise_errors(plan.problems)
-        read = {view.trigger.binding.table for view in plan.manifest.views} if plan.moves != NOTHING else set()
-        if live is None or not read:
-            return plan
-        # Where rows move, once more with the bytes of the columns that are read: they cost a look at files.
-        widths = {table: column_sizes(self._core.warehouse.lake, table) for table in read & set(live.sizes)}
-        return make_plan(replace(live, widths=widths), loaded.project, wanted)
+        return plan
 
     def _counted(self, plan: Plan, options: DeployOptions) -> list[Problem]:
         """What the plan does to the rows there are. Raises InvalidProject where it hides some without
@@ -194,6 +188,7 @@ class Deployer:
             live.manifest,
             sizes,
             self._columns(),
+            lambda table: column_sizes(self._core.warehouse.lake, table),
             candidates=self._candidates(live.id),
             shortened=tables_with_deleted_rows(self._core.warehouse.lake, with_ttl),
         )

@@ -16,6 +16,7 @@ from penstock.plan.diff.row_visibility import NULL_ENGINE
 from penstock.plan.equivalence.history import as_live, stored
 from penstock.plan.plan import Candidate, ResourcePlan
 from penstock.plan.strategies.context import Context, Outcome
+from penstock.plan.strategies.costs import PlannedCosts
 
 
 def reuse_from_candidate(context: Context, reach: ChangeImpact, name: str) -> Outcome | None:
@@ -57,7 +58,7 @@ def _build_reused_outcome(context: Context, candidate: Candidate, bound: Binding
         quarantined,
         manifest.flows_into(table.id),
         (),
-        context.live.sizes.get(table.id),
+        PlannedCosts(holds=context.live.sizes.get(table.id)),
         history=_history_in_live_table(context, bound),
         forgets=_keeps_no_rows(context, bound.name),
         meets=(meet,) if meet is not None else (),

@@ -15,8 +15,9 @@ from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.plan.diff.changes import Change, MetadataChanged, change_text, join_words
 from penstock.plan.diff.query_equality import is_same_query
 from penstock.plan.equivalence.view_equivalence import Feeding
-from penstock.plan.plan import NOTHING, Rejected, Size, Strategy
+from penstock.plan.plan import NOTHING, Size, Strategy
 from penstock.plan.strategies.context import Context
+from penstock.plan.strategies.costs import Alternative, Cost
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
 
 
@@ -33,8 +34,8 @@ class StrategyInputs:
     feeding: Feeding
     again: Feeding | None
     changes: tuple[Change, ...]
-    price: Size | None
-    added: Size | None
+    price: Cost
+    added: Cost
     causes: tuple[str, ...]
     moved: tuple[str, ...]
     ordered: bool
@@ -66,8 +67,8 @@ class StrategyChoice:
     strategy: Strategy
     reason: str
     table: Literal["live", "clone", "new"]
-    moves: Size | None = NOTHING
-    rejected: tuple[Rejected, ...] = ()
+    moves: Cost = NOTHING
+    alternatives: tuple[Alternative, ...] = ()
     refused: bool = False
 
 
@@ -76,43 +77,38 @@ def choose_strategy(case: StrategyInputs) -> StrategyChoice:
     another right one."""
     right, wrong = _options_for_view_target(case) if case.fed else _options_for_ingested(case)
     wanted = [choice for choice in right if choice.strategy == case.wanted]
-    best = min(wanted or right, key=_price)
+    best = (wanted or right)[0]
     if best.strategy == "none" or (wanted and right[0].strategy == "none"):
         return right[0]
     others = [_dearer(choice) for choice in right if choice.strategy != best.strategy]
-    return replace(best, rejected=(*wrong, *others))
+    return replace(best, alternatives=(*wrong, *others))
 
 
-def _price(choice: StrategyChoice) -> tuple[float, float]:
-    """Unknown is dear; among equals the one named first is taken."""
-    if choice.moves is None:
-        return (float("inf"), float("inf"))
-    return (choice.moves.rows, choice.moves.bytes)
+def _dearer(choice: StrategyChoice) -> Alternative:
+    return Alternative(choice.strategy, choice.moves)
 
 
-def _dearer(choice: StrategyChoice) -> Rejected:
-    more = ", and moves more" if choice.moves != NOTHING else ""
-    return Rejected(choice.strategy, choice.moves, f"right too{more}")
-
-
-_Options = tuple[list[StrategyChoice], list[Rejected]]
+_Options = tuple[list[StrategyChoice], list[Alternative]]
+"""The correct strategies, from the cheapest on (each reads a part of what the next one reads), and wrong ones."""
 
 
 def _options_for_ingested(case: StrategyInputs) -> _Options:
     """A data source that only takes ingested rows."""
     if not case.fit.blocked and not case.fit.bridged:
-        return [_choice_to_stay(case)], [Rejected("forward", case.size, "not needed: the table's metadata is enough")]
+        return [_choice_to_stay(case)], [
+            Alternative("forward", case.size, "not needed: the table's metadata is enough")
+        ]
     computed = [(each.column, each.reason) for each in case.fit.bridged]
     computed += [(each.column, each.reason) for each in case.fit.blocked]
     reason = join_words(why for _, why in computed)
     if not case.forward_compiles:
         return [StrategyChoice("forward", f"{reason}: needs a FORWARD_QUERY", "new", case.size, refused=True)], []
     names = join_words(f"`{column.name}`" for column, _ in computed)
-    in_place = Rejected("in_place", NOTHING, f"the values of {names} have to be computed from the rows there are")
+    in_place = Alternative("in_place", NOTHING, f"the values of {names} have to be computed from the rows there are")
     forward = StrategyChoice("forward", f"{reason} by FORWARD_QUERY", "new", case.size)
     if case.fit.blocked:
         said = join_words(each.reason for each in case.fit.blocked)
-        return [forward], [in_place, Rejected("bridge", NOTHING, f"cannot be had when rows are read: {said}")]
+        return [forward], [in_place, Alternative("bridge", NOTHING, f"cannot be had when rows are read: {said}")]
     bridge = StrategyChoice("bridge", f"{reason} by FORWARD_QUERY, whenever rows from before are read", "live")
     return [bridge, forward], [in_place]
 
@@ -123,7 +119,7 @@ def _options_for_view_target(case: StrategyInputs) -> _Options:
     recompute = StrategyChoice("recompute", case.cause or "asked for", "new", case.price)
     if case.feeding.unchanged and fits:
         return [_choice_to_stay(case), recompute], []
-    in_place = Rejected("in_place", NOTHING, case.cause)
+    in_place = Alternative("in_place", NOTHING, case.cause)
     if case.again is not None and fits and not case.again.new:
         return [StrategyChoice("reuse", _reuse_reason_of(case), "clone"), recompute], [in_place]
     if case.again is not None and fits:
@@ -131,10 +127,10 @@ def _options_for_view_target(case: StrategyInputs) -> _Options:
         return [added, recompute], [in_place]
     obstacle = _forward_obstacle(case)
     if obstacle is not None:
-        return [recompute], [in_place, Rejected("forward", case.size, obstacle)]
+        return [recompute], [in_place, Alternative("forward", case.size, obstacle)]
     if case.wanted == "recompute":
         return [recompute], [in_place, _dearer(_forward_choices(case)[0])]
-    kept = Rejected("recompute", case.price, "FORWARD_QUERY keeps the rows there are")
+    kept = Alternative("recompute", case.price, "FORWARD_QUERY keeps the rows there are")
     return _forward_choices(case), [in_place, kept]
 
 

@@ -6,8 +6,8 @@ holds everything that its data source adds to the manifest and to the steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
@@ -15,15 +15,15 @@ from penstock.model.manifest import Binding, Flow, Meet, Table, View
 from penstock.model.project import Project
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
 from penstock.plan.diff.changes import Change
-from penstock.plan.plan import MOVING, NOTHING, HiddenRows, Live, PlanOptions, ResourcePlan, Size
+from penstock.plan.plan import MOVING, HiddenRows, Live, PlanOptions, ResourcePlan
 from penstock.plan.steps import CheckRows, Clone, Step
+from penstock.plan.strategies.costs import PlannedCosts
 from penstock.plan.tables.running_datasource import RunningDataSource, find_running
-from penstock.sql.analysis.expression_facts import expression_facts
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One planned data source. `holds` is how much its table has, at most; None if not known.
+    """One planned data source. `resource` has no sizes yet: they are counted from the `costs` of all outcomes.
     `history` shows the columns whose values for the rows there are are live's, as live's (None: it is
     new); `clone` is the table that its own begins as a clone of; `checks` is all that a forward query
     may do to the rows there are; `meets` are those of a table that another deployment made;
@@ -36,7 +36,7 @@ class Outcome:
     quarantined: Binding
     flows: tuple[Flow, ...]
     steps: tuple[Step, ...]
-    holds: Size | None
+    costs: PlannedCosts
     problems: tuple[Problem, ...] = ()
     history: Binding | None = None
     clone: Clone | None = None
@@ -107,28 +107,6 @@ class Context:
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         live = {each: self.live.manifest.binding(each) for each in triggers}
         return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))
-
-    def price(self, views: Iterable[View]) -> Size | None:
-        """What computing views from the beginning reads: the columns that they use of their sources'
-        rows."""
-        total = NOTHING
-        for view in views:
-            bound = view.trigger.binding
-            size = self.done[bound.name].holds
-            if size is None:
-                return None
-            total += replace(size, bytes=self._bytes(bound, size))
-        return total
-
-    def _bytes(self, bound: Binding, size: Size) -> int:
-        table = self.clones.get(bound.table, bound.table)
-        widths = self.live.widths.get(table)
-        if widths is None:
-            return size.bytes
-        used = {column.physical for column in bound.columns}
-        open_ones = [each.before for each in bound.columns if each.before and not each.before.is_settled]
-        used |= {name for before in open_ones for name in expression_facts(before.expression).column_names}
-        return sum(widths.get(name, 0) for name in used)
 
     def is_unclear(self, name: str) -> bool:
         """Whether a pipe that feeds the data source does not compile: then its flows say nothing."""

@@ -23,6 +23,7 @@ from penstock.plan.equivalence.view_equivalence import Feeding, compare
 from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
 from penstock.plan.strategies.context import Context, Outcome
+from penstock.plan.strategies.costs import ViewsFromBeginning
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
 from penstock.plan.strategies.forward_query_hint import suggest_forward_query
 from penstock.plan.strategies.outcomes import (
@@ -80,8 +81,8 @@ def _collect_inputs(context: Context, way: DataSourceTransition) -> StrategyInpu
         feeding=feeding,
         again=found,
         changes=context.changes_of(name),
-        price=context.price(views) if not unclear else None,
-        added=context.price(found.new) if found is not None and not unclear else None,
+        price=ViewsFromBeginning(views) if not unclear else None,
+        added=ViewsFromBeginning(found.new) if found is not None and not unclear else None,
         causes=find_causes(context, name, feeding),
         moved=() if unclear else context.moved(name),
         ordered=is_ordered_by_seq(context.live, way.run) and not can_ingest(way.new),

@@ -20,6 +20,7 @@ from penstock.plan.plan import NOTHING, ResourcePlan
 from penstock.plan.steps import AddFields, Clone, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField
 from penstock.plan.strategies.choice import StrategyChoice
 from penstock.plan.strategies.context import Context, Outcome
+from penstock.plan.strategies.costs import PlannedCosts, ViewsFromBeginning
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
 from penstock.plan.tables.flows import TargetTable, build_landing, build_view, quarantine_binding, quarantine_table
 from penstock.plan.tables.running_datasource import RunningDataSource, extend_accepted_versions
@@ -35,19 +36,19 @@ def create_datasource(context: Context, source: DataSource) -> Outcome:
     forgets = bool(context.forgetful(source.name))
     skips = forgets or (bool(context.compiled.feeders(source.name)) and not source.keeps_history)
     views = build_views_into(context, place, "placed" if skips else "beginning")
-    price = NOTHING if skips else context.price(views)
+    cost = NOTHING if skips else ViewsFromBeginning(views)
     laid = build_layout(source, place.columns)
     table, quarantine = build_table(place, laid), quarantine_table(stream)
     accepts = (Accepts(lands.version),)
-    reason = _reason_to_create(views, source, forgets)
+    choice = StrategyChoice("create", _reason_to_create(views, source, forgets), "new", cost)
     return Outcome(
-        resource_plan(source, StrategyChoice("create", reason, "new", price)),
+        resource_plan(source, choice),
         (table, quarantine),
         Binding(source.name, table.id, place.columns, accepts),
         quarantine_binding(source.name, stream, accepts),
         (lands, *views),
         (CreateTable(table), CreateTable(quarantine), *((PlaceCursors(table.id),) if skips else ())),
-        price,
+        PlannedCosts(cost, cost),
         laid.problems,
         forgets=forgets or source.engine.name == NULL_ENGINE,
     )
@@ -75,7 +76,7 @@ def keep_live_table(
         ),
         (run.landing if same else lands, *feeding.shared, *run.copies),
         _metadata_steps(run.table, table, fit),
-        run.size,
+        planned_costs(run, choice),
         new_layout_problems(way, laid),
         as_live(run, binding, fit.match, stored(run, columns, fit.match)),
         forgets=source.engine.name == NULL_ENGINE,
@@ -83,8 +84,13 @@ def keep_live_table(
 
 
 def resource_plan(source: DataSource, choice: StrategyChoice) -> ResourcePlan:
-    """What the plan says of a data source."""
-    return ResourcePlan(source.name, "datasource", choice.strategy, choice.reason, choice.moves, choice.rejected)
+    """The plan of a data source; its sizes are added at the end of planning."""
+    return ResourcePlan(source.name, "datasource", choice.strategy, choice.reason)
+
+
+def planned_costs(run: RunningDataSource, choice: StrategyChoice) -> PlannedCosts:
+    """The costs of a data source that live has: its next table holds about as much as live's."""
+    return PlannedCosts(choice.moves, run.size, choice.alternatives)
 
 
 def new_target_table(context: Context, source: DataSource) -> TargetTable:
@@ -189,7 +195,7 @@ def clone_live_table(
         quarantine_binding(source.name, lands.stream, extend_accepted_versions(run.quarantined.accepts, lands.version)),
         (lands, *_resume_views(context, place, feeding, "beginning")),
         (),
-        run.size,
+        planned_costs(run, choice),
         new_layout_problems(way, laid),
         as_live(run, binding, fit.match, () if choice.strategy == "recompute" else stored(run, fit.columns, fit.match)),
         Clone(table, run.table.id, fit.widened),
@@ -215,7 +221,7 @@ def copy_by_forward_query(
         quarantine_binding(source.name, lands.stream, extend_accepted_versions(run.quarantined.accepts, lands.version)),
         (lands, *views, _build_copy(way, place, tuple(view for view in views if view.starts == "placed"))),
         (CreateTable(table),),
-        run.size,
+        planned_costs(run, choice),
         new_layout_problems(way, laid),
         as_live(run, binding, fit.match, copied(way, fit.match)),
         forgets=source.engine.name == NULL_ENGINE,
@@ -242,7 +248,7 @@ def refill_by_views(
         quarantine_binding(source.name, lands.stream, accepts),
         (lands, *build_views_into(context, place, "placed" if forgets else "beginning")),
         (CreateTable(table), *((PlaceCursors(table.id),) if forgets else ())),
-        run.size,
+        planned_costs(run, choice),
         new_layout_problems(way, laid),
         as_live(run, binding, fit.match, () if forgets else kept),
         forgets=forgets or source.engine.name == NULL_ENGINE,

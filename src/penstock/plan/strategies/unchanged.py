@@ -15,6 +15,7 @@ from penstock.plan.diff.changes import join_words
 from penstock.plan.diff.row_visibility import NULL_ENGINE
 from penstock.plan.plan import MOVING, ResourcePlan
 from penstock.plan.strategies.context import Context, Outcome
+from penstock.plan.strategies.costs import PlannedCosts
 
 
 def keep_running_datasource(context: Context, name: str) -> Outcome:
@@ -28,7 +29,7 @@ def keep_running_datasource(context: Context, name: str) -> Outcome:
         run.quarantined,
         run.flows,
         (),
-        run.size,
+        PlannedCosts(holds=run.size),
         forgets=run.source.engine.name == NULL_ENGINE,
     )
 
