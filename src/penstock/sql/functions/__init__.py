@@ -1,4 +1,1 @@
-"""The closed table of scalar functions, a family a file.
-
-In: names. Out: `Function` rows. Called by calls. Invariant: see function.
-"""
+"""ClickHouse's scalar functions in Spark SQL: a family a module, all of them in `table`."""

@@ -25,33 +25,34 @@ _STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6)
 
 
 def literal_string(value: Typed, what: str) -> str:
-    """The text of a literal. Raises BadArguments for what is none."""
+    """The value of a string literal; `what` names the argument in the message. Raises BadArguments for anything
+    else."""
     if not isinstance(value.constant, str):
-        raise BadArguments(f"{what} must be a text literal")
+        raise BadArguments(f"{what} must be a string literal")
     return value.constant
 
 
 def literal_strings(value: Typed, what: str) -> list[Typed]:
-    """The texts of a literal array. Raises BadArguments for what is none."""
+    """The values of a literal array of strings. Raises BadArguments for anything else."""
     try:
         tokens = tokenize_spark(value.sql)
     except SqlglotError:
         tokens = []
     found = [text(token.text) for token in tokens if token.token_type == TokenType.STRING]
     if not found or value.sql != f"array({', '.join(each.sql for each in found)})":
-        raise BadArguments(f"{what} must be a literal array of texts")
+        raise BadArguments(f"{what} must be a literal array of strings")
     return found
 
 
 def literal_integer(value: Typed, what: str) -> int:
-    """A literal integer. Raises BadArguments for what is none."""
+    """The value of an integer literal. Raises BadArguments for anything else."""
     if not isinstance(value.constant, int) or isinstance(value.constant, bool):
         raise BadArguments(f"{what} must be a literal number")
     return value.constant
 
 
 def as_spark_int(value: Typed) -> str:
-    """A number as Spark's INT, the nearest where it is out of range."""
+    """An integer as Spark's INT; one out of its range becomes the nearest INT."""
     if value.spark == "INT":
         return value.sql
     if isinstance(value.constant, int) and abs(value.constant) <= _MAX_INT:
@@ -64,12 +65,12 @@ def as_spark_int(value: Typed) -> str:
 
 
 def empty_if_null(array: str, value: Typed, spark: str = "ARRAY<STRING>") -> str:
-    """Of a NULL there are no elements: an array is never NULL."""
+    """The array, or an empty one where `value` is NULL: arrays are never NULL."""
     return f"coalesce({array}, CAST(array() AS {spark}))" if value.nullable else array
 
 
 def limit_parts(array: str, values: Sequence[Typed], place: int = 2) -> str:
-    """The first elements of an array of texts, as many as the argument says; all for 0 and less."""
+    """The first elements of an array, as many as the literal argument at `place` says; all of them for 0 and less."""
     if len(values) <= place:
         return array
     most = literal_integer(values[place], "the largest number of parts")
@@ -77,29 +78,29 @@ def limit_parts(array: str, values: Sequence[Typed], place: int = 2) -> str:
 
 
 def to_binary(sql: str) -> str:
-    """A text as Spark's BINARY: what is done to it is done to bytes."""
+    """A string as Spark's BINARY, so that functions on it count bytes."""
     return f"CAST({sql} AS BINARY)"
 
 
 def binary_to_string(sql: str) -> str:
-    """Bytes as a text; they stay what they are, valid or not."""
+    """Bytes as a string; they are kept as they are, valid UTF-8 or not."""
     return f"CAST({sql} AS STRING)"
 
 
 def template_literal(value: str) -> str:
-    """A literal in a template of `simple`, whose braces are doubled."""
+    """A string literal for a template of `template_function`, in which braces are doubled."""
     return string_literal(value).replace("{", "{{").replace("}", "}}")
 
 
 def element_type(value: Typed) -> Type:
-    """The type of an array's elements. Raises BadArguments for what is no array."""
+    """The type of an array's elements. Raises BadArguments if the value is not an array."""
     if not isinstance(value.bare, t.Array):
         raise BadArguments(f"expected an Array, this is {value.type}")
     return value.bare.of
 
 
 def nested_types(of: Type) -> list[Type]:
-    """The types that values of a type are made of, without itself."""
+    """The types that a type contains, at any depth, without the type itself."""
     match t.unwrap_type(of):
         case t.Array(inner):
             return [inner, *nested_types(inner)]
@@ -112,13 +113,13 @@ def nested_types(of: Type) -> list[Type]:
 
 
 def check_equality(of: Type) -> None:
-    """Refuses elements that hold floats deeper inside: NaN is not itself in ClickHouse, and is in Spark."""
+    """Raises BadArguments for elements that contain floats: NaN differs from itself in ClickHouse, but not in Spark."""
     if any(isinstance(t.unwrap_type(part), t.Float) for part in nested_types(of)):
         raise BadArguments(f"elements of {of} cannot be compared exactly", "arrays of plain values")
 
 
 def check_order(of: Type) -> None:
-    """Refuses elements whose order in Spark is another than in ClickHouse."""
+    """Raises BadArguments for elements that Spark orders otherwise than ClickHouse."""
     for part in (of, *nested_types(of)):
         if isinstance(t.unwrap_type(part), _STORED_AS_STRING):
             raise BadArguments(f"the order of {t.unwrap_type(part)} inside an array is not supported", "toString(x)")
@@ -128,7 +129,7 @@ def check_order(of: Type) -> None:
 
 
 def cast_to_common_array(values: Sequence[Typed]) -> tuple[list[str], Type]:
-    """Arrays as one type, and the type of their elements. Raises BadArguments where there is none."""
+    """The SQL of arrays cast to one type, and their element type. Raises BadArguments if there is no common type."""
     of = supertype([element_type(value) for value in values])
     if of is None:
         raise BadArguments("the arrays have no common type")
@@ -136,7 +137,8 @@ def cast_to_common_array(values: Sequence[Typed]) -> tuple[list[str], Type]:
 
 
 def zip_arrays(arrays: Sequence[str]) -> str:
-    """Arrays of one size as one array of structs `0`, `1` …; arrays of several sizes are an error."""
+    """Arrays of equal size as one array of structs with the fields `0`, `1` …; arrays of different sizes raise when
+    run."""
     parts = ", ".join(f"{sql} AS {quote_identifier(str(place))}" for place, sql in enumerate(arrays))
     names = [quote_identifier(str(place)) for place in range(len(arrays))]
     fields = ", ".join(f"element_at(` s`.{name}, ` i` + 1) AS {name}" for name in names)
@@ -147,25 +149,25 @@ def zip_arrays(arrays: Sequence[str]) -> str:
 
 
 def bytes_as_characters(value: str) -> str:
-    """A text in which each byte is a character."""
+    """A string in which each byte of `value` is one character (ISO 8859-1)."""
     return f"decode({to_binary(value)}, 'ISO-8859-1')"
 
 
 def as_bigint(value: Typed) -> str:
-    """A number as a BIGINT; the greatest of them where it is greater."""
+    """An integer as a BIGINT; a UInt64 out of its range becomes the greatest BIGINT."""
     if value.spark.startswith("DECIMAL") and value.constant is None:
         return f"CAST(least({value.sql}, 9223372036854775807) AS BIGINT)"
     return as_spark(value, "BIGINT")
 
 
 def _uint64_as_int(v: str) -> str:
-    """A UInt64 is read as an Int64."""
+    """ClickHouse reads a UInt64 here as an Int64: the upper half of its range is negative."""
     negative = f"greatest({v} - 18446744073709551616, -{_MAX_INT})"
     return f"CAST(if({v} > 9223372036854775807, {negative}, least({v}, {_MAX_INT})) AS INT)"
 
 
 def is_never_negative(value: Typed) -> bool:
-    """Whether a length is never below zero."""
+    """Whether an integer argument cannot be below 0."""
     if isinstance(value.constant, int):
         return value.constant >= 0
     return isinstance(value.bare, t.Int) and not value.bare.signed and not value.spark.startswith("DECIMAL")

@@ -21,7 +21,7 @@ from penstock.sql.spark_text import string_literal
 
 
 def require_common_type(values: Sequence[Typed]) -> Type:
-    """The supertype. Raises BadArguments where there is none."""
+    """The common type of the values. Raises BadArguments if there is none."""
     of = supertype([value.type for value in values])
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
@@ -30,7 +30,7 @@ def require_common_type(values: Sequence[Typed]) -> Type:
 
 
 def coalesce(values: Sequence[Typed]) -> Typed:
-    """The first value that is not NULL; what follows one that cannot be NULL is left out."""
+    """The first value that is not NULL; values after one that cannot be NULL are left out."""
     given = [value for value in values if not is_null(value)]
     end = next((place for place, value in enumerate(given, 1) if not value.nullable), len(given))
     given = given[:end]
@@ -66,7 +66,7 @@ def _assume_not_null(values: Sequence[Typed]) -> Typed:
 
 
 def _extreme_function(name: str) -> Function:
-    """greatest, least: NULLs are passed over."""
+    """greatest and least, which skip NULLs."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of = require_common_type(values)
@@ -84,7 +84,7 @@ def _extreme_function(name: str) -> Function:
 
 
 def _float_extreme_sql(name: str, left: str, right: str) -> str:
-    """NaN is neither greater nor less: then it is the right one; a NULL is passed over."""
+    """The extreme of two floats: of NaN and a number it is the second one, as in ClickHouse; NULLs are skipped."""
     odd, sign = ("{0}", ">") if name == "greatest" else ("{1}", "<")
 
     def chosen(a: str, b: str) -> str:
@@ -94,7 +94,7 @@ def _float_extreme_sql(name: str, left: str, right: str) -> str:
 
 
 def _transform(values: Sequence[Typed]) -> Typed:
-    """The value at the place of `value` in the second array; else the last argument, or the value itself."""
+    """The element of the second array at the position of the value in the first; else the default, or the value."""
     value, source, target = values[:3]
     if not isinstance(source.bare, t.Array) or not isinstance(target.bare, t.Array):
         raise BadArguments("`transform` takes a value, two arrays and a default")

@@ -45,6 +45,8 @@ def _require_string(value: Typed) -> None:
 
 
 def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
+    """toT, toTOrZero, toTOrNull and toTOrDefault of one type."""
+
     def plain(values: Sequence[Typed]) -> Typed:
         return _convert(values[0], of, CAST_MODE)
 
@@ -64,6 +66,8 @@ def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
 
 
 def _or_default_build(of: Type) -> Callable[[Sequence[Typed]], Typed]:
+    """toTOrDefault: the default (else the zero value) where the conversion fails."""
+
     def build(values: Sequence[Typed]) -> Typed:
         if any(map(is_null, values)):
             raise BadArguments("a literal NULL has no default", "the default alone")
@@ -79,12 +83,12 @@ def _zone_argument(values: Sequence[Typed], place: int) -> str | None:
     if len(values) <= place:
         return values[0].bare.zone if isinstance(values[0].bare, (t.DateTime, t.DateTime64)) else None
     if not isinstance(values[place].constant, str):
-        raise BadArguments("the time zone must be a text literal")
+        raise BadArguments("the time zone must be a string literal")
     return str(values[place].constant)
 
 
 def _to_date(values: Sequence[Typed]) -> Typed:
-    """toDate(time, zone) is the day on the zone's clock."""
+    """toDate(time, zone) is the date on the zone's clock."""
     value, zone = values[0], _zone_argument(values, 1) if len(values) > 1 else None
     match value.bare:
         case t.DateTime() if zone:
@@ -137,7 +141,8 @@ def _to_fixed_string(values: Sequence[Typed]) -> Typed:
 
 
 def _default_sql(values: Sequence[Typed], place: int, of: Type) -> str:
-    """The SQL of the default at `place`, of the result's own type, or the type's zero."""
+    """The SQL of the default argument at `place`, which must be of the result's own type; without one the type's
+    zero."""
     if is_null(values[0]):
         raise BadArguments("a literal NULL has no default", "the default alone")
     if len(values) <= place:
@@ -153,7 +158,8 @@ def _refuse_date_in_zone(value: Typed, of: t.DateTime | t.DateTime64) -> None:
 
 
 def _surely_fits(value: Typed, of: t.Decimal) -> bool:
-    """Whether a text, or a number of a type that surely fits: ClickHouse's decimals hold more digits than they say."""
+    """Whether a value is a string or a number whose type fits into the decimal: ClickHouse's decimals may hold more
+    digits than declared."""
     match value.bare:
         case t.String():
             return True

@@ -1,7 +1,8 @@
-"""One row of the table of functions: a name, what it takes, what it gives, how Spark says it.
+"""One row of the table of functions: a name, the arguments it takes and the Spark SQL it becomes.
 
-In: nothing. Out: `Function` and the ways to write its parts. Called by the tables and `calls`.
-Invariant: a row is pure data; the arguments it gets are already of the kinds it asks for.
+The modules of functions build their rows from `Function` and `template_function`; a function there whose name ends in
+`_function` returns a row, one that takes `values` is the `build` of a row. `build` gets arguments whose number and
+kinds have been checked against the row, and raises BadArguments for what else is wrong with them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ STRING = t.String()
 
 
 class BadArguments(Exception):
-    """Raised by a row's `build`: what is wrong with the arguments, as a sentence and a hint."""
+    """Raised by a row's `build`: what is wrong with the arguments, and a hint what to write instead."""
 
     def __init__(self, message: str, hint: str | None = None):
         super().__init__(message)
@@ -36,8 +37,9 @@ class BadArguments(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`takes` are the kinds of the arguments, the last one repeated. `strict`: a literal NULL argument
-    makes NULL. `exact` is False where ClickHouse takes more than is taken here."""
+    """`arity` is the least and the greatest number of arguments. `takes` are their kinds, the last one repeated.
+    `strict`: a literal NULL argument makes the result NULL. `exact` is False where ClickHouse accepts more, or
+    where the last digits may differ."""
 
     name: str
     arity: tuple[int, int]
@@ -52,8 +54,9 @@ MAX_ARGUMENTS = 64
 
 
 def template_function(name: str, takes: str, template: str, result: ResultType, spark: str | None = None) -> Function:
-    """A function that is one Spark expression. `takes` are kinds separated by spaces; one in brackets
-    may be left out. `spark` is the Spark type of the template where it is not the result's own."""
+    """A function that is one Spark expression. `takes` are kinds separated by spaces; one in brackets is optional.
+    `result` is a type (NULL if any argument is) or computed from the arguments. `spark` is the Spark type of the
+    template where it is not that of the result."""
     kinds = [kind.strip("[]") for kind in takes.split()]
     least = sum(not kind.startswith("[") for kind in takes.split())
 
@@ -91,5 +94,5 @@ def is_kind(value: Typed, kind: Kind) -> bool:
 
 
 def kind_name(kind: Kind) -> str:
-    """A kind in a message: what are texts to ClickHouse are strings to its users."""
+    """The name of a kind in messages."""
     return "string" if kind in ("text", "bytes") else kind

@@ -25,14 +25,14 @@ _SERIES_TYPES = tuple(
 
 
 def map_type(value: Typed) -> t.Map:
-    """The type of a map. Raises BadArguments for what is none."""
+    """The type of a map. Raises BadArguments if the value is not a map."""
     if not isinstance(value.bare, t.Map):
         raise BadArguments(f"expected a Map, this is {value.type}")
     return value.bare
 
 
 def map_element(value: Typed, key: Typed) -> Typed:
-    """`map[key]`: the zero value for a key that is not there."""
+    """`map[key]`: the zero value if the map has no such key."""
     of = map_type(value)
     found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
     sql = found if is_nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
@@ -44,7 +44,7 @@ def map_element(value: Typed, key: Typed) -> Typed:
 
 
 def map_contains(values: Sequence[Typed]) -> Typed:
-    """mapContains: NULL is no key."""
+    """mapContains: NULL is never a key."""
     of = map_type(values[0])
     if is_null(values[1]):
         return Typed("false", UINT8, "BOOLEAN")
@@ -54,6 +54,7 @@ def map_contains(values: Sequence[Typed]) -> Typed:
 
 
 def _make_map(values: Sequence[Typed]) -> Typed:
+    """map(key, value, …); literal keys must differ."""
     if len(values) < 2:
         raise BadArguments("`map` without a pair has no type", "mapFromArrays of empty arrays with a type")
     keys, items = values[::2], values[1::2]
@@ -106,12 +107,12 @@ def _contains_value(values: Sequence[Typed]) -> Typed:
 
 
 def _like_function(name: str, part: str) -> Function:
-    """Of texts that are like a pattern: the pairs, or whether there are some."""
+    """The pairs whose keys (or values) match a LIKE pattern, or whether there are any."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of = map_type(values[0])
         if t.unwrap_type(of.key if part == "k" else of.value) != t.String() or not isinstance(values[1].constant, str):
-            raise BadArguments(f"`{name}` takes a Map of texts and a literal pattern")
+            raise BadArguments(f"`{name}` takes a Map of strings and a literal pattern")
         test = f"coalesce(` {part}` LIKE {values[1].sql}, false)"
         if name.startswith("mapExtract"):
             return typed(f"map_filter({values[0].sql}, (` k`, ` v`) -> {test})", of)
@@ -134,12 +135,13 @@ def _map_concat(values: Sequence[Typed]) -> Typed:
 
 
 def _map_update(values: Sequence[Typed]) -> Typed:
-    """What the second map has goes over what the first has, at the end."""
+    """The second map's pairs replace those of the first and come last."""
     of, (a, b) = _common_map_type("mapUpdate", values), (value.sql for value in values)
     return typed(f"map_concat(map_filter({a}, (` k`, ` v`) -> NOT map_contains_key({b}, ` k`)), {b})", of)
 
 
 def _summed_map_type(name: str, values: Sequence[Typed]) -> t.Map:
+    """The type of a sum of maps: 64-bit values. Raises BadArguments if keys or values differ in type."""
     types = [map_type(value) for value in values]
     sums = {_sum_value_type(name, of.value) for of in types}
     if len({of.key for of in types}) > 1 or len(sums) > 1:
@@ -159,7 +161,7 @@ def _sum_value_type(name: str, of: Type) -> Type:
 
 
 def _add_function(name: str, sign: str) -> Function:
-    """Key by key, in the order of the keys; whole numbers without a sign wrap around below 0."""
+    """mapAdd and mapSubtract: key by key, in the order of the keys; unsigned sums wrap around."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of = _summed_map_type(name, values)
@@ -192,7 +194,8 @@ def _sort_function(name: str, reverse: str) -> Function:
 
 
 def _key_sql(of: t.Map, key: Typed) -> str:
-    """A key as the map has its keys; NULL where it cannot be one of them."""
+    """A key cast to the map's key type, NULL where it does not fit. Raises BadArguments for keys of an unrelated
+    type."""
     common = supertype((t.unwrap_type(of.key), key.bare))
     if common is None or (isinstance(t.unwrap_type(of.key), t.Float) != isinstance(key.bare, t.Float)):
         raise BadArguments(f"a key of {of} cannot be a {key.type}")
@@ -203,7 +206,7 @@ def _key_sql(of: t.Map, key: Typed) -> str:
 
 
 def _populate_series(values: Sequence[Typed]) -> Typed:
-    """Every key between the least and the greatest, or a given last one; a new one has the value 0."""
+    """Every key from the least to the greatest, or to a literal last one; new keys have the value 0."""
     of = values[0].bare
     if not isinstance(of, t.Map) or of.key not in _SERIES_TYPES or of.value not in _SERIES_TYPES:
         raise BadArguments(f"`mapPopulateSeries` of {values[0].type} is not supported", "a Map of integers")
@@ -214,7 +217,7 @@ def _populate_series(values: Sequence[Typed]) -> Typed:
         if len(values) > 1:
             end = literal_integer(values[1], "the last key")
             if not isinstance(of.key, t.Int) or not of.key.low <= end <= of.key.high:
-                raise BadArguments(f"the last key {end} is no {of.key}")
+                raise BadArguments(f"the last key {end} is out of the range of {of.key}")
             last = f"CAST({end} AS {key})"
         first = f"array_min(map_keys({m}))"
         filled = f"coalesce(try_element_at({m}, ` k`), CAST(0 AS {value}))"

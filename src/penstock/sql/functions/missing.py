@@ -1,7 +1,7 @@
-"""Why some of ClickHouse's functions are not here, and what to write instead.
+"""ClickHouse functions that are deliberately not supported, each with the reason or what to write instead.
 
-In: a name. Out: a hint. Called by calls. Invariant: no name that is here stands in it; what is not in it gets the
-nearest name there is.
+Takes the name of an unknown function and returns a hint. No supported function may stand here; for names that do not
+stand here the compiler suggests the nearest supported name.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _INTEGER_TYPES = tuple(t.Int(bits, signed) for bits in (8, 16, 32, 64) for signe
 
 
 def _unsigned_bits(value: Typed, name: str) -> tuple[str, int]:
-    """The bits of a value as a DECIMAL(20,0) that is not negative, and how many they are."""
+    """The bits of a value as a DECIMAL(20,0) that is not negative, and their number."""
     match value.bare:
         case t.Int() | t.Bool() as of:
             size = of.bits if isinstance(of, t.Int) else 8
@@ -35,7 +35,7 @@ def _unsigned_bits(value: Typed, name: str) -> tuple[str, int]:
 
 
 def _number_from_bytes(value: Typed, size: int) -> str:
-    """The first bytes of a text as a DECIMAL(20,0)."""
+    """The first bytes of a string as an unsigned little-endian number, a DECIMAL(20,0)."""
     first = f"reverse(substring({bytes_as_characters(value.sql)}, 1, {size}))"
     number = f"coalesce(conv(hex(encode({first}, 'ISO-8859-1')), 16, 10), '0')"
     sql = f"CAST({number} AS DECIMAL(20,0))"
@@ -58,14 +58,14 @@ def _integer_function(of: t.Int) -> Function:
 
 
 def _hex_digits(value: Typed, name: str) -> tuple[str, int]:
-    """The bytes as hexadecimal digits, the greatest first."""
+    """The bytes of a value as hexadecimal digits, the most significant first, and their number."""
     bits, size = _unsigned_bits(value, name)
     signed = bind_if_long(bits, lambda n: f"CAST(if({n} > {2**63 - 1}, {n} - {TWO_64}, {n}) AS BIGINT)")
     return f"lpad(hex({signed}), {size // 4}, '0')", size // 8
 
 
 def _to_string(values: Sequence[Typed]) -> Typed:
-    """Without the zero bytes at the end."""
+    """The bytes of a value without the zero bytes at the end."""
     value = values[0]
     if isinstance(value.bare, t.String):
         return value

@@ -44,7 +44,7 @@ def _uuid_to_number(values: Sequence[Typed]) -> Typed:
 
 
 def _uuid_timestamp(values: Sequence[Typed]) -> Typed:
-    """The milliseconds in a UUID of version 7; 1970 in any other."""
+    """The time in a UUID of version 7; 1970-01-01 for other versions."""
     value = values[0]
     if not isinstance(value.bare, t.UUID):
         raise BadArguments(f"`UUIDv7ToDateTime` needs a UUID, this is {value.type}", "toUUID")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.sql.functions.strings.re2 import BadPattern, java_pattern
+from penstock.sql.functions.strings.character_classes import BadPattern
+from penstock.sql.functions.strings.re2 import java_pattern
 
 SAME = {
     "W.r": "W.r",
@@ -24,7 +25,7 @@ SAME = {
 REFUSED = {
     "(?=a)": "`(?=` is not known to RE2",
     "(?<!a)b": "`(?<` is not known to RE2",
-    r"(a)\1": r"`\1` is no escape of RE2's",
+    r"(a)\1": r"`\1` is not an escape of RE2",
     "a**": "a repetition is repeated",
     "a*+": "a repetition is repeated",
     "(a*)*": "what may be empty is repeated by `*`",
@@ -36,7 +37,7 @@ REFUSED = {
     "[a": "it ends too early",
     "[b-a]": "invalid range `b-a`",
     "[[:foo:]]": "unknown class `[:foo:]`",
-    r"\C": r"`\C` is no escape of RE2's",
+    r"\C": r"`\C` is not an escape of RE2",
     r"\p{Foo}": r"the class `\p{Foo}` is not supported",
     r"(?i)\pL": r"`\p{…}` in any case is not supported",
     "(?i)ß": "`ß` in any case is not supported",

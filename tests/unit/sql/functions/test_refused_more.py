@@ -31,7 +31,7 @@ CASES = {
     "hasSubsequence('a', 'é')": "the needle of `hasSubsequence` must be ASCII",
     "positionCaseInsensitiveUTF8(carrier, 'Σ')": "the case of `Σ` is not known here",
     "positionCaseInsensitiveUTF8(carrier, 'straße')": "the case of `ß` is not known here",
-    "overlay(carrier, 'x', 2147483647)": "a place or length of `overlay` is too great",
+    "overlay(carrier, 'x', 2147483647)": "a position or length of `overlay` is too great",
     "reverseBySeparator(carrier, '')": "the separator of `reverseBySeparator` is empty",
     "regexpExtract(carrier, 'a', 1)": "the pattern has 0 groups, not 1",
     "arrayUnion([1], [2])": "the order of its elements is not defined; arraySort(arrayDistinct(arrayConcat(…)))",

@@ -10,7 +10,7 @@ CASES = {
     "match(flight_text, carrier)": "argument 2 of `match` must be a constant",
     "multiMatchAnyIndex(carrier, ['a'])": "`multiMatchAnyIndex` is not supported: which of several it finds",
     "multiMatchAny(carrier, ['a$'])": "`a$` in `multiMatchAny` is not supported",
-    "substring(carrier, 0)": "places in texts are counted from 1",
+    "substring(carrier, 0)": "positions in strings count from 1",
     "hex(1.5)": "`hex` of a Float64 is not supported",
     "cityHash64(1.5)": "`cityHash64` of a Float64 is not supported",
     "trimBoth(carrier, 'é')": "the characters of `trimBoth` must be ASCII",
@@ -24,10 +24,10 @@ CASES = {
     "sumMap([toIPv4(carrier)], [1])": "`sumMap` needs keys that are no enumerations",
     "[toIPv4(carrier)] < [toIPv4('1.2.3.4')]": "Array(IPv4) < Array(IPv4) is not supported",
     "CAST('b', 'Enum8(\\'b\\' = 1)') = CAST('b', 'Enum8(\\'b\\' = 5)')": "is ordered by its numbers",
-    "isIPAddressInRange(carrier, '1.2.3.4')": "is no range of addresses",
+    "isIPAddressInRange(carrier, '1.2.3.4')": "is not a range of addresses",
     "IPv4CIDRToRange(toIPv4(carrier), -1)": "must be a literal number from 0",
     "format('{{{}}}', carrier)": "three braces in a row",
-    "position(carrier, 'a', -1)": "the place to start at of `position` must be an unsigned number",
+    "position(carrier, 'a', -1)": "the start position of `position` must be an unsigned number",
 }
 
 

@@ -24,7 +24,7 @@ _NESTED = (t.Array, t.Map, t.Tuple)
 
 
 def array_or_map_element(values: Sequence[Typed]) -> Typed:
-    """`array[place]` or `map[key]`."""
+    """`array[position]` or `map[key]`."""
     value, key = values
     if is_null(key):
         return NULL
@@ -37,15 +37,15 @@ def array_or_map_element(values: Sequence[Typed]) -> Typed:
     if not key.nullable:
         return typed(sql, of)
     if isinstance(t.unwrap_type(of), _NESTED):
-        raise BadArguments(f"a place that may be NULL in {value.type} is not supported", "assumeNotNull")
+        raise BadArguments(f"a position that may be NULL in {value.type} is not supported", "assumeNotNull")
     return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of, [key]))
 
 
 def _element_at(value: Typed, key: Typed) -> str:
     if not isinstance(key.bare, (t.Int, t.Bool)):
-        raise BadArguments(f"a place in an Array must be an integer, this is {key.type}")
+        raise BadArguments(f"a position in an Array must be an integer, this is {key.type}")
     if key.constant == 0 and not isinstance(key.constant, bool):
-        raise BadArguments("places in arrays are counted from 1")
+        raise BadArguments("positions in arrays count from 1")
     if key.spark == "DECIMAL(20,0)":
         return f"try_element_at({value.sql}, nullif(try_cast({key.sql} AS INT), 0))"
     place = as_spark_int(key) if key.spark in ("BIGINT", "BOOLEAN") else as_spark(key, "INT")
@@ -69,7 +69,7 @@ def _push_function(name: str, template: str) -> Function:
 
 
 def _same_type_function(name: str, template: str) -> Function:
-    """An array to an array of the same elements."""
+    """An array function whose result has the type of its argument."""
     return template_function(name, "array", template, lambda values: values[0].bare)
 
 
@@ -85,7 +85,7 @@ def _slice(values: Sequence[Typed]) -> Typed:
         sql = f"if(size({array}) = 0, {array}, slice({array}, {place}, size({array})))"
         return Typed(sql, values[0].type, values[0].spark)
     if any(value.nullable for value in values[1:]):
-        raise BadArguments("places of `arraySlice` that may be NULL are not supported", "assumeNotNull")
+        raise BadArguments("positions of `arraySlice` that may be NULL are not supported", "assumeNotNull")
     sql = bind_if_long(
         array, lambda a: _slice_of_signed_length(a, as_spark_int(start), as_spark_int(length) if length else None)
     )
@@ -97,7 +97,7 @@ def _is_literal_count(length: Typed) -> bool:
 
 
 def _slice_of_signed_length(array: str, start: str, length: str | None) -> str:
-    """Of any start, any length: a length below 0 leaves so many out at the end."""
+    """Any start and any length: a negative length leaves out so many elements at the end."""
     place, size = f"CAST({start} AS BIGINT)", f"size({array})"
     first = f"if({place} < 0, {size} + {place} + 1, {place})"
     wide = f"CAST({length} AS BIGINT)"
@@ -115,7 +115,7 @@ def _array_string_concat(values: Sequence[Typed]) -> Typed:
     if shown is None:
         raise BadArguments(f"elements of {of} cannot be joined")
     if len(values) > 1 and values[1].constant is None:
-        raise BadArguments("the separator of `arrayStringConcat` must be a text literal")
+        raise BadArguments("the separator of `arrayStringConcat` must be a string literal")
     separator = values[1].sql if len(values) > 1 else "''"
     return typed(f"array_join(transform({values[0].sql}, ` x` -> {shown}), {separator})", STRING)
 

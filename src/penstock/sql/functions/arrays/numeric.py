@@ -21,7 +21,7 @@ from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Functi
 
 
 def array_sum_type(of: Type) -> Type:
-    """The type of a sum of elements."""
+    """The type of a sum of elements. Raises BadArguments for elements that cannot be added."""
     match of:
         case t.Int(_, signed):
             return t.Int(64, signed)
@@ -36,7 +36,7 @@ def array_sum_type(of: Type) -> Type:
 
 
 def number_element_type(value: Typed) -> Type:
-    """The type of elements that are numbers and never NULL."""
+    """The type of elements that are numbers and never NULL. Raises BadArguments for others."""
     of = element_type(value)
     if t.is_nullable(of):
         raise BadArguments(
@@ -47,7 +47,7 @@ def number_element_type(value: Typed) -> Type:
 
 
 def _add_element(of: Type, total: str, each: str) -> str:
-    """One more element of a sum; whole numbers of 64 bits wrap around."""
+    """The sum with one more element; 64-bit integers wrap around."""
     spark = value_type(of)
     if of == t.Int(64):
         return add_wrapping(total, each)
@@ -79,7 +79,7 @@ def _average(values: Sequence[Typed]) -> Typed:
 
 
 def _product(values: Sequence[Typed]) -> Typed:
-    """Whole numbers are multiplied in 64 bits, where they wrap around, and only the result is made a double."""
+    """Integers are multiplied in 64 bits, where they wrap around, and only the result is made a double."""
     of = number_element_type(values[0])
     if isinstance(of, t.Decimal):
         raise BadArguments("`arrayProduct` of decimals is not supported", "CAST(… AS Array(Float64))")
@@ -117,7 +117,7 @@ def _extreme_build(name: str, spark: str) -> Build:
 
 
 def _running_sum_build(total: str) -> Build:
-    """Each place's sum of what is up to it; `total` is written of `{}`, the sum."""
+    """Each element's sum of the elements up to it. `total` is a template of the sum and its Spark type."""
 
     def build(values: Sequence[Typed]) -> Typed:
         given = number_element_type(values[0])
@@ -178,7 +178,7 @@ def _range(values: Sequence[Typed]) -> Typed:
 
 
 def _dot_product(values: Sequence[Typed]) -> Typed:
-    """Whole numbers wrap around in the type of a product."""
+    """Integers wrap around in the type of a product."""
     of = arithmetic_type("*", number_element_type(values[0]), number_element_type(values[1]))
     if not isinstance(of, (t.Int, t.Float)) or of == t.Int(64, signed=False):
         raise BadArguments(f"a product of {values[0].type} and {values[1].type} is not supported", "Array(Float64)")
@@ -199,7 +199,7 @@ def _dot_product(values: Sequence[Typed]) -> Typed:
 
 
 def _as_doubles(name: str, value: Typed) -> str:
-    """An array as doubles; ClickHouse counts Float32 in Float32."""
+    """The array as doubles. Raises BadArguments for Float32, for which ClickHouse computes in Float32, and decimals."""
     of = number_element_type(value)
     if isinstance(of, (t.Decimal, t.Bool)) or of == t.Float(32):
         raise BadArguments(f"`{name}` of elements of {of} is not supported", "CAST(… AS Array(Float64))")

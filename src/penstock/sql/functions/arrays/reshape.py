@@ -30,7 +30,7 @@ _EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
 
 
 def _filler_sql(values: Sequence[Typed], place: int, of: Type) -> str:
-    """What new places hold: an argument, or the zero value."""
+    """The value of new elements: the argument at `place`, or the zero value."""
     return as_spark(values[place], value_type(of)) if len(values) > place else value_zero(of)
 
 
@@ -70,7 +70,7 @@ def _rotate_function(name: str, sign: str) -> Function:
 
 
 def _shift_function(name: str, sign: str) -> Function:
-    """Places that become free hold the third argument, or the zero value."""
+    """Elements that become free get the third argument or the zero value."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of, n = element_type(values[0]), f"{sign}({_size_argument(values[1], name)})"
@@ -125,7 +125,7 @@ def _empty_array_function(name: str, of: Type) -> Function:
 
 
 def _remove(values: Sequence[Typed]) -> Typed:
-    """Without the elements that equal the value; NULL equals NULL."""
+    """The array without the elements that equal the value; NULL equals NULL."""
     of = element_type(values[0])
     check_equality(of)
     if isinstance(t.unwrap_type(of), (t.Float, t.Decimal)) or isinstance(values[1].bare, (t.Float, t.Decimal)):
@@ -139,7 +139,7 @@ def _remove(values: Sequence[Typed]) -> Typed:
 
 
 def _shingles(values: Sequence[Typed]) -> Typed:
-    """All runs of neighbours of one length; a shorter array is an error."""
+    """All runs of neighbouring elements of one length; a shorter array raises when run."""
     size = literal_integer(values[1], "the length of the shingles")
     if not 1 <= size < 2**31:
         raise BadArguments("the length of the shingles must be a literal from 1")

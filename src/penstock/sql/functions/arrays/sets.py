@@ -31,7 +31,7 @@ from penstock.sql.spark_text import quote_identifier
 
 
 def cast_array_and_value(values: Sequence[Typed]) -> tuple[str, str, Type]:
-    """An array and a value as one element type."""
+    """An array and a value cast to one element type, and that type. Raises BadArguments if there is none."""
     of = supertype((element_type(values[0]), values[1].type))
     if of is None:
         raise BadArguments(f"{values[0].type} cannot hold {values[1].type}")
@@ -43,7 +43,7 @@ def _is_float(of: Type) -> bool:
 
 
 def _equality_test(values: Sequence[Typed]) -> tuple[str, str]:
-    """An array, and the test whether ` x` is like the value."""
+    """The array, and the test whether its element ` x` equals the value."""
     array, value, of = cast_array_and_value(values)
     check_equality(of)
     known = f" AND NOT coalesce(isnan({value}), false)" if _is_float(of) else ""
@@ -68,7 +68,7 @@ def _count_equal(values: Sequence[Typed]) -> Typed:
 
 
 def _arrays_without_nan(values: Sequence[Typed]) -> tuple[str, str]:
-    """Two arrays as one type, the second without NaN."""
+    """Two arrays cast to one type, the second without NaN."""
     (a, b), of = cast_to_common_array(values)
     check_equality(of)
     return a, f"filter({b}, ` x` -> NOT coalesce(isnan(` x`), false))" if _is_float(of) else b
@@ -92,13 +92,13 @@ def _has_subarray(values: Sequence[Typed]) -> Typed:
     (a, b), of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
-        raise BadArguments(f"`hasSubstr` of elements of {of} is not supported", "whole numbers or texts")
+        raise BadArguments(f"`hasSubstr` of elements of {of} is not supported", "integers or strings")
     places = f"sequence(1, greatest(size({a}) - size({b}) + 1, 1))"
     return Typed(f"exists({places}, ` p` -> slice({a}, ` p`, size({b})) <=> {b})", UINT8, "BOOLEAN")
 
 
 def _most_subtype(types: Sequence[Type]) -> Type:
-    """ClickHouse's getMostSubtype: the narrowest, unsigned before signed; Nullable if all are."""
+    """ClickHouse's getMostSubtype: the narrowest type, unsigned before signed; Nullable if all types are."""
     plain = [t.unwrap_type(of) for of in types]
     wraps = all(map(t.is_nullable, types))
     if any(of == t.Tuple(()) for of in plain):
@@ -126,7 +126,7 @@ def _intersect(values: Sequence[Typed]) -> Typed:
 
 
 def _except(values: Sequence[Typed]) -> Typed:
-    """The elements of the first array that are not in the second, each as often as it is there."""
+    """The elements of the first array that are not in the second, repeated as in the first."""
     if element_type(values[0]) != element_type(values[1]):
         raise BadArguments("both arrays of `arrayExcept` must have elements of one type")
     arrays, of = cast_to_common_array(values)
@@ -140,7 +140,7 @@ def _jaccard(values: Sequence[Typed]) -> Typed:
     (a, b), of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
-        raise BadArguments("`arrayJaccardIndex` of floats is not supported", "whole numbers or texts")
+        raise BadArguments("`arrayJaccardIndex` of floats is not supported", "integers or strings")
     union = f"size(array_union({a}, {b}))"
     shared = f"CAST(size(array_intersect({a}, {b})) AS DOUBLE)"
     return typed(f"if({union} = 0, double('NaN'), {shared} / greatest({union}, 1))", FLOAT64)
@@ -157,7 +157,7 @@ def _distinct(values: Sequence[Typed]) -> Typed:
 
 
 def _equality_keys(values: Sequence[Typed]) -> str:
-    """A struct for each place that is the same where the elements are; -0.0 is not 0.0."""
+    """An array of structs that are equal where the elements are; -0.0 differs from 0.0."""
     for value in values:
         check_equality(element_type(value))
 

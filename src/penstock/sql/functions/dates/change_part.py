@@ -34,7 +34,7 @@ def _first_and_last_value(of: Type) -> tuple[str, str]:
             fraction = "." + "9" * precision if precision else ""
             return _ZERO_TIME, f"TIMESTAMP'9999-12-31 23:59:59{fraction}'"
         case _:
-            raise BadArguments(f"{of} is no time")
+            raise BadArguments(f"{of} is not a time")
 
 
 def _year_range(of: Type) -> tuple[int, int]:
@@ -49,7 +49,7 @@ def _refuse_zone(value: Typed, name: str) -> None:
 
 
 def _change_day_part(value: Typed, unit: str, number: str) -> str:
-    """Days of a month that it does not have go on into the next one."""
+    """Days that the month does not have go on into the next month."""
     at = value.sql
     parts = {"Year": f"year({at})", "Month": f"month({at})", "Day": f"dayofmonth({at})"}
     low, high = _year_range(value.bare) if unit == "Year" else _PART_RANGES[unit]

@@ -46,7 +46,7 @@ _SPARK_LETTERS: Mapping[str, str] = {
     "%k": "HH",
     "%l": "hh",
 }
-"""The codes that are letters of Spark's patterns."""
+"""Codes with the letters that mean the same in Spark's date_format."""
 _CODE_FORMULAS: Mapping[str, str] = {
     "%C": "lpad(CAST(CAST(floor(year({0}) / 100) AS INT) AS STRING), 2, '0')",
     "%g": "lpad(CAST(extract(YEAROFWEEK FROM {0}) % 100 AS STRING), 2, '0')",
@@ -58,7 +58,7 @@ _CODE_FORMULAS: Mapping[str, str] = {
     "%n": "'\\n'",
     "%t": "'\\t'",
 }
-"""The others, of a time on its clock."""
+"""Codes that need a formula, of a wall-clock time."""
 _MONTH_NAMES = "janfebmaraprmayjunjulaugsepoctnovdec"
 _COMPOSITE_CODES: Mapping[str, str] = {"%F": "%Y-%m-%d", "%T": "%H:%i:%S", "%R": "%H:%i"}
 _PARSE_CODES: Mapping[str, tuple[str, str]] = {
@@ -73,14 +73,14 @@ _PARSE_CODES: Mapping[str, tuple[str, str]] = {
     "%b": ("name", "((?i:" + "|".join(re.findall("...", _MONTH_NAMES)) + "))"),
 }
 _DEFAULTS = {"year": "", "month": "01", "day": "01", "hour": "00", "minute": "00", "second": "00", "fraction": "0"}
-"""A year that is not given is that of 1970, or 2000 beside a month or day."""
+"""Parts that the format does not give. The year is 1970, or 2000 if the format has a month or a day."""
 _END_OF_RANGE = "TIMESTAMP'2107-01-01 00:00:00'"
-"""What is before it and no longer a DateTime wraps around."""
+"""Times from the last DateTime (in 2106) to this one wrap around, as in ClickHouse; later ones are unparsable."""
 _SUFFIXES = ("", "OrNull", "OrZero")
 
 
 def format_time(value: Typed, pattern: str) -> str:
-    """A time in a format. Raises BadArguments for a code that is not supported."""
+    """A time in a format. Raises BadArguments for a format code that is not supported."""
     wall = wall_clock(value)
     moment = f"CAST({wall} AS TIMESTAMP)" if value.spark == "DATE" else wall
     pieces = re.findall(r"%.|[^%]+|%", pattern, re.DOTALL)
@@ -90,7 +90,7 @@ def format_time(value: Typed, pattern: str) -> str:
 
 
 def _spark_pattern_piece(piece: str) -> str:
-    """A code, or the text between two of them, in Spark's pattern."""
+    """A code, or the text between two codes, in the syntax of Spark's date_format."""
     return _SPARK_LETTERS[piece] if piece.startswith("%") else "'" + piece.replace("'", "''") + "'"
 
 
@@ -109,7 +109,7 @@ def _code_sql(piece: str, value: Typed, moment: str) -> str:
 
 
 def _offset_digits(value: Typed, moment: str) -> str:
-    """How far the zone's clock is ahead: +0200."""
+    """The offset of the zone from UTC: +0200."""
     if isinstance(value.bare, t.Date):
         raise BadArguments("a Date has no time zone, so no `%z`")
     if moment == value.sql:
@@ -138,7 +138,7 @@ def _from_unix_timestamp(values: Sequence[Typed]) -> Typed:
 
 
 def _format_regexp(form: str) -> tuple[str, list[str]]:
-    """The pattern of a format and the names of its groups. Raises BadArguments."""
+    """The regular expression of a format and the names of its groups. Raises BadArguments for other codes."""
     pieces = re.findall(r"%.|[^%]|%", re.sub("%[FTR]", lambda code: _COMPOSITE_CODES[code[0]], form), re.DOTALL)
     names = []
     shown = []
@@ -158,6 +158,7 @@ def _format_regexp(form: str) -> tuple[str, list[str]]:
 
 
 def _parse_wall_clock(text: str, form: str) -> str:
+    """The wall-clock time that a string in the format stands for; NULL if it does not fit."""
     pattern, names = _format_regexp(form)
     parts = {**_DEFAULTS, "year": "2000" if {"month", "name", "day"} & {*names} else "1970"}
     quoted = string_literal(pattern)
@@ -189,7 +190,7 @@ def _parse_function(name: str, end: str) -> Function:
 
 
 def _parse64_function(name: str, end: str) -> Function:
-    """Always of six digits, and of any year."""
+    """parseDateTime64: always six digits of a second, and any year."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of = t.DateTime64(6, literal_string(values[2], "the time zone") if len(values) > 2 else "UTC")

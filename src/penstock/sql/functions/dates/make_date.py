@@ -23,7 +23,7 @@ _FIRST_DATETIME64 = "TIMESTAMP'1900-01-01 00:00:00'"
 
 
 def _date_from_parts(parts: list[str], low: int, high: int, zero: str) -> str:
-    """A day of the month goes on into the next month; 31 is the last there is."""
+    """The date of year, month and day, `zero` if the month or the day (1 to 31) is out of range."""
     year, month, day = parts
     inside = f"{year} BETWEEN {low} AND {high} AND {month} BETWEEN 1 AND 12 AND {day} BETWEEN 1 AND 31"
     first = f"make_date(CAST({year} AS INT), CAST({month} AS INT), 1)"
@@ -87,7 +87,7 @@ def _timestamp(values: Sequence[Typed]) -> Typed:
 
 
 def _wall_clock_from_parts(numbers: Sequence[str]) -> tuple[str, str]:
-    """The wall clock of six numbers, and the condition that they are one, whatever the year."""
+    """The wall-clock time of six numbers, and the condition that they are within range, whatever the year."""
     year, month, day, hour, minute, second = numbers
     inside = f"{month} BETWEEN 1 AND 12 AND {day} BETWEEN 1 AND 31"
     fits = " AND ".join(f"{number} BETWEEN 0 AND 99" for number in (hour, minute, second))

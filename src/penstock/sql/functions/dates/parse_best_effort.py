@@ -19,7 +19,8 @@ _SUFFIXES = ("", "OrNull", "OrZero")
 
 
 def handle_unparsable(value: Typed, found: str, of: t.DateTime | t.DateTime64, end: str) -> Typed:
-    """What a text becomes that is no time."""
+    """The result for a string that is not a time (`found` is NULL): NULL, the first second or an error, by the suffix
+    of the function's name."""
     if end == "OrNull":
         return typed(found, t.Nullable(of))
     if end == "OrZero":

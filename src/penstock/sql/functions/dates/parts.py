@@ -73,7 +73,7 @@ def _fraction_function(name: str, digits: int, of: t.Int) -> Function:
 
 
 def _calendar_number_function(name: str, of: t.Int, formula: Callable[[str], str]) -> Function:
-    """A number of a time's day, never below 0."""
+    """A number computed from the date on the zone's clock, never below 0."""
 
     def build(values: Sequence[Typed]) -> Typed:
         value = apply_zone_argument(values[0], values, 1)

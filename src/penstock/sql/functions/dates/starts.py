@@ -28,7 +28,7 @@ def _start_function(name: str, unit: str, step: int = 1) -> Function:
 
 
 def _subsecond_start_function(name: str, digits: int) -> Function:
-    """The start of a second, or of a part of one, of a DateTime64."""
+    """The start of a second, or of a fraction of one with so many digits, of a DateTime64."""
 
     def build(values: Sequence[Typed]) -> Typed:
         value = apply_zone_argument(values[0], values, 1)
@@ -69,7 +69,7 @@ def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
 
 
 def _time_slots(values: Sequence[Typed]) -> Typed:
-    """The starts of the slots from a time on for so many seconds; seconds are counted in 32 bits."""
+    """The starts of all slots from a time on, for a duration in seconds; ClickHouse adds them in 32 bits."""
     start, duration = values[:2]
     size = literal_integer(values[2], "the size of a slot") if len(values) > 2 else 1800
     if not isinstance(start.bare, t.DateTime) or duration.bare != t.Int(32, signed=False) or size < 1:

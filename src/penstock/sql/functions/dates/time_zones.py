@@ -21,7 +21,8 @@ from penstock.sql.spark_text import string_literal
 
 
 def apply_zone_argument(value: Typed, values: Sequence[Typed], place: int) -> Typed:
-    """The value as one of the zone that a text literal at `place` names, if there is one."""
+    """The value in the zone that the literal argument at `place` names, or unchanged if there is none. Raises
+    BadArguments for a Date."""
     if len(values) <= place:
         return value
     zone = literal_string(values[place], "the time zone")
@@ -74,7 +75,7 @@ def _clip_datetime(value: Typed, sql: str) -> Typed:
 
 
 def _to_utc_timestamp(values: Sequence[Typed]) -> Typed:
-    """ClickHouse takes the offset that the zone has when it is this time in UTC."""
+    """ClickHouse subtracts the offset that the zone has when this time is read as UTC."""
     value, zone = values[0], string_literal(literal_string(values[1], "the time zone"))
     _require_zoneless(value, "toUTCTimestamp")
     sql = bind_if_long(

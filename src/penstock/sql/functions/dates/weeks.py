@@ -17,7 +17,8 @@ from penstock.sql.functions.function import UINT8, UINT32, BadArguments, Functio
 
 
 def week_mode(values: Sequence[Typed]) -> int:
-    """The second argument, 0 to 9, of functions about weeks."""
+    """The week mode of a function: its second argument, by default 0. Raises BadArguments unless it is a literal from 0
+    to 9."""
     mode = values[1].constant if len(values) > 1 else 0
     if not isinstance(mode, int) or not 0 <= mode <= 9:
         raise BadArguments("the mode of a week must be a literal from 0 to 9")
@@ -25,7 +26,7 @@ def week_mode(values: Sequence[Typed]) -> int:
 
 
 def _start_of_week(values: Sequence[Typed]) -> Typed:
-    """Even modes, as the default 0, start weeks on Sunday, odd ones on Monday."""
+    """Weeks start on Sunday in even modes, of which 0 is the default, and on Monday in odd ones."""
     value = apply_zone_argument(values[0], values, 2)
     if week_mode(values) % 2 == 1:
         return start_of_unit(value, "WEEK")
@@ -35,8 +36,8 @@ def _start_of_week(values: Sequence[Typed]) -> Typed:
 
 
 def _first_day_of_week_one(day: str, years: int, mode: int) -> str:
-    """The first day, as a number, of week 1 of the day's year or of one after it: the first week start that is
-    not earlier than `before` days before January 1."""
+    """The first day (in days since 1970) of week 1 of the date's year, or of the year so many years after it: the first
+    start of a week not earlier than `before` days before January 1."""
     since_1970 = 3 if mode % 2 else 4
     before = 6 if mode >= 8 else 0 if bool(mode & 4) == bool(mode % 2) else 3
     new_year = (
@@ -50,7 +51,7 @@ def _week_number(day: str, first: str) -> str:
 
 
 def _choose_by_week_year(day: str, mode: int, results: tuple[str, str, str]) -> str:
-    """One of three: for a day in a week of the next year, of its own or of the last."""
+    """One of three results: for a date in a week of the next year, of its own year or of the previous one."""
     after, own = (f"unix_date({day}) >= {_first_day_of_week_one(day, years, mode)}" for years in (1, 0))
     return f"CASE WHEN {after} THEN {results[0]} WHEN {own} THEN {results[1]} ELSE {results[2]} END"
 
@@ -88,7 +89,7 @@ def _to_year_week(values: Sequence[Typed]) -> Typed:
 
 
 def _day_of_week(values: Sequence[Typed]) -> Typed:
-    """1 or 0 for Monday or Sunday: 1 to 7 from Monday, 0 to 6 from Monday, 0 to 6 from Sunday, 1 to 7 from it."""
+    """The first day of the week is Monday=1, Monday=0, Sunday=0 or Sunday=1, in modes 0 to 3."""
     mode = values[1].constant if len(values) > 1 else 0
     value = apply_zone_argument(values[0], values, 2)
     forms = {0: "(weekday({0}) + 1)", 1: "weekday({0})", 2: "(dayofweek({0}) - 1)", 3: "dayofweek({0})"}

@@ -1,1 +1,1 @@
-"""Distances on the Earth and geohashes."""
+"""Geohashes, and distances on the Earth."""

@@ -18,18 +18,18 @@ _TABLE_SIZE, _ASIN_TABLE_SIZE = 1024, 512
 _EARTH_DIAMETER = 2.0 * 6371007.180918475
 _LATITUDE = f"(({{i}}) * {pi / _TABLE_SIZE!r}D - {pi * 0.5!r}D)"
 _FLAT_DEGREES = 13
-"""Degrees of longitude up to which the Earth is flat."""
+"""Degrees of longitude up to which ClickHouse computes on a plane."""
 _COSINE = f"cos({2 * pi!r}D * ({{i}}) / {_TABLE_SIZE}D)"
 _SPHERE = f"cos({_LATITUDE})"
 
 
 def _table_index(y: str) -> str:
-    """The place before a number in a table; 0 for what is no number."""
+    """The index of the table entry before a number; 0 if it is NaN or infinite."""
     return f"if(abs({y}) < 9.0E18D, CAST({y} AS BIGINT), 0L)"
 
 
 def _interpolate(entry: str, y: str, place: str) -> str:
-    """The line from one entry of a table to the next. `entry` is a template of `i`."""
+    """The line from one entry of a table to the next. `entry` is a template of the index `i`."""
     one, other = entry.format(i=place), entry.format(i=f"{place} + 1")
     return f"({one} + ({other} - {one}) * {y})"
 
@@ -56,13 +56,14 @@ def _distance_function(name: str) -> Function:
 
 
 def _angle_between(one: str, other: str) -> str:
-    """Degrees between two, the shorter way round."""
+    """The difference of two angles in degrees, the shorter way round."""
     return bind_once(
         f"abs(` g`.{one} - ` g`.{other})", "` x`", "if(` x` > 180D AND NOT isnan(` x`), 360D - ` x`, ` x`)"
     )
 
 
 def _flat_distance(name: str) -> str:
+    """Up to 13 degrees of longitude: on a plane, with the metric of the latitude in the middle."""
     latitude, longitude = (_interpolate(entry, "(` m` - ` i`)", "` i`") for entry in _METRICS[name])
     if "{i}" not in _METRICS[name][0]:
         latitude = _METRICS[name][0]
@@ -72,7 +73,7 @@ def _flat_distance(name: str) -> str:
 
 
 def _haversine_distance(name: str) -> str:
-    """By haversines: two sines (cosines a quarter further) and two cosines."""
+    """The haversine formula with sines and cosines from a table of cosines (a sine is a cosine a quarter further)."""
     half, whole = f"{pi / 360.0!r}D", f"{pi / 180.0!r}D"
     angles = ((f"` d`.y * {half}", 256), (f"` d`.x * {half}", 256), (f"` g`.b * {whole}", 0), (f"` g`.d * {whole}", 0))
     turned = ", ".join(
@@ -89,6 +90,7 @@ def _haversine_distance(name: str) -> str:
 
 
 def _asin_sqrt() -> str:
+    """asin(sqrt(h)): a series for small h, a table for most, the function itself near 1."""
     h = "` h`"
     root = f"sqrt({h})"
     series = (
@@ -102,7 +104,7 @@ def _asin_sqrt() -> str:
 
 
 def _point_in_ellipses(values: Sequence[Typed]) -> Typed:
-    """A point, then a centre and two half axes for each ellipse, in literals."""
+    """A point, then the centre and the two semi-axes of each ellipse, which must be literals."""
     if len(values) % 4 != 2:
         raise BadArguments("`pointInEllipses` takes a point and four numbers for each ellipse")
     if any(value.bare != FLOAT64 or value.nullable for value in values):
@@ -133,7 +135,7 @@ _METRICS = {
         _square(f"(111415.13D * cos({_LATITUDE}) - 94.55D * cos(3D * {_LATITUDE}) + 0.12D * cos(5D * {_LATITUDE}))"),
     ),
 }
-"""What a square of a degree of latitude and one of longitude measure, by the place of the latitude."""
+"""The squared lengths of a degree of latitude and of longitude, in metres (degrees for the angle), by latitude."""
 
 FUNCTIONS: tuple[Function, ...] = (
     *map(_distance_function, _METRICS),

@@ -21,7 +21,7 @@ _LONGITUDE, _LATITUDE = _SPAN.format(-180.0, 180.0), _SPAN.format(-90.0, 90.0)
 
 
 def _encode(values: Sequence[Typed]) -> Typed:
-    """Bits of the longitude and the latitude by turns, five a letter."""
+    """Bits of longitude and latitude in turns, five a letter."""
     if not all(isinstance(value.bare, t.Float) for value in values[:2]):
         raise BadArguments("`geohashEncode` takes a longitude and a latitude as floats", "toFloat64(…)")
     longitude, latitude = (as_spark(value, "DOUBLE") for value in values[:2])
@@ -36,7 +36,7 @@ def _encode(values: Sequence[Typed]) -> Typed:
 
 
 def _precision(values: Sequence[Typed]) -> int:
-    """0 and what is too large are 12, of the lowest byte."""
+    """The number of letters: 12 for 0 and for more than 12, as in ClickHouse."""
     if len(values) < 3:
         return _MAX_PRECISION
     given = values[2].constant
@@ -46,7 +46,7 @@ def _precision(values: Sequence[Typed]) -> int:
 
 
 def _coordinate_bits(value: str, span: str) -> str:
-    """30 bits as a text; NaN is below everything."""
+    """30 bits of a coordinate as a string of 0 and 1; NaN is below every number."""
     middle = "(` s`.l + ` s`.h) / 2D"
     above = f"named_struct('l', {middle}, 'h', ` s`.h, 'b', concat(` s`.b, '1'))"
     below = f"named_struct('l', ` s`.l, 'h', {middle}, 'b', concat(` s`.b, '0'))"
@@ -56,7 +56,7 @@ def _coordinate_bits(value: str, span: str) -> str:
 
 
 def _decode(values: Sequence[Typed]) -> Typed:
-    """The middle of the place; of twelve letters at most; an empty text is (0, 0)."""
+    """The middle of the cell; at most twelve letters are read; an empty string is (0, 0)."""
     value = values[0]
     if value.nullable:
         raise BadArguments(f"`geohashDecode` of {value.type} is not supported", "assumeNotNull(…), ifNull(…)")
@@ -72,7 +72,7 @@ def _decode(values: Sequence[Typed]) -> Typed:
 
 
 def _midpoint(parity: int, span: str) -> str:
-    """Of what every other bit leaves of the span."""
+    """The middle of the span that every other bit (of that parity) leaves."""
     middle = "(` s`.l + ` s`.h) / 2D"
     above = f"named_struct('l', {middle}, 'h', ` s`.h, 'b', '')"
     below = f"named_struct('l', ` s`.l, 'h', {middle}, 'b', '')"

@@ -1,9 +1,11 @@
-"""CityHash64 of version 1.0.2, which ClickHouse has, as a Spark expression of some 20,000 characters.
+"""CityHash64 of version 1.0.2, the one that ClickHouse uses, as a Spark expression of some 20,000 characters.
 
-In: texts. Out: SQL of an array of BIGINT. Called by hashes. Invariant: bits equal to ClickHouse's for texts of any
-length; NULL for NULL. What the lengths share (their words, the last mixing) is written once, and what is used twice is
-bound: Spark plans and evaluates as much as is written. What waits for each other is kept short: Spark gives up after
-100 rounds of resolving, of which each level of a lambda takes one or two.
+Takes the SQL of strings and returns the SQL of an array of BIGINTs: the same bits as ClickHouse's for strings of any
+length, NULL for NULL. The functions here follow those of city.cc (HashLen17to32, WeakHashLen32WithSeeds …).
+
+What the lengths share (words, the last mixing) is written once, and a value used twice is bound, because Spark plans
+and evaluates all that is written. Chains of values that need each other are kept short: Spark stops after 100 rounds
+of resolving, and each nested lambda takes one or two.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from functools import lru_cache
 from penstock.sql.expr.overflow import WrappingArithmetic, bigint_literal, bind_in_chain
 
 _K0, _K1, _K2, _K3 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
+"""k0 to k3 of city.cc."""
 _MUL = 0x9DDFEA08EB382D69
+"""kMul of Hash128to64."""
 _BYTES, _TEXT, _WORDS, _CHUNK, _STATE = "` r`", "` x`", "` w`", "` c`", "` s`"
-"""The parameters: digits, the text's struct (see `_formula`), its words, those of a chunk, the state of a fold."""
+"""Lambda parameters: digits, the struct of the string (see `_city_hash_formula`), its words, the number of a chunk, the
+state of a fold."""
 _FIELDS = ("x", "y", "z", "v1", "v2", "w1", "w2")
 _P, _Q, _V = "` p`", "` q`", "` v`"
 _N, _M = f"{_TEXT}.n", f"{_TEXT}.m"
@@ -25,25 +30,25 @@ _DO = WrappingArithmetic()
 
 
 def city_hashes(texts: Sequence[str]) -> str:
-    """The array of the hashes of several texts."""
+    """The SQL of an array of the hashes of several strings."""
     return f"transform(array({', '.join(map(reversed_hex_digits, texts))}), {_BYTES} -> {_city_hash_formula()})"
 
 
 def reversed_hex_digits(text: str) -> str:
-    """The bytes in hexadecimal, reversed: a number that begins at a byte ends with its digits."""
+    """The bytes of a string in hexadecimal and reversed, so that a little-endian number ends with its digits."""
     return f"hex(encode(reverse(decode(CAST({text} AS BINARY), 'ISO-8859-1')), 'ISO-8859-1'))"
 
 
 def combine_hashes(first: str, second: str) -> str:
-    """One hash of two. (The high bits folded in twice are as before: the first step does it again.)"""
+    """Hash128to64 of CityHash: one hash of two. (The first step XORs the high bits in again; that changes nothing.)"""
     step = _DO.times("(` t` ^ shiftrightunsigned(` t`, 47) ^ ` e`)", _MUL)
     return f"aggregate(array({second}, {second}, 0L), {_DO.xor_shift(first, 47)}, (` t`, ` e`) -> {step})"
 
 
 @lru_cache(maxsize=1)
 def _city_hash_formula() -> str:
-    """The text as its digits (of 8 bytes at least), its length and that of the digits; then eight of its words:
-    the first four and the last four, or the last eight."""
+    """Builds a struct of the string (its reversed digits, padded to 8 bytes; its length; the length of the digits) and
+    eight of its words (the first four and the last four, or the last eight), then the hash by the length."""
     text = _struct(
         r=f"if(length({_BYTES}) < 16, lpad({_BYTES}, 16, '0'), {_BYTES})",
         n=f"CAST(length({_BYTES}) / 2 AS INT)",
@@ -69,12 +74,12 @@ def _struct(**fields: str) -> str:
 
 
 def _null_struct(*fields: str) -> str:
-    """NULL of the type of a struct."""
+    """NULL of the type of a struct of BIGINTs."""
     return f"CAST(NULL AS STRUCT<{', '.join(f'{name}: BIGINT' for name in fields)}>)"
 
 
 def _word_at(place: str) -> str:
-    """The little-endian number of 8 bytes at a place."""
+    """The little-endian number of the 8 bytes at a byte position."""
     return f"CAST(conv(substring({_TEXT}.r, 2 * ({_M} - {place}) - 15, 16), 16, -10) AS BIGINT)"
 
 
@@ -83,7 +88,8 @@ def _word(place: int) -> str:
 
 
 def _hash_up_to_32() -> str:
-    """Two numbers to be combined, and what goes into the hash at the end; up to 3 bytes one number to be mixed."""
+    """HashLen0to16, and HashLen17to32 below: two numbers to combine, and one to XOR into the hash at the end; up to 3
+    bytes one number to mix."""
     first, last = _word(0), _word(7)
     low = f"(({first} & 255L) + shiftleft(shiftrightunsigned({first}, 8 * shiftright({_N}, 1)) & 255L, 8))"
     high = f"({_N} + shiftleft(shiftrightunsigned({first}, 8 * ({_N} - 1)), 2))"
@@ -103,6 +109,7 @@ def _result(u: str, v: str = "0L", o: str = "0L") -> str:
 
 
 def _hash_17_to_32() -> str:
+    """HashLen17to32."""
     a, b, c = f"{_P}.a", _word(1), f"{_P}.c"
     differences = _struct(b=_DO.minus(a, b), d=f"({b} ^ {bigint_literal(_K3)})")
     left = _DO.plus(_DO.rotate_right(f"{_Q}.b", 43), _DO.rotate_right(c, 30), f"{_P}.d")
@@ -112,7 +119,7 @@ def _hash_17_to_32() -> str:
 
 
 def _hash_33_to_64() -> str:
-    """Twice the same with four words; `f` and `s` come out."""
+    """HashLen33to64, which does the same twice with four words; `f` and `s` are its vf, wf and vs, ws."""
     starts = (_DO.plus(_word(0), _DO.times(_DO.plus(_word(6), _LENGTH), _K0)), _DO.plus(_word(2), _word(4)))
     pairs = ", ".join(_struct(o=str(4 * place), a=start) for place, start in enumerate(starts))
     one, two, three = (f"{_WORDS}[{_Q}.o + {place}]" for place in (1, 2, 3))
@@ -131,7 +138,7 @@ def _hash_33_to_64() -> str:
 
 
 def _weak_hash_pairs(words: str, first: tuple[str, str], second: tuple[str, str]) -> str:
-    """The pairs (f, s) of two times four words and two seeds."""
+    """WeakHashLen32WithSeeds, for two groups of four words and two seeds each: the pairs (f, s)."""
     pairs = ", ".join(_struct(o=str(4 * place), a=a, b=b) for place, (a, b) in enumerate((first, second)))
     zero, one, two, three = (f"{words}[{_Q}.o + {place}]" for place in range(4))
     a, b, c, z = (f"{_Q}.{name}" for name in "abcz")
@@ -146,8 +153,8 @@ def _weak_hash_pairs(words: str, first: tuple[str, str], second: tuple[str, str]
 
 
 def _hash_over_64() -> str:
-    """All chunks of 64 bytes, then two pairs combined: one fold, whose steps know the state's type beforehand. Spark
-    resolves them side by side, and it has a limit to how deep what it resolves may be."""
+    """All chunks of 64 bytes in one fold, whose steps know the state's type beforehand: Spark resolves them side by
+    side, and limits the depth of what it resolves."""
     c, last = _CHUNK, f"2 * shiftright({_N} - 1, 6)"
     begun = " ".join(f"WHEN {c} = {place - 3} THEN {sql}" for place, sql in enumerate(_initial_states()))
     even, odd = _chunk_steps()
@@ -161,13 +168,13 @@ def _state(**changed: str) -> str:
 
 
 def _state_with_pairs(pairs: str, **others: str) -> str:
-    """The state with both pairs of `_weak`."""
+    """The state with both pairs of `_weak_hash_pairs`."""
     ends = {"v1": f"{_P}[0].f", "v2": f"{_P}[0].s", "w1": f"{_P}[1].f", "w2": f"{_P}[1].s"}
     return bind_in_chain(_P, f"{pairs}", _state(**others, **ends))
 
 
 def _initial_states() -> tuple[str, str, str]:
-    """The state before the first chunk, of the last 64 bytes, in three steps."""
+    """The state before the first chunk, computed from the last 64 bytes in three steps."""
     s, y, z = _STATE, f"({_word(6)} ^ {bigint_literal(_K1)})", f"({_word(1)} ^ {bigint_literal(_K0)})"
     pairs = _weak_hash_pairs(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), bigint_literal(_K0)))
     product = _DO.times(_DO.xor_shift(f"{s}.v2", 47), _K1)
@@ -199,7 +206,7 @@ def _chunk_steps() -> tuple[str, str]:
 
 
 def _final_state() -> str:
-    """What the hash is combined of, as `x` and `y`."""
+    """The two numbers of which the hash is combined, as `x` and `y`."""
     s = _STATE
     ends = (_struct(a=f"{s}.v1", b=f"{s}.w1", c=_DO.plus(_P, f"{s}.z")), _struct(a=f"{s}.v2", b=f"{s}.w2", c=f"{s}.x"))
     pairs = bind_in_chain(_P, _DO.times(_DO.xor_shift(f"{s}.y", 47), _K1), f"array({', '.join(ends)})")

@@ -16,14 +16,16 @@ from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Functi
 from penstock.sql.functions.hashes.cityhash import city_hashes, combine_hashes
 from penstock.sql.functions.hashes.siphash import hash_pair_words, number_words, sip_hash, string_words
 
-_INT_SEED_64, _INT_SEED_32 = 0x4CF2D2BAAE6DA887, 0x75D9543DE018BF45
-_FIRST, _SECOND = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
-# Spark's xxhash64 begins with 42 and goes on with each argument's hash: of this number it is 0.
-_MAKES_ZERO = "-365884300664092260L"
+_INT_HASH_SEED = 0x4CF2D2BAAE6DA887
+"""The constant of ClickHouse's IntHash64Impl (src/Functions/FunctionsHashing.h)."""
+_MURMUR_FIRST, _MURMUR_SECOND = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
+"""The multipliers of fmix64 in MurmurHash3."""
+_SEED_ZERO = "-365884300664092260L"
+"""Spark's xxhash64 has the seed 42, and each argument's hash is the seed of the next: the hash of this number is 0."""
 
 
 def _bits_as_bigint(value: Typed, name: str) -> str:
-    """The bytes of a number as the lowest ones of a BIGINT."""
+    """The bytes of a number as the lowest ones of a BIGINT. Raises BadArguments for other types."""
     match value.bare:
         case t.Bool():
             return f"CAST({value.sql} AS BIGINT)"
@@ -38,21 +40,25 @@ def _bits_as_bigint(value: Typed, name: str) -> str:
         case t.DateTime():
             return f"unix_seconds({value.sql})"
         case _:
-            raise BadArguments(f"`{name}` of a {value.type} is not supported", "texts, whole numbers and dates are")
+            raise BadArguments(
+                f"`{name}` of a {value.type} is not supported", "strings, integers and dates are supported"
+            )
 
 
 def _int_hash(sql: str) -> str:
-    """The mixing of MurmurHash that ClickHouse has for numbers."""
+    """ClickHouse's IntHash64Impl: the finalizer of MurmurHash3 (fmix64) on the number XORed with a seed."""
     do = WrappingArithmetic()
-    seeded = f"({sql} ^ {bigint_literal(_INT_SEED_64)})"
-    return do.xor_shift(do.times(do.xor_shift(do.times(do.xor_shift(seeded, 33), _FIRST), 33), _SECOND), 33)
+    seeded = f"({sql} ^ {bigint_literal(_INT_HASH_SEED)})"
+    return do.xor_shift(
+        do.times(do.xor_shift(do.times(do.xor_shift(seeded, 33), _MURMUR_FIRST), 33), _MURMUR_SECOND), 33
+    )
 
 
 def _int_hash_64(values: Sequence[Typed]) -> Typed:
-    """A number below zero is that of 64 bits."""
+    """A signed number is extended to 64 bits."""
     value = values[0]
     if not isinstance(value.bare, (t.Int, t.Bool, t.Date, t.DateTime)):
-        raise BadArguments(f"`intHash64` needs a whole number, this is {value.type}")
+        raise BadArguments(f"`intHash64` needs an integer, this is {value.type}")
     wide = isinstance(value.bare, t.Int) and value.bare.signed
     bits = as_spark(value, "BIGINT") if wide else _bits_as_bigint(value, "intHash64")
     return typed(as_unsigned(_int_hash(bits)), nullable_if_any(UINT64, list(values)))
@@ -63,7 +69,7 @@ def _is_string(value: Typed) -> bool:
 
 
 def _city_hash(values: Sequence[Typed]) -> Typed:
-    """Of several arguments each one's hash is combined with those before."""
+    """Each argument's hash is combined with that of the arguments before it."""
     of = nullable_if_any(UINT64, list(values))
     texts = [value for value in values if _is_string(value)]
     numbers = [value for value in values if not _is_string(value)]
@@ -80,7 +86,8 @@ def _city_hash(values: Sequence[Typed]) -> Typed:
 
 
 def _sip_hash_function(name: str, halves: int) -> Function:
-    """SipHash of 64 bits, or of 128 as raw bytes. Of several arguments, each hash follows the one of those before."""
+    """64 bits (one half), or 128 bits (two halves) as raw bytes. With several arguments each hash is computed after the
+    hash of those before it."""
 
     def build(values: Sequence[Typed]) -> Typed:
         words = ", ".join(_sip_words(value, name) for value in values)
@@ -122,7 +129,7 @@ def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
 
 
 def _xx_hash(values: Sequence[Typed]) -> Typed:
-    sql = as_unsigned(f"xxhash64({_MAKES_ZERO}, {values[0].sql})")
+    sql = as_unsigned(f"xxhash64({_SEED_ZERO}, {values[0].sql})")
     sql = unless_null(sql, values[0])
     return typed(sql, nullable_if_any(UINT64, list(values)))
 
@@ -133,7 +140,7 @@ def _half_md5(values: Sequence[Typed]) -> Typed:
 
 
 def _digest_function(name: str, spark: str, size: int) -> Function:
-    """Raw bytes, as a FixedString."""
+    """The raw bytes of a digest as a FixedString."""
 
     def build(values: Sequence[Typed]) -> Typed:
         digits = spark.format(f"CAST({values[0].sql} AS BINARY)")
@@ -147,7 +154,7 @@ def _crc32(values: Sequence[Typed]) -> Typed:
 
 
 def _java_hash_function(name: str, last: Callable[[str], str]) -> Function:
-    """Over signed bytes, in 32 bits."""
+    """Java's String.hashCode, over signed bytes and in 32 bits; `last` makes the result of it."""
 
     def build(values: Sequence[Typed]) -> Typed:
         digits = f"hex({values[0].sql})"

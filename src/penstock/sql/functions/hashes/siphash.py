@@ -1,8 +1,8 @@
-"""SipHash-2-4 with a key of zeros, as ClickHouse has it, as a Spark expression.
+"""SipHash-2-4 (Aumasson and Bernstein, 2012) with a key of zeros, as ClickHouse uses it, as a Spark expression.
 
-In: SQL of words (arrays of BIGINT). Out: SQL of the hash's halves. Called by hashes. Invariant: the same bits as
-ClickHouse's; NULL of NULL. One half of a round is written once and walked through: the halves of a round differ in how
-far they turn, and what comes out is in the order in which the next one takes it.
+Takes the SQL of words (arrays of BIGINT) and returns the SQL of the two halves of the hash: the same bits as
+ClickHouse's, NULL for NULL. Half a round is written once and folded over the rotation distances, since the two halves
+differ only in those; the parts of the state come out in the order in which the next half takes them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from penstock.sql.expr.overflow import WrappingArithmetic, bigint_literal
 from penstock.sql.functions.hashes.cityhash import reversed_hex_digits
 
 _INITIAL_STATE = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+"""v0 to v3 of SipHash: the bytes of "somepseudorandomlygeneratedbytes"."""
 _STATE, _WORD, _TURN, _SUM, _DIGITS = "` s`", "` w`", "` k`", "` q`", "` r`"
 _NAMES = ("a", "b", "c", "d")
 _DO = WrappingArithmetic()
 
 
 def string_words(text: str) -> str:
-    """The words of 8 bytes; the last one holds the rest, and the length in its highest byte."""
+    """The words of 8 bytes of a string; the last one holds the rest, and the length in its highest byte."""
     count = f"CAST(length({_DIGITS}) / 2 AS INT)"
     rest = f"2 * ({count} % 8)"
     last = f"right(hex({count}), 2)"
@@ -33,27 +34,27 @@ def string_words(text: str) -> str:
 
 
 def number_words(bits: str, size: int) -> str:
-    """Of a number of so many bytes."""
+    """The words of a number of so many bytes."""
     if size == 8:
         return f"array({bits}, {bigint_literal(8 << 56)})"
     return f"array({bits} | {bigint_literal(size << 56)})"
 
 
 def hash_pair_words(first: str, second: str, halves: int) -> str:
-    """Of one hash after another: structs of two halves, of which the first one or both are taken."""
+    """The words of one hash after another: structs of two halves, of which one or both are taken."""
     names = ("l", "h")[:halves]
     parts = [f"{each}.{name}" for each in (first, second) for name in names]
     return f"array({', '.join(parts)}, {bigint_literal(16 * halves << 56)})"
 
 
 def sip_hash(words: str, halves: int) -> str:
-    """A struct (l, h): the lower half, and the higher one of 128 bits."""
+    """A struct (l, h): the low half and, of 128 bits, the high one."""
     step, result = f"({_STATE}, {_WORD}) -> {_compress_word()}", f"{_STATE} -> {_hash_halves(halves)}"
     return f"aggregate({_with_end_mark(words)}, {_initial_state()}, {step}, {result})"
 
 
 def _with_end_mark(words: str) -> str:
-    """A NULL stands for the end, where the rounds are four and not two."""
+    """A NULL marks the end, where there are four rounds in place of two."""
     return f"concat({words}, array(CAST(NULL AS BIGINT)))"
 
 
@@ -64,7 +65,8 @@ def _initial_state() -> str:
 
 @lru_cache(maxsize=1)
 def _compress_word() -> str:
-    """The word goes into the last part before the rounds, and into the first part after them: with the next word."""
+    """The word is XORed into the last part of the state before the rounds, and into the first part after them, together
+    with the next word."""
     s, m = _STATE, f"coalesce({_WORD}, 0L)"
     begin = _struct(
         a=f"{s}.a ^ {s}.m", b=f"{s}.b", c=f"if({_WORD} IS NULL, {s}.c ^ 255L, {s}.c)", d=f"{s}.d ^ {m}", m=m

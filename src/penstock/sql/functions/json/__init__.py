@@ -1,1 +1,1 @@
-"""Functions on JSON texts."""
+"""Functions on JSON in strings."""

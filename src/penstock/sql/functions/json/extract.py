@@ -41,17 +41,18 @@ _NO_KEYS = "CAST(array() AS ARRAY<STRING>)"
 
 
 def null_where_json_is_null(value: Typed, sql: str, of: Type) -> Typed:
-    """What is read from a text: NULL where the text is, but for arrays."""
+    """The result of a JSON function: NULL where the JSON string is. Raises BadArguments if the result type cannot be
+    NULL."""
     result = nullable_if_any(of, [value])
     if not value.nullable:
         return typed(sql, result)
     if result == of and not isinstance(of, t.Nullable):
-        raise BadArguments(f"a JSON text that may be NULL gives no {of}", "ifNull(json, '')")
+        raise BadArguments(f"a JSON string that may be NULL gives no {of}", "ifNull(json, '')")
     return typed(f"if({value.sql} IS NULL, NULL, {sql})", result)
 
 
 def nullable_value_reader(of: Type) -> Callable[[str], str]:
-    """The same, NULL for what is no value of the type. Raises BadArguments for a type without one."""
+    """As `_value_reader`, but NULL for a value that is not of the type. Raises BadArguments for other types."""
     match of:
         case t.String():
             return lambda v: f"if({v} IS NULL OR {variant_kind(v)} = 'VOID', NULL, {_string_value(v)})"
@@ -64,7 +65,7 @@ def nullable_value_reader(of: Type) -> Callable[[str], str]:
 
 
 def type_argument(values: Sequence[Typed]) -> Type:
-    """The type that the last argument names. Raises BadArguments where it is none."""
+    """The type that the last argument names. Raises BadArguments if it is not a type."""
     try:
         return parse_type(literal_string(values[-1], "the type"))
     except InvalidSyntax as error:
@@ -79,7 +80,7 @@ def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Fun
 
 
 def _extract_with_text_function(name: str, of: Type, formula: Callable[[str, str], str]) -> Function:
-    """The same with the text of the place, which has the keys in their order."""
+    """As `_extract_function`, for formulas that also need the JSON text, whose keys are in order."""
 
     def build(values: Sequence[Typed]) -> Typed:
         text = json_text_at(values[0], values[1:])
@@ -96,8 +97,8 @@ def _is_number_sql(v: str) -> str:
 
 
 def _ordered_json(v: str, text: str) -> str:
-    """An object or array as ClickHouse writes it: its keys in the order of the text, which a VARIANT does not keep,
-    and numbers without a fraction of zero. `text` writes great numbers with an E, the VARIANT does not."""
+    """An object or array as ClickHouse writes it: keys in the order of the text, which a VARIANT does not keep, and
+    numbers without a fraction of zero. `text` writes large numbers with an exponent, the VARIANT does not."""
     strings = r"""("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])"""
     shown = f"regexp_replace({text}, '{strings}', '$1$2')"
     return f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})"
@@ -108,7 +109,7 @@ def _string_or_ordered_json(v: str, text: str) -> str:
 
 
 def _string_value(v: str) -> str:
-    """Texts as they are, other values as their JSON; '' for null and for what is not there."""
+    """A string as it is, another value as JSON; '' for null and for a place that does not exist."""
     number = as_text(typed(f"CAST(CAST({v} AS STRING) AS DOUBLE)", FLOAT64))
     fraction = f"{_is_number_sql(v)} AND {variant_kind(v)} <> 'BIGINT' AND CAST({v} AS STRING) RLIKE '[.eE]'"
     return (
@@ -119,7 +120,7 @@ def _string_value(v: str) -> str:
 
 
 def _integer_reader(low: int, high: int, spark: str, otherwise: str = "0") -> Callable[[str], str]:
-    """Numbers without their fraction, and texts that are numbers."""
+    """Numbers without their fraction, and strings that are numbers; `otherwise` for anything out of range."""
 
     def formula(v: str) -> str:
         shown = f"CAST({v} AS STRING)"
@@ -154,7 +155,7 @@ def _is_container(v: str) -> str:
 
 
 def _scalar_json(v: str) -> str:
-    """A text, number, boolean or null as JSON."""
+    """A string, number, boolean or null as JSON."""
     return f"regexp_replace(to_json({v}), '^(-?[0-9]+)[.]0$', '$1')"
 
 
@@ -188,7 +189,7 @@ def _json_has(values: Sequence[Typed]) -> Typed:
 
 
 def _sql_json_path(value: Typed) -> str:
-    """A literal `$.key."other key"[0]` as the path of a VARIANT. Raises BadArguments for another."""
+    """A literal `$.key."other key"[0]` as the path of a VARIANT. Raises BadArguments for other syntax."""
     text = literal_string(value, "the path").strip()
     path, place = "$", 1
     while place < len(text) or not text.startswith("$"):
@@ -206,7 +207,7 @@ def _variant_at_sql_path(values: Sequence[Typed]) -> str:
 
 
 def _json_value(values: Sequence[Typed]) -> Typed:
-    """A plain value; '' for arrays and objects."""
+    """A scalar as a string; '' for arrays and objects."""
 
     def formula(v: str) -> str:
         nested = f"({variant_kind(v)} LIKE 'ARRAY%' OR {variant_kind(v)} LIKE 'OBJECT%')"
@@ -222,7 +223,7 @@ def _json_exists(values: Sequence[Typed]) -> Typed:
 
 
 def _is_valid_json(values: Sequence[Typed]) -> Typed:
-    """One value and nothing after it: Spark passes over what comes after the first value."""
+    """Exactly one value: Spark's parser ignores what follows the first one."""
     whole = f"try_parse_json(concat('[[', {values[0].sql}, '],\"{_END_MARK}\"]'))"
 
     def formula(v: str) -> str:
@@ -238,7 +239,7 @@ def _is_valid_json(values: Sequence[Typed]) -> Typed:
 
 
 def _value_reader(of: Type) -> Callable[[str], str]:
-    """What makes a value of a type of a VARIANT. Raises BadArguments for a type without one."""
+    """The formula that reads a value of a type from a VARIANT. Raises BadArguments for other types."""
     match of:
         case t.String():
             return _string_value
@@ -260,7 +261,7 @@ def _value_reader(of: Type) -> Callable[[str], str]:
 
 
 def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[str], str]:
-    """JSONExtract reads true as 1 and false as 0, which JSONExtractInt does not."""
+    """JSONExtract reads true as 1 and false as 0; JSONExtractInt does not."""
 
     def formula(v: str) -> str:
         truth = f"CAST(if(CAST({v} AS STRING) = 'true', 1, 0) AS {spark})"
@@ -277,7 +278,7 @@ def _extract_as(values: Sequence[Typed]) -> Typed:
 
 def _object_keys(value: Typed, steps: Sequence[Typed]) -> str:
     if value.nullable:
-        raise BadArguments("a JSON text that may be NULL is not supported here", "ifNull(json, '')")
+        raise BadArguments("a JSON string that may be NULL is not supported here", "ifNull(json, '')")
     keys = f"json_object_keys({json_text_at(value, steps)})"
     return bind_if_long(variant_at(value, steps), lambda v: f"if({variant_kind(v)} LIKE 'OBJECT%', {keys}, {_NO_KEYS})")
 
@@ -289,7 +290,7 @@ def _extract_keys(values: Sequence[Typed]) -> Typed:
 def _key_at_place(values: Sequence[Typed]) -> Typed:
     place = values[-1].constant
     if not isinstance(place, int) or isinstance(place, bool):
-        raise BadArguments("the last argument of `JSONKey` must be a literal place")
+        raise BadArguments("the last argument of `JSONKey` must be an integer literal")
     if place == 0:
         return typed("''", STRING)
     return typed(f"coalesce(try_element_at({_object_keys(values[0], values[1:-1])}, {place}), '')", STRING)

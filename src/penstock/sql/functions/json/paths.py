@@ -16,17 +16,17 @@ _DOCUMENT_PATH = "$[0]['v']"
 
 
 def variant_kind(variant: str) -> str:
-    """The Spark type of a VARIANT's value, as a text."""
+    """The name of the Spark type of a VARIANT's value."""
     return f"schema_of_variant({variant})"
 
 
 def variant_at(value: Typed, steps: Sequence[Typed]) -> str:
-    """The value at the path as a VARIANT; NULL where the text is no JSON or has no such place."""
+    """The value at a path as a VARIANT; NULL if the string is not JSON or has no such place."""
     return _walk_steps(value.sql, _literal_steps(steps))[0]
 
 
 def json_text_at(value: Typed, steps: Sequence[Typed]) -> str:
-    """The same place as JSON text, for its keys; of use only where the VARIANT is an object."""
+    """The JSON text at a path, for the order of its keys; meaningful only where the VARIANT is an object."""
     return _walk_steps(value.sql, _literal_steps(steps))[1]
 
 
@@ -37,7 +37,7 @@ def parse_document(js: str) -> str:
 
 
 def variant_at_path(js: str, path: str) -> str:
-    """The value of a text at a VARIANT's path, which begins with `$`."""
+    """The value of a JSON string at a VARIANT path, which begins with `$`."""
     return (
         f"try_variant_get({parse_document(js)}, {string_literal(_DOCUMENT_PATH + path.removeprefix('$'))}, 'variant')"
     )
@@ -48,7 +48,7 @@ def _literal_steps(steps: Sequence[Typed]) -> list[str | int]:
     for step in steps:
         match step.constant:
             case bool() | float() | None:
-                raise BadArguments("a step of a JSON path must be a text literal, or a literal place")
+                raise BadArguments("a step of a JSON path must be a string literal or an integer literal")
             case str(key) if "'" in key or "]" in key or "\\" in key:
                 raise BadArguments("a key with quotes or brackets in a JSON path is not supported")
             case constant:
@@ -77,7 +77,7 @@ def _get_json_text(text: str, path: str) -> str:
 
 
 def _member_at(variant: str, text: str, place: int) -> tuple[str, str]:
-    """An array's element, or the value of an object's key by its place."""
+    """An array's element, or the value of the key at that position of an object: as VARIANT and as text."""
     if place == 0:
         return "CAST(NULL AS VARIANT)", "CAST(NULL AS STRING)"
     key = f"try_element_at(json_object_keys({text}), {place})"

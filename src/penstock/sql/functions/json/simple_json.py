@@ -33,7 +33,7 @@ def _name_needle(values: Sequence[Typed]) -> str:
 
 
 def _text_after_name(values: Sequence[Typed]) -> str:
-    """The text after the name; NULL without it."""
+    """The text after `"name":`, NULL if the name is not found."""
     js, needle = values[0].sql, _name_needle(values)
     return f"if(instr({js}, {needle}) = 0, NULL, substring({js}, instr({js}, {needle}) + length({needle})))"
 
@@ -46,7 +46,7 @@ def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Fun
 
 
 def _string_value(rest: str) -> str:
-    """The escapes of the text are read; '' for what is no whole text."""
+    """The string with its escapes resolved; '' if it is not a complete string."""
     quoted = f"regexp_extract({rest}, {_STRING}, 0)"
     return f"coalesce(CAST(try_parse_json({quoted}) AS STRING), '')"
 
@@ -59,7 +59,7 @@ def _number_reader(pattern: str, spark: str) -> Callable[[str], str]:
 
 
 def _raw_value(rest: str) -> str:
-    """What stands before the next comma or closing brace that no bracket or quotes hold; '' if there is none."""
+    """The text before the next comma or closing brace outside of brackets and quotes; '' if there is none."""
 
     def formula(tokens: str) -> str:
         start = "named_struct('open', '', 'count', 0, 'ended', false)"

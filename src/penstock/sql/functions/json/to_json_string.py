@@ -19,12 +19,13 @@ _QUOTED = (t.Date, t.DateTime, t.DateTime64, t.UUID, t.IPv4, t.IPv6)
 
 
 def _value_json(value: Typed, depth: int) -> str:
-    """A value's JSON; never NULL."""
+    """The JSON of a value, `null` for NULL."""
     sql = _not_null_json(value, depth)
     return f"coalesce({sql}, 'null')" if value.nullable else sql
 
 
 def _not_null_json(value: Typed, depth: int) -> str:
+    """The JSON of a value that is not NULL. `depth` makes the names of lambda parameters differ."""
     match value.bare:
         case of if of == NOTHING:
             return "CAST(NULL AS STRING)"
@@ -44,7 +45,7 @@ def _map_json(sql: str, of: t.Map, depth: int) -> str:
     each = f"` j{depth}`"
     key = as_text(typed(f"{each}.key", of.key))
     if key is None:
-        raise BadArguments(f"keys of {of} have no text")
+        raise BadArguments(f"keys of type {of} cannot be written as strings")
     pair = f"concat({_json_string(key)}, ':', {_value_json(typed(f'{each}.value', of.value), depth + 1)})"
     return f"concat('{{', array_join(transform(map_entries({sql}), {each} -> {pair}), ','), '}}')"
 
@@ -59,7 +60,7 @@ def _tuple_json(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: in
 
 
 def _json_string(sql: str) -> str:
-    """A text with quotes; a slash is escaped."""
+    """A quoted JSON string; ClickHouse also escapes slashes."""
     whole = f"to_json(array({sql}))"
     return f"replace(substring({whole}, 2, length({whole}) - 2), '/', {string_literal(chr(92) + '/')})"
 

@@ -34,7 +34,7 @@ _IPV6_RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))
 
 
 def _ipv4_to_string_function(name: str, last: str) -> Function:
-    """A number as an address; `last` is what stands for its last byte."""
+    """A number as a dotted address; `last` is the template of its last byte."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of = values[0].bare
@@ -119,7 +119,7 @@ def _ipv4_to_ipv6(values: Sequence[Typed]) -> Typed:
 
 
 def _ipv4_cidr_range(values: Sequence[Typed]) -> Typed:
-    """The first and the last address; a prefix longer than 32 is 32."""
+    """The first and the last address of a range; a prefix longer than 32 is 32."""
     size = values[1].constant
     if not isinstance(size, int) or size < 0:
         raise BadArguments("the prefix of `IPv4CIDRToRange` must be a literal number from 0")
@@ -131,7 +131,7 @@ def _ipv4_cidr_range(values: Sequence[Typed]) -> Typed:
 
 
 def _is_in_range(values: Sequence[Typed]) -> Typed:
-    """IPv4 addresses are in ranges of IPv4 only, IPv6 ones in those of IPv6."""
+    """IPv4 addresses are only in IPv4 ranges, IPv6 addresses only in IPv6 ranges."""
     prefix, size = _parse_cidr(literal_string(values[1], "the range of `isIPAddressInRange`"))
     if values[0].nullable or not isinstance(values[0].bare, (t.String, t.IPv4, t.IPv6)):
         raise BadArguments(f"`isIPAddressInRange` of {values[0].type} is not supported", "of a String that is not NULL")
@@ -152,19 +152,20 @@ def _is_in_range(values: Sequence[Typed]) -> Typed:
 
 
 def _parse_cidr(text: str) -> tuple[str, int]:
+    """The address and the prefix length of a range in CIDR notation. Raises BadArguments for another text."""
     address, _, size = text.partition("/")
     most = 128 if ":" in address else 32
     try:
         ip_literal_digits(address)
     except ValueError as error:
-        raise BadArguments(f"{address!r} is no IP address") from error
+        raise BadArguments(f"{address!r} is not an IP address") from error
     if not size.isdecimal() or not size.isascii() or int(size) > most:
-        raise BadArguments(f"{text!r} is no range of addresses", "'10.0.0.0/8'")
+        raise BadArguments(f"{text!r} is not a range of addresses", "'10.0.0.0/8'")
     return address, int(size)
 
 
 def _ipv6_cidr_range(values: Sequence[Typed]) -> Typed:
-    """The first and the last address of a prefix; one longer than 128 is 128."""
+    """The first and the last address of a range; a prefix longer than 128 is 128."""
     size = min(literal_integer(values[1], "the prefix of `IPv6CIDRToRange`"), 128)
     if size < 0 or values[0].nullable or not isinstance(values[0].bare, t.IPv6):
         raise BadArguments("`IPv6CIDRToRange` takes an IPv6 that is not Nullable and a literal prefix", "toIPv6")

@@ -52,7 +52,7 @@ def _part_function(name: str, pattern: str) -> Function:
 
 
 def _cut_function(name: str, pattern: str) -> Function:
-    """Without what a pattern matches but for its first group."""
+    """Removes what a pattern matches, except for its first group."""
 
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_replace({values[0].sql}, {string_literal(pattern)}, '$1')"
@@ -62,7 +62,7 @@ def _cut_function(name: str, pattern: str) -> Function:
 
 
 def _protocol(values: Sequence[Typed]) -> Typed:
-    """Only where at least three bytes follow the colon."""
+    """Only if at least three bytes follow the colon, as in ClickHouse."""
 
     def formula(v: str) -> str:
         found = f"regexp_extract({v}, '^([a-zA-Z][a-zA-Z0-9+.-]*):', 1)"
@@ -94,7 +94,7 @@ def _extract_parameter(values: Sequence[Typed]) -> Typed:
 
 
 def _cut_parameter(values: Sequence[Typed]) -> Typed:
-    """With the `&` behind it, or the one in front if it is the last."""
+    """Removes the `&` behind the parameter too, or the one in front if it is the last."""
     pair = f"{_parameter_name(values[1])}=[^&#]*"
     pattern = string_literal(rf"^([^?#]*(?=[?#])[\s\S]*?)(?:([?#&]){pair}&|&{pair}(?![^#])|([?#]){pair})")
     return typed(f"regexp_replace({values[0].sql}, {pattern}, '$1$2$3')", nullable_if_any(STRING, [values[0]]))
@@ -115,7 +115,7 @@ def _url_levels(value: Typed, formula: Callable[[str, str], str]) -> Typed:
 
 
 def _hierarchy(values: Sequence[Typed]) -> Typed:
-    """A text without protocol is its only level."""
+    """A string without a protocol is its only level."""
 
     def formula(v: str, p: str) -> str:
         levels = f"transform(sequence(1, size({p})), ` i` -> array_join(slice({p}, 1, ` i`), ''))"
@@ -135,7 +135,7 @@ def _path_hierarchy(values: Sequence[Typed]) -> Typed:
 
 
 def _encode(values: Sequence[Typed], blank: str) -> Typed:
-    """Letters, digits and `-_.~` are kept."""
+    """Letters, digits and `-_.~` (the unreserved characters of RFC 3986) are kept."""
 
     def formula(v: str) -> str:
         fast = f"replace(replace(url_encode({v}), '*', '%2A'), '%7E', '~')"
@@ -150,7 +150,7 @@ def _encode(values: Sequence[Typed], blank: str) -> Typed:
 
 
 def _decode(values: Sequence[Typed], template: str) -> Typed:
-    """`%` and two bytes that are no hexadecimal digits stay, whatever they are."""
+    """A `%` without two hexadecimal digits behind it stays as it is."""
     parts = f"regexp_extract_all({bytes_as_characters(template.format(values[0].sql))}, {string_literal(_PIECES)}, 0)"
     byte = "decode(unhex(substring(` p`, 2)), 'ISO-8859-1')"
     each = f"if(` p` RLIKE '^%[0-9A-Fa-f]{{2}}$', {byte}, ` p`)"

@@ -20,7 +20,7 @@ def _int_type(value: Typed) -> t.Int:
 
 
 def _bits_as_bigint(value: Typed) -> str:
-    """The bits as a BIGINT: those of a negative number go on to the left of its type's."""
+    """The bits as a BIGINT, sign-extended from those of the type."""
     if value.spark == "DECIMAL(20,0)":
         return bind_if_long(value.sql, lambda v: wrap_integer(v, value.spark, t.Int(64)))
     return as_spark(value, "BIGINT")
@@ -51,11 +51,11 @@ def _bit_not(values: Sequence[Typed]) -> Typed:
 
 
 def _shift_distance(value: Typed) -> str:
-    """How far to shift: not negative, and at most the type's bits."""
+    """The literal number of places. Raises BadArguments if it is negative or not a literal."""
     if isinstance(value.constant, int) and value.constant < 0:
-        raise BadArguments("the number of places must not be negative")
+        raise BadArguments("the number of bits to shift must not be negative")
     if not isinstance(value.constant, int):
-        raise BadArguments("the number of places must be a literal")
+        raise BadArguments("the number of bits to shift must be a literal")
     return str(value.constant)
 
 
@@ -89,13 +89,13 @@ def _rotation_function(name: str, *, left: bool) -> Function:
 
 
 def _bit_test_function(name: str, joined: str) -> Function:
-    """bitTest, bitTestAll, bitTestAny with literal places."""
+    """bitTest, bitTestAll and bitTestAny with literal places."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of = _int_type(values[0])
         places = [value.constant for value in values[1:]]
         if not all(isinstance(place, int) and 0 <= place < of.bits for place in places):
-            raise BadArguments(f"the places of `{name}` must be literals from 0 to {of.bits - 1}")
+            raise BadArguments(f"the bit positions of `{name}` must be literals from 0 to {of.bits - 1}")
         mask = sum({2 ** int(place) for place in places if place is not None})
         shown = f"{mask}L" if mask < 2**63 else f"({mask - 2**64}L)" if mask > 2**63 else "shiftleft(1L, 63)"
         sql = f"(({_bits_as_bigint(values[0])} & {shown}) {'<> 0' if joined == 'any' else f'= {shown}'})"

@@ -22,7 +22,7 @@ from penstock.sql.operators.literals import negate
 
 _POWER_COUNTS = {2: 64, 10: 20}
 _EUCLID_STEPS = {8: 13, 16: 25, 32: 48, 64: 94}
-"""How many divisions it takes at most: as many as there are Fibonacci numbers of so many bits."""
+"""The greatest number of divisions for integers of so many bits: by Lamé's theorem, that for two Fibonacci numbers."""
 
 
 def _int_type(value: Typed) -> t.Int:
@@ -30,14 +30,14 @@ def _int_type(value: Typed) -> t.Int:
 
 
 def _common_sides(values: Sequence[Typed]) -> tuple[str, str]:
-    """The two numbers as one Spark type."""
+    """The SQL of both integers in one Spark type."""
     used = {value_type(_int_type(value)) for value in values} | {value.spark for value in values}
     wide = next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in used), "INT")
     return as_spark(values[0], wide), as_spark(values[1], wide)
 
 
 def _has_no_quotient(values: Sequence[Typed]) -> str:
-    """The condition under which ClickHouse has no quotient."""
+    """The condition under which ClickHouse's division fails."""
     a, b = _common_sides(values)
     of = _int_type(values[0])
     least = f" OR ({b} = -1 AND {a} = {of.low})" if of.signed and _int_type(values[1]).signed and of.bits < 64 else ""
@@ -87,7 +87,7 @@ def _negate(values: Sequence[Typed]) -> Typed:
 
 
 def _int_exp_function(base: int) -> Function:
-    """0 below 2**0; the largest UInt64 from the first power that is too large."""
+    """0 for negative exponents; the largest UInt64 for powers that do not fit."""
 
     def build(values: Sequence[Typed]) -> Typed:
         number = as_spark(values[0], "BIGINT")
@@ -103,7 +103,7 @@ def _int_exp_function(base: int) -> Function:
 
 
 def _extreme_of_two_function(name: str, sign: str) -> Function:
-    """max2, min2: as doubles."""
+    """max2 and min2, which compute in doubles."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of: Type = nullable_if_any(FLOAT64, list(values))
@@ -116,7 +116,8 @@ def _extreme_of_two_function(name: str, sign: str) -> Function:
 
 
 def _common_divisor_function(name: str, result: str) -> Function:
-    """Of `a` and `b`, and of what is left of them: ` s`.a, the divisor."""
+    """gcd and lcm by Euclid's algorithm. `result` is a formula of the two numbers ` x` and the final state ` s`, whose
+    `a` is the greatest common divisor."""
 
     def build(values: Sequence[Typed]) -> Typed:
         of = arithmetic_type("+", values[0].bare, values[1].bare)
@@ -144,7 +145,7 @@ def _bit_width(value: Typed) -> int:
 
 
 def _factorial(values: Sequence[Typed]) -> Typed:
-    """1 below 0; an error above 20."""
+    """1 for negative numbers; an error above 20."""
     number = as_spark(values[0], "BIGINT") if values[0].spark != "DECIMAL(20,0)" else values[0].sql
     results = ", ".join(f"CAST({factorial(n)} AS DECIMAL(20,0))" for n in range(21))
     failed = "raise_error('The maximum value for the input argument of function factorial is 20')"
@@ -154,7 +155,7 @@ def _factorial(values: Sequence[Typed]) -> Typed:
 
 
 def _count_digits(values: Sequence[Typed]) -> Typed:
-    """Of a decimal all its digits after the point count."""
+    """For a decimal all digits after the point count."""
     shown = f"CAST({number_sql(values[0])} AS STRING)"
     if isinstance(values[0].bare, t.Decimal):
         zeros = f"ltrim('0', translate({shown}, '-.', ''))"

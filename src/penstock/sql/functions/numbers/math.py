@@ -16,7 +16,7 @@ from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unl
 from penstock.sql.functions.function import FLOAT64, UINT8, Function, template_function
 
 _LARGE_ARGUMENT = "2.68435456E8D"
-"""From here on x * x + 1 is x * x; later it is infinite."""
+"""2**28, as in fdlibm: from here on x * x + 1 equals x * x in doubles (and later overflows)."""
 _LN2 = "0.6931471805599453D"
 
 
@@ -57,13 +57,13 @@ def _approximate_function_of_two(name: str, formula: Callable[[str, str], str]) 
 
 
 def _atan2(y: str, x: str) -> str:
-    """Spark's own takes no notice of the sign of 0."""
+    """Spark's atan2 ignores the sign of zero."""
     left, right = (f"if(CAST({v} AS STRING) = '-0.0', -1D, 1D)" for v in (y, x))
     return f"if({y} = 0, {left} * atan2(0D, if({x} = 0, {right}, {x})), atan2({y}, {x}))"
 
 
 def _log1p(x: str) -> str:
-    """Spark's own is NULL where there is none."""
+    """Spark's log1p is NULL where ClickHouse's is NaN or -inf."""
     return (
         f"CASE WHEN {x} > -1 THEN log1p({x}) WHEN {x} = -1 THEN double('-Infinity') "
         f"WHEN {x} IS NOT NULL THEN double('NaN') END"
@@ -71,7 +71,7 @@ def _log1p(x: str) -> str:
 
 
 def _asinh(x: str) -> str:
-    """Spark's own loses the digits of small and of large negative numbers."""
+    """Spark's asinh loses digits of small and of large negative numbers."""
     a = f"abs({x})"
     near = f"log1p({a} + {x} * {x} / (1 + sqrt(1 + {x} * {x})))"
     return f"if({x} = 0, {x}, sign({x}) * if({a} > {_LARGE_ARGUMENT}, ln({a}) + {_LN2}, {near}))"

@@ -27,11 +27,11 @@ _TIME_UNITS: tuple[tuple[int, str], ...] = (
     (1, "second"),
 )
 _FIRST_INEXACT = "9007199254740992D"
-"""From here on a double and the next whole number are one: ClickHouse shows the first unit and stops."""
+"""2**53: from here on neighbouring integers are the same double. ClickHouse shows the first unit and stops."""
 
 
 def _to_decimal_string(values: Sequence[Typed]) -> Typed:
-    """With so many digits after the point, as many as there are or more."""
+    """With so many digits after the point, at least as many as the type has."""
     value, digits = values[0], literal_integer(values[1], "the number of digits")
     of = value.bare
     whole = 20 if isinstance(of, t.Int) else of.precision - of.scale if isinstance(of, t.Decimal) else 0
@@ -53,7 +53,7 @@ def _format_readable_size(values: Sequence[Typed]) -> Typed:
 
 
 def _rounded_to_double(value: Typed) -> str:
-    """ClickHouse takes a double, which large numbers are rounded to."""
+    """The integer rounded to a double and back, as ClickHouse computes with doubles."""
     return f"CAST(CAST({value.sql} AS DOUBLE) AS DECIMAL(38,0))"
 
 
@@ -72,7 +72,8 @@ def _size_with_unit(n: str) -> str:
 
 
 def _readable_function(name: str, units: Sequence[str]) -> Function:
-    """With two digits after the point. Of a double from 1 to 1000, 52 binary digits after the point are all of it."""
+    """Two digits after the point. A double from 1 to 1000 has at most 52 binary digits after the point, so an integer
+    of 2**-52 units holds it exactly."""
 
     def build(values: Sequence[Typed]) -> Typed:
         value = values[0]
@@ -96,7 +97,7 @@ def _number_with_unit(number: str, units: Sequence[str]) -> str:
 
 
 def _format_time_delta(values: Sequence[Typed]) -> Typed:
-    """The largest unit may be given. A month has 30.5 days."""
+    """An optional argument names the largest unit. A month has 30.5 days, as in ClickHouse."""
     value = values[0]
     if not isinstance(value.bare, t.Int) or value.bare == t.Int(64, signed=False):
         raise BadArguments(f"`formatReadableTimeDelta` of {value.type} is not supported", "toInt64")

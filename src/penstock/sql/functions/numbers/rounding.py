@@ -38,7 +38,7 @@ _MAX_BUCKETS = 2**32 - 2
 
 
 def round_integer(name: str, value: Typed, digits: int) -> Typed:
-    """An integer to tens, hundreds …"""
+    """An integer rounded to tens, hundreds … Raises BadArguments for types and digits that may overflow."""
     of = value.bare
     if (
         not isinstance(of, t.Int)
@@ -52,7 +52,7 @@ def round_integer(name: str, value: Typed, digits: int) -> Typed:
 
 
 def _rounding_function(name: str) -> Function:
-    """round, floor, ceil, trunc with the number of digits that are kept."""
+    """round, floor, ceil and trunc with the number of decimal digits to keep."""
 
     def build(values: Sequence[Typed]) -> Typed:
         digits = values[1].constant if len(values) > 1 else 0
@@ -77,7 +77,7 @@ def _rounding_function(name: str) -> Function:
 
 
 def _round_float32(name: str, sql: str, digits: int) -> str:
-    """A Float32 is scaled in single precision."""
+    """A Float32 is scaled in single precision, as in ClickHouse."""
     scale = f"CAST({10 ** abs(digits)} AS FLOAT)"
     if digits < 0:
         return f"({_round_float64(name, f'CAST({sql} / {scale} AS FLOAT)', 0)} * CAST({scale} AS DOUBLE))"
@@ -104,14 +104,14 @@ def _round_float64(name: str, sql: str, digits: int) -> str:
 
 
 def _check_range(sql: str, of: t.Int) -> str:
-    """A number of the type; what ClickHouse gives for one that is out of it is not a rounded number."""
+    """A rounded number, or an error if it is out of the type's range: ClickHouse gives an unrelated number there."""
     failed = f"raise_error('a rounded {of} is out of its range')"
     fits = f"CAST({sql} AS {value_type(of)})"
     return f"CASE WHEN {sql} IS NULL OR {sql} BETWEEN {of.low} AND {of.high} THEN {fits} ELSE {failed} END"
 
 
 def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:
-    """From each bound on its value; 0 below the first."""
+    """The value of the last bound that the number reaches; 0 below the first."""
 
     def build(values: Sequence[Typed]) -> Typed:
         value = values[0]
@@ -162,7 +162,7 @@ def _limit_argument(value: Typed) -> float:
 
 
 def _width_bucket(values: Sequence[Typed]) -> Typed:
-    """0 below the first bucket, one more than there are above the last."""
+    """0 below the first bucket, the number of buckets + 1 above the last."""
     if isinstance(values[0].bare, t.Decimal):
         raise BadArguments("`widthBucket` of a Decimal is not defined", "toFloat64(…)")
     low, high = map(_limit_argument, values[1:3])

@@ -20,11 +20,11 @@ _CASE_SENSITIVE_FUNCTIONS = {row.name: row for row in (*search.FUNCTIONS, *subst
 _FOLDABLE_RANGES = ((0x00, 0x17F), (0x391, 0x3C9), (0x400, 0x45F))
 _AMBIGUOUS_LETTERS = "ıſµßŉİĸΣσςΘθΙιΜμ"
 _LOOKALIKE_CAPITALS = {"k": "\u212a", "å": "\u212b", "ω": "\u2126"}
-"""The signs of Kelvin, Ångström and Ohm: ClickHouse takes them for capitals now and then, so they are an error."""
+"""The signs of Kelvin, Ångström and Ohm: ClickHouse sometimes takes them for capitals, so they raise an error."""
 
 
 def _lower_letter(sign: str) -> str:
-    """The small letter of a needle's letter. Raises BadArguments for one of several others."""
+    """The lower-case letter of a needle's letter. Raises BadArguments for a letter with several counterparts."""
     small, large = sign.lower(), sign.upper()
     if small == large:
         return sign
@@ -35,7 +35,7 @@ def _lower_letter(sign: str) -> str:
 
 
 def _lower_needle_letters(value: Typed, needles: Iterable[str]) -> Typed:
-    """The text with the letters of the needles made small."""
+    """The haystack with the letters of the needles in lower case."""
     letters = sorted({each for each in "".join(needles) if each.upper() != each})
     if not letters:
         return value
@@ -55,7 +55,7 @@ def _lower_needle(needle: str) -> str:
 
 
 def _single_needle_function(name: str, of: str, arity: tuple[int, int] = (2, 2)) -> Function:
-    """As the function `of`, with a literal needle."""
+    """The function `of` on lower-cased strings, with one literal needle."""
 
     def build(values: Sequence[Typed]) -> Typed:
         needle = _lower_needle(literal_string(values[1], f"the needle of `{name}`"))
@@ -68,7 +68,7 @@ def _single_needle_function(name: str, of: str, arity: tuple[int, int] = (2, 2))
 
 
 def _needle_array_function(name: str, of: str) -> Function:
-    """As the function `of`, with literal needles."""
+    """The function `of` on lower-cased strings, with an array of literal needles."""
 
     def build(values: Sequence[Typed]) -> Typed:
         needles = [_lower_needle(str(each.constant)) for each in literal_strings(values[1], f"what `{name}` looks for")]

@@ -20,7 +20,7 @@ _NON_ASCII = string_literal("[^\\x00-\\x7F]")
 
 
 def _radix_digits(value: Typed, spark: str, base: int) -> str:
-    """The digits of a whole number of a type's size, without leading zeros."""
+    """The digits of an integer in the size of its type, without leading zeros."""
     of = value.bare
     if value.spark.startswith("DECIMAL"):
         return f"conv(CAST({value.sql} AS STRING), 10, {base})"
@@ -31,14 +31,14 @@ def _radix_digits(value: Typed, spark: str, base: int) -> str:
 
 
 def _radix_function(name: str, base: int, width: int) -> Function:
-    """Whole bytes: of a text, or of a whole number from its first byte that is not 0."""
+    """hex and bin: whole bytes of a string, or of an integer from its first byte that is not 0."""
 
     def build(values: Sequence[Typed]) -> Typed:
         value, of = values[0], nullable_if_any(STRING, list(values))
         if isinstance(value.bare, (t.String, t.FixedString)):
             return typed(f"hex({value.sql})" if base == 16 else _bits_of_bytes(value.sql), of)
         if not isinstance(value.bare, (t.Int, t.Bool)):
-            raise BadArguments(f"`{name}` of a {value.type} is not supported", "of a text or a whole number")
+            raise BadArguments(f"`{name}` of a {value.type} is not supported", "of a string or an integer")
         digits = _radix_digits(value, name, base)
         whole = f"CAST(ceil(length({{0}}) / {width}D) * {width} AS INT)"
         return typed(bind_if_long(digits, lambda d: f"lpad({d}, {whole.format(d)}, '0')"), of)
@@ -63,7 +63,7 @@ def _unhex(values: Sequence[Typed]) -> Typed:
 
 
 def _base64_function(name: str, url: str, otherwise: str) -> Function:
-    """Blanks are passed over; the padding is there, or is not with the letters for URLs."""
+    """Blanks are skipped. Padding is required, but optional in the URL alphabet (RFC 4648, section 5)."""
 
     def build(values: Sequence[Typed]) -> Typed:
         def formula(v: str) -> str:
@@ -89,7 +89,7 @@ def _encode_xml(values: Sequence[Typed]) -> Typed:
 
 
 def _char(values: Sequence[Typed]) -> Typed:
-    """A byte for each number."""
+    """One byte for each number."""
     for value in values:
         if not isinstance(value.bare, t.Int) or value.spark.startswith("DECIMAL"):
             raise BadArguments(f"`char` of a {value.type} is not supported", "cast it to UInt8")
@@ -104,7 +104,7 @@ def _ascii(values: Sequence[Typed]) -> Typed:
 
 
 def _unbin(values: Sequence[Typed]) -> Typed:
-    """Whole bytes of digits."""
+    """Binary digits to bytes; the first byte is filled up with zeros."""
 
     def formula(v: str) -> str:
         whole = f"lpad({v}, CAST(ceil(length({v}) / 8D) * 8 AS INT), '0')"

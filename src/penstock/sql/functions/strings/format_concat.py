@@ -21,7 +21,7 @@ _EMPTY = "''"
 
 
 def concat(values: Sequence[Typed]) -> Typed:
-    """Texts, and other values as their texts, joined; arrays appended to each other."""
+    """Strings, and other values as strings, joined; arrays appended to each other."""
     if all(isinstance(value.bare, t.Array) for value in values):
         return Typed(f"concat({', '.join(value.sql for value in values)})", values[0].type, values[0].spark)
     shown = [as_text(value) for value in values]
@@ -31,6 +31,7 @@ def concat(values: Sequence[Typed]) -> Typed:
 
 
 def _string_arguments(values: Sequence[Typed], name: str) -> list[str]:
+    """The arguments as strings. Raises BadArguments for a type that cannot be written as a string."""
     found = []
     for value in values:
         text = as_text(value)
@@ -41,7 +42,7 @@ def _string_arguments(values: Sequence[Typed], name: str) -> list[str]:
 
 
 def _format(values: Sequence[Typed]) -> Typed:
-    """`{}` is the next argument, `{1}` that of a number from 0; never both."""
+    """`{}` stands for the next argument, `{1}` for the argument of that number, from 0; a pattern has one form only."""
     pattern = literal_string(values[0], "the pattern of `format`")
     if "{{{" in pattern or "}}}" in pattern:
         raise BadArguments("the pattern of `format` has three braces in a row", "concat(…)")
@@ -64,6 +65,7 @@ def _format(values: Sequence[Typed]) -> Typed:
 
 
 def _argument_index(found: re.Match[str], before: list[str], count: int) -> int:
+    """The number of the argument that a placeholder stands for. Raises BadArguments if there is none."""
     if found[1] is None:
         raise BadArguments("the pattern of `format` has a brace that is not one of a pair", "{{ and }} are braces")
     if any((each == "") != (found[1] == "") for each in before):

@@ -20,7 +20,8 @@ from penstock.sql.functions.arguments import (
     literal_strings,
 )
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
-from penstock.sql.functions.strings.re2 import BadPattern, Pattern, java_pattern
+from penstock.sql.functions.strings.character_classes import BadPattern
+from penstock.sql.functions.strings.re2 import Pattern, java_pattern
 from penstock.sql.spark_text import string_literal
 
 _WHAT = "the regular expression"
@@ -36,7 +37,7 @@ def _read_pattern(value: Typed, any_case: str = "") -> Pattern:
 
 
 def _nonempty_pattern(value: Typed, name: str, any_case: str = "") -> Pattern:
-    """A pattern that always matches something: ClickHouse stops at the first empty match."""
+    """A pattern that never matches the empty string: ClickHouse stops at the first empty match."""
     pattern = _read_pattern(value, any_case)
     if pattern.empty:
         raise BadArguments(f"`{name}` by a pattern that may match nothing is not supported", "write `+` for `*`")
@@ -44,6 +45,7 @@ def _nonempty_pattern(value: Typed, name: str, any_case: str = "") -> Pattern:
 
 
 def _grouped_pattern(value: Typed, name: str) -> Pattern:
+    """A pattern with at least one group."""
     pattern = _nonempty_pattern(value, name)
     if not pattern.groups:
         raise BadArguments(f"the pattern of `{name}` has no groups", "extractAll takes one without")
@@ -66,7 +68,7 @@ def _test_function(name: str, any_case: str, template: str) -> Function:
 
 
 def _extract_group(values: Sequence[Typed]) -> Typed:
-    """The group of a number; the first one, or the whole match where there is none."""
+    """The group of a number; without a number the first group, or the whole match if there is none."""
     pattern = _read_pattern(values[1])
     place = literal_integer(values[2], "the number of the group") if len(values) > 2 else min(1, pattern.groups)
     if not 0 <= place <= pattern.groups:
@@ -76,7 +78,7 @@ def _extract_group(values: Sequence[Typed]) -> Typed:
 
 
 def _extract(values: Sequence[Typed]) -> Typed:
-    """The first group of the first match, or the whole match where there is no group."""
+    """The first group of the first match, or the whole match if the pattern has no group."""
     pattern = _read_pattern(values[1])
     sql = f"regexp_extract({values[0].sql}, {string_literal(pattern.java)}, {min(1, pattern.groups)})"
     return typed(sql, nullable_if_any(STRING, list(values)))
@@ -131,7 +133,7 @@ def _count_function(name: str, any_case: str) -> Function:
 
 
 def _java_replacement(text: str, pattern: Pattern, shift: int) -> str:
-    """In Java's syntax; the groups are counted from `shift`, the whole match being the first."""
+    """A replacement in Java's syntax. `shift` is the number of the group that holds the whole match."""
     parts: list[str] = []
     for found in _REPLACEMENT_PIECE.finditer(text):
         escaped, sign, plain, last = found.groups()
@@ -156,7 +158,7 @@ def _replace_all(values: Sequence[Typed]) -> Typed:
 
 
 def _replace_one(values: Sequence[Typed]) -> Typed:
-    """What is before the first match is a group in front of the others."""
+    """The text before the first match becomes a group in front of the pattern's own."""
     pattern, of = _read_pattern(values[1]), nullable_if_any(STRING, list(values))
     text = literal_string(values[2], "the replacement")
     whole = "\\0" in text
@@ -178,7 +180,7 @@ def _split_by_regexp(values: Sequence[Typed]) -> Typed:
 
 
 def _multi_match_any(values: Sequence[Typed]) -> Typed:
-    """By ClickHouse's Hyperscan, which reads a few signs otherwise than RE2: these are refused."""
+    """ClickHouse matches these with Hyperscan, which reads some syntax otherwise than RE2: that syntax is refused."""
     patterns = [_read_pattern(each) for each in literal_strings(values[1], "the patterns")]
     for text in (str(each.constant) for each in literal_strings(values[1], "the patterns")):
         if _HYPERSCAN_DIFFERS.search(text):

@@ -33,14 +33,14 @@ def _char_position(value: str, needle: str) -> str:
 
 def _start_argument(value: Typed, name: str) -> str:
     if not isinstance(value.bare, t.Int) or value.bare.signed:
-        raise BadArguments(f"the place to start at of `{name}` must be an unsigned number", "use toUInt32")
+        raise BadArguments(f"the start position of `{name}` must be an unsigned number", "use toUInt32")
     if value.bare.bits == 64 and value.spark != "INT" and value.constant is None:
-        raise BadArguments(f"the place to start at of `{name}` cannot be a UInt64", "use toUInt32")
+        raise BadArguments(f"the start position of `{name}` cannot be a UInt64", "use toUInt32")
     return as_spark_int(value)
 
 
 def _suffix_from(value: str, start: str, size: str) -> tuple[str, str]:
-    """What is left of a text from a place on, and the condition that there is such a place."""
+    """The string from a position on, and the condition that there is such a position."""
     first = f"greatest({start}, 1)"
     if size == "octet_length":
         return binary_to_string(f"substring({to_binary(value)}, {first})"), f"{first} <= {size}({value}) + 1"
@@ -48,7 +48,7 @@ def _suffix_from(value: str, start: str, size: str) -> tuple[str, str]:
 
 
 def _position_function(name: str, template: str, place: Callable[[str, str], str]) -> Function:
-    """The place of the needle; the haystack comes first."""
+    """The position of the needle; the haystack is the first argument."""
     size = "octet_length" if place is _byte_position else "char_length"
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -65,12 +65,12 @@ def _position_function(name: str, template: str, place: Callable[[str, str], str
 
 
 def _locate(values: Sequence[Typed]) -> Typed:
-    """The needle comes first."""
+    """position with the needle first."""
     return _POSITION.build([values[1], values[0], *values[2:]])
 
 
 def _count_function(name: str, template: str) -> Function:
-    """How often without overlaps."""
+    """The number of occurrences without overlaps."""
 
     def build(values: Sequence[Typed]) -> Typed:
         value, needle = (template.format(item.sql) for item in values[:2])
@@ -91,7 +91,7 @@ def _needle_array(value: Typed, name: str) -> str:
 
 
 def _contains_needle(value: str, template: str) -> str:
-    """Whether a text holds the needle; an empty text holds none, not even the empty one."""
+    """Whether a string contains the needle; an empty string contains none, not even the empty one."""
     return f"(contains({value}, {template.format(_NEEDLE)}) AND {value} <> '')"
 
 
@@ -123,7 +123,7 @@ def _position_or_zero(value: Typed, template: str, place: Callable[[str, str], s
 def _multi_search_all_positions_function(name: str, template: str, place: Callable[[str, str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if values[0].nullable:
-            raise BadArguments(f"`{name}` of a Nullable text is not supported", "use ifNull(s, '')")
+            raise BadArguments(f"`{name}` of a Nullable string is not supported", "use ifNull(s, '')")
         found = _position_or_zero(values[0], template, place)
         sql = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> CAST({found} AS DECIMAL(20,0)))"
         return typed(sql, t.Array(UINT64))
@@ -132,7 +132,7 @@ def _multi_search_all_positions_function(name: str, template: str, place: Callab
 
 
 def _multi_search_first_position_function(name: str, template: str, place: Callable[[str, str], str]) -> Function:
-    """The least of the places that there are."""
+    """The least position of any needle, 0 if none is found."""
 
     def build(values: Sequence[Typed]) -> Typed:
         found = _position_or_zero(values[0], template, place)
@@ -149,6 +149,7 @@ def _ascii_lower(text: str) -> str:
 
 
 def _has_token_function(name: str, *, any_case: bool, lenient: bool) -> Function:
+    """A token that is not one word raises BadArguments; the functions with OrNull give NULL."""
     template = ASCII_LOWER if any_case else "{0}"
 
     def build(values: Sequence[Typed]) -> Typed:
@@ -166,7 +167,7 @@ def _has_token_function(name: str, *, any_case: bool, lenient: bool) -> Function
 
 
 def _has_subsequence_function(name: str, *, any_case: bool) -> Function:
-    """Each letter is looked for after the one before it."""
+    """Each character of the needle is searched after the one before it."""
     template = ASCII_LOWER if any_case else "{0}"
 
     def build(values: Sequence[Typed]) -> Typed:

@@ -16,7 +16,7 @@ _EDIT_DISTANCE = f"levenshtein({bytes_as_characters('{0}')}, {bytes_as_character
 
 
 def _soundex(values: Sequence[Typed]) -> Typed:
-    """By ASCII letters only; H and W part letters as vowels do."""
+    """Only ASCII letters count. H and W separate letters as vowels do."""
 
     def formula(v: str) -> str:
         parted = f"concat(left({v}, 1), translate(substring({v}, 2), 'hwHW', 'aaaa'))"
@@ -31,7 +31,7 @@ def _split_bytes(value: str) -> str:
 
 
 def _byte_hamming_distance(values: Sequence[Typed]) -> Typed:
-    """How many bytes differ; those that only one of the texts has do."""
+    """The number of positions at which bytes differ; bytes beyond the shorter string count as different."""
     a, b = (_split_bytes(value.sql) for value in values)
     sql = f"size(filter(zip_with({a}, {b}, (` x`, ` y`) -> ` x` <=> ` y`), ` z` -> NOT ` z`))"
     tests = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)

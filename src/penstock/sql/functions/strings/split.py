@@ -48,7 +48,7 @@ def _split_into_bytes(value: str) -> str:
 
 
 def _split_into_words_function(name: str, pattern: str) -> Function:
-    """What is between separators, which are no parts themselves."""
+    """The non-empty parts between separators."""
     sql = f"filter(split({{0}}, {string_literal(pattern)}, -1), ` p` -> ` p` <> '')".replace("{0}", "\0")
 
     def build(values: Sequence[Typed]) -> Typed:

@@ -29,7 +29,7 @@ _MAX_OVERLAY_PLACE = 2**30
 
 
 def _length(values: Sequence[Typed]) -> Typed:
-    """Bytes of a text, elements of an array or a map."""
+    """Bytes of a string; elements of an array or map."""
     value = values[0]
     of = nullable_if_any(UINT64, [value])
     if isinstance(value.bare, (t.Array, t.Map)):
@@ -52,7 +52,7 @@ def _emptiness_function(name: str, operator: str) -> Function:
 
 
 def _substring(values: Sequence[Typed]) -> Typed:
-    """By bytes; a start of 0 gives nothing."""
+    """By bytes; a start of 0 gives the empty string."""
     of = nullable_if_any(STRING, list(values))
     _refuse_zero_start(values[1])
     if len(values) > 2 and not is_never_negative(values[2]):
@@ -66,7 +66,7 @@ def _substring(values: Sequence[Typed]) -> Typed:
 
 def _refuse_zero_start(value: Typed) -> None:
     if value.constant == 0:
-        raise BadArguments("places in texts are counted from 1")
+        raise BadArguments("positions in strings count from 1")
 
 
 def _substring_utf8(values: Sequence[Typed]) -> Typed:
@@ -83,7 +83,8 @@ def _substring_utf8(values: Sequence[Typed]) -> Typed:
 def _substring_of_signed_length(
     values: Sequence[Typed], raw: Callable[[str], str], size: str, text: Callable[[str], str]
 ) -> str:
-    """A length below zero is counted from the end of the text."""
+    """A substring whose length, if negative, counts back from the end of the string. `raw`, `size` and `text` are the
+    functions that count bytes or characters."""
 
     def formula(v: str, s: str, n: str) -> str:
         first = f"if({s} > 0, {s} - 1, greatest({size}({v}) + {s}, 0))"
@@ -111,7 +112,7 @@ def _left_utf8(values: Sequence[Typed]) -> Typed:
 
 
 def _right(values: Sequence[Typed]) -> Typed:
-    """A number below zero is how many bytes at the start are left out."""
+    """A negative number is how many bytes at the start are left out."""
     count = values[1].constant
     if isinstance(count, int) and count >= 0:
         start = f"greatest(octet_length({values[0].sql}) - {count - 1}, 1)"
@@ -127,6 +128,8 @@ def _right_utf8(values: Sequence[Typed]) -> Typed:
 
 
 def _right_start(size: str, count: Typed) -> str:
+    """The start of the last `count` bytes or characters of a string of a size."""
+
     def formula(n: str) -> str:
         start = f"if({n} >= 0, greatest({size} - {n} + 1, 1), - greatest({n}, -2147483646) + 1)"
         return f"if({n} IS NULL, NULL, {start})" if count.nullable else start
@@ -135,6 +138,8 @@ def _right_start(size: str, count: Typed) -> str:
 
 
 def _substring_index_function(name: str) -> Function:
+    """The part before the n-th delimiter, which must be one character."""
+
     def build(values: Sequence[Typed]) -> Typed:
         sign = literal_string(values[1], "the delimiter")
         if len(sign) != 1 or (name == "substringIndex" and not sign.isascii()):
@@ -152,7 +157,7 @@ def _prefix_test_function(name: str, spark: str, template: str = "{0}") -> Funct
 
 
 def _overlay_function(name: str) -> Function:
-    """A place below zero counts from the end, 0 is the end; without a length the new text's own is cut out."""
+    """A negative place counts from the end, 0 is the end; without a length as much is replaced as is inserted."""
     by_bytes = not name.endswith("UTF8")
     size = "octet_length" if by_bytes else "char_length"
 
@@ -164,7 +169,7 @@ def _overlay_function(name: str) -> Function:
         place = literal_integer(values[2], f"the place of `{name}`")
         given = literal_integer(values[3], f"the length of `{name}`") if len(values) > 3 else -1
         if max(abs(place), given) > _MAX_OVERLAY_PLACE:
-            raise BadArguments(f"a place or length of `{name}` is too great")
+            raise BadArguments(f"a position or length of `{name}` is too great")
         new = values[1].sql
         length = f"{size}({new})" if given < 0 else str(given)
 

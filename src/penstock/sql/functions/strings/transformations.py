@@ -29,7 +29,7 @@ MAX_REPEAT = 1_000_000
 
 
 def _same_type_function(name: str, template: str) -> Function:
-    """A FixedString stays one."""
+    """A template whose result has the type of its argument: a FixedString stays one."""
 
     def build(values: Sequence[Typed]) -> Typed:
         return typed(template.format(values[0].sql), nullable_if_any(values[0].bare, list(values)))
@@ -48,7 +48,7 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
 
 
 def _trim_function(name: str, template: str) -> Function:
-    """Of blanks, or of the ASCII characters of a literal."""
+    """Removes blanks, or the ASCII characters of a literal."""
 
     def build(values: Sequence[Typed]) -> Typed:
         signs = literal_string(values[1], "the characters to trim") if len(values) > 1 else " "
@@ -74,7 +74,7 @@ def _space(values: Sequence[Typed]) -> Typed:
 
 
 def _pad_function(name: str, template: str, letter: str) -> Function:
-    """To a length that is not below zero; by blanks if no letters are given."""
+    """Pads to an unsigned length, with blanks if no other characters are given."""
 
     def build(values: Sequence[Typed]) -> Typed:
         letters = (literal_string(values[2], "the letters to pad with") or " ") if len(values) > 2 else " "
@@ -126,7 +126,7 @@ def _append_trailing_char(values: Sequence[Typed]) -> Typed:
 
 
 def _initcap(values: Sequence[Typed]) -> Typed:
-    """Each run of ASCII letters and digits begins with an upper-case letter."""
+    """Each run of ASCII letters and digits begins with an upper-case letter; the rest is lower case."""
     latin = f"decode(CAST({values[0].sql} AS BINARY), 'ISO-8859-1')"
     words = f"regexp_extract_all({latin}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"
     word = "concat(upper(substring(` w`, 1, 1)), lower(substring(` w`, 2)))"
