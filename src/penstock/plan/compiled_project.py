@@ -20,7 +20,7 @@ from penstock.model.types import is_nullable
 from penstock.plan.diff.project_diff import pipe_kind
 from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.compile import cast_column, compile_copy, compile_expression, compile_pipe, compile_view
-from penstock.sql.query import Query, Read, View
+from penstock.sql.query import CompiledView, Query, SourceRead
 from penstock.template.branch_variants import branch_inputs
 from penstock.template.declared_parameters import is_templated, parameters_of
 from penstock.template.errors import PARAMETER_ERRORS
@@ -34,13 +34,13 @@ class CompiledProject:
     names, of the column's type) by data source and column; `failed` the pipes that do not compile."""
 
     project: Project
-    views: Mapping[str, View] = field(default_factory=dict)
-    reads: Mapping[str, tuple[Read, ...]] = field(default_factory=dict)
+    views: Mapping[str, CompiledView] = field(default_factory=dict)
+    reads: Mapping[str, tuple[SourceRead, ...]] = field(default_factory=dict)
     defaults: Mapping[tuple[str, str], str] = field(default_factory=dict)
     failed: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
 
-    def feeders(self, target: str) -> tuple[View, ...]:
+    def feeders(self, target: str) -> tuple[CompiledView, ...]:
         """The views into a data source, by pipe."""
         pipes = (pipe.name for pipe, _ in self.project.feeders(target))
         return tuple(self.views[pipe] for pipe in pipes if pipe in self.views)
@@ -79,8 +79,8 @@ def unsupported_columns(sources: Iterable[DataSource]) -> tuple[Problem, ...]:
 def compile_project(project: Project, only: Collection[str] | None = None) -> CompiledProject:
     """Compile the queries and DEFAULTs of the resources in `only` (None: of all); collect the problems
     of all."""
-    views: dict[str, View] = {}
-    reads: dict[str, tuple[Read, ...]] = {}
+    views: dict[str, CompiledView] = {}
+    reads: dict[str, tuple[SourceRead, ...]] = {}
     problems: list[Problem] = []
     failed: set[str] = set()
     for pipe in project.pipes:
@@ -102,12 +102,12 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
     return _refuse_cycle(compiled)
 
 
-def reads_of_view(view: View) -> tuple[Read, ...]:
+def reads_of_view(view: CompiledView) -> tuple[SourceRead, ...]:
     """What a view reads, the trigger first."""
     return (view.trigger, *(read for read in view.query.reads if read.placeholder != view.trigger.placeholder))
 
 
-def _compile_materialized(project: Project, pipe: Pipe) -> View | None:
+def _compile_materialized(project: Project, pipe: Pipe) -> CompiledView | None:
     node = pipe.materialized
     return compile_view(project, pipe, node) if node is not None else None
 
@@ -165,7 +165,7 @@ _CALLER_ERRORS = (*PARAMETER_ERRORS, "template-value", "template-type", "empty-q
 class PipeCheck:
     """What a pipe reads, and what may be wrong with it."""
 
-    reads: tuple[Read, ...]
+    reads: tuple[SourceRead, ...]
     problems: tuple[Problem, ...]
 
 
@@ -205,7 +205,7 @@ class _TemplateCheck:
         self._project = project
         self._pipe = pipe
         self._trace = trace
-        self._reads: list[Read] = []
+        self._reads: list[SourceRead] = []
         self._found: dict[Problem, None] = {}
         self._passed = 0
 
@@ -245,9 +245,9 @@ class _TemplateCheck:
         self._found.update(dict.fromkeys(problems))
 
 
-def _merge_reads(reads: Iterable[Read]) -> Iterator[Read]:
+def _merge_reads(reads: Iterable[SourceRead]) -> Iterator[SourceRead]:
     """Each placeholder once, with the columns of all ways."""
-    found: dict[str, Read] = {}
+    found: dict[str, SourceRead] = {}
     for read in reads:
         before = found.setdefault(read.placeholder, read)
         more = tuple(column for column in read.columns if column not in before.columns)

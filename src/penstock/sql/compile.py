@@ -54,7 +54,7 @@ from penstock.sql.from_clause.from_clause import read_from
 from penstock.sql.outputs.copy import copy_rows
 from penstock.sql.outputs.forward_query import compile_forward
 from penstock.sql.outputs.view import TargetRows, view_rows
-from penstock.sql.query import Query, Read, Rows, View
+from penstock.sql.query import CompiledCopy, CompiledView, Query, SourceRead
 from penstock.sql.spark_dialect.compile import compile_spark
 from penstock.sql.syntax.problems import Refused, Report
 from penstock.sql.syntax.tree import parse_query
@@ -104,7 +104,7 @@ def compile_pipe(project: Project, pipe: Pipe, given: RenderInput = CHECK) -> Qu
     return _make_query(project, environment.uses, output)
 
 
-def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
+def compile_view(project: Project, pipe: Pipe, node: Node) -> CompiledView:
     """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
     environment = replace(_new_environment(project, node.sql, pipe.dialect, DEPLOY).of_node(pipe, node), triggers=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
@@ -114,10 +114,10 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> View:
         view = view_rows(environment, node, output)
     environment.report.finish(message)
     query = _make_query(project, environment.uses, view.output)
-    return View(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
+    return CompiledView(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
 
 
-def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = CHECK) -> Rows:
+def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = CHECK) -> CompiledCopy:
     """The SQL of a copy node, as JSON rows for its target; `given` as for a pipe. Raises InvalidQuery; for a
     call also InvalidRequest."""
     environment = _new_environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
@@ -127,7 +127,7 @@ def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = 
         output = copy_rows(environment, node, output)
     environment.report.finish(message)
     assert isinstance(node.kind, Copied), "only such a node has rows to copy"
-    return Rows(node.kind.datasource, _make_query(project, environment.uses, output))
+    return CompiledCopy(node.kind.datasource, _make_query(project, environment.uses, output))
 
 
 def compile_sql(project: Project, text: Text, dialect: Dialect, given: RenderInput = CALL) -> Query:
@@ -223,7 +223,7 @@ def _make_query(project: Project, uses: UsedSources, output: SelectOutput) -> Qu
     return Query(output.sql, _list_reads(project, uses), columns, sql_with_totals(output))
 
 
-def _list_reads(project: Project, uses: UsedSources) -> tuple[Read, ...]:
+def _list_reads(project: Project, uses: UsedSources) -> tuple[SourceRead, ...]:
     """The trigger first, then by placeholder."""
     reads = []
     for placeholder in sorted(uses.datasources, key=lambda each: (not each.startswith("__new_"), each)):
@@ -231,7 +231,7 @@ def _list_reads(project: Project, uses: UsedSources) -> tuple[Read, ...]:
         source = project.datasource(name)
         known = source.column_names if source is not None else ()
         used = uses.columns[placeholder]
-        reads.append(Read(placeholder, name, tuple(column for column in known if column in used)))
+        reads.append(SourceRead(placeholder, name, tuple(column for column in known if column in used)))
     return tuple(reads)
 
 

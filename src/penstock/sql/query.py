@@ -16,7 +16,7 @@ FINAL = "__final_"
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class SourceRead:
     """A data source that is read. `columns` are the ones used, in the order of its schema; all of them if the used
     ones are not known."""
 
@@ -36,7 +36,7 @@ class Query:
     WITH TOTALS, the statement that gives the rows and then their totals, with one more column: NULL there."""
 
     sql: str
-    reads: tuple[Read, ...]
+    reads: tuple[SourceRead, ...]
     columns: tuple[tuple[str, Type], ...]
     with_totals: str = ""
 
@@ -47,7 +47,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CompiledView:
     """A materialized node: `query` returns exactly the columns of `target`, in its order and types. `trigger` is the
     left-most table, whose new rows the view reads; `grouped` says that rows of one batch are aggregated."""
 
@@ -55,12 +55,12 @@ class View:
     node: str
     target: str
     query: Query
-    trigger: Read
+    trigger: SourceRead
     grouped: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CompiledCopy:
     """A copy node: `query` returns one column of texts, each a JSON row for `target` as the Events API takes it."""
 
     target: str
@@ -68,7 +68,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class CompiledExpression:
     """A scalar expression over columns; `uses` are their names in the order of the schema."""
 
     sql: str

@@ -9,7 +9,7 @@ from penstock.errors import InvalidQuery
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.sql.compile import PASSES, compile_pipe, compile_view, split_format
-from penstock.sql.query import Read
+from penstock.sql.query import SourceRead
 
 
 def types(columns: tuple[tuple[str, object], ...]) -> dict[str, str]:
@@ -18,7 +18,7 @@ def types(columns: tuple[tuple[str, object], ...]) -> dict[str, str]:
 
 def test_the_daily_view() -> None:
     found = compile_view(PROJECT, TO_DAILY, TO_DAILY.nodes[0])
-    assert found.trigger == Read("__new_flights__", "flights", ("time_hour", "carrier", "tailnum", "dep_delay"))
+    assert found.trigger == SourceRead("__new_flights__", "flights", ("time_hour", "carrier", "tailnum", "dep_delay"))
     assert (found.target, found.grouped, found.query.reads) == ("carrier_daily", True, (found.trigger,))
     assert [name for name, _ in found.query.columns] == [
         "carrier", "day", "flights", "avg_delay", "max_delay", "planes",
@@ -48,7 +48,7 @@ def test_the_endpoint_finishes_states() -> None:
     }
     assert found.sql.endswith("GROUP BY `carrier_daily`.`carrier` ORDER BY `flights` DESC LIMIT 10")
     assert found.reads == (
-        Read("__all_carrier_daily__", "carrier_daily", ("carrier", "flights", "avg_delay", "planes")),
+        SourceRead("__all_carrier_daily__", "carrier_daily", ("carrier", "flights", "avg_delay", "planes")),
     )
 
 
@@ -122,7 +122,7 @@ def test_pipes_that_read_each_other() -> None:
 
 
 def test_unused_columns_are_not_read() -> None:
-    assert query("SELECT count() FROM flights").reads == (Read("__all_flights__", "flights", ()),)
+    assert query("SELECT count() FROM flights").reads == (SourceRead("__all_flights__", "flights", ()),)
 
 
 def test_every_query_goes_through_the_passes_once() -> None:

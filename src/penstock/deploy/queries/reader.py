@@ -25,7 +25,7 @@ from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.parse.project_loader import LoadedProject
 from penstock.sql.compile import compile_copy, compile_pipe, compile_sql, names_read
-from penstock.sql.query import Query, Read, Rows
+from penstock.sql.query import CompiledCopy, Query, SourceRead
 from penstock.sql.spark_text import replace_placeholders
 from penstock.template.declared_parameters import names_in_templates
 from penstock.template.frame import Parameter, RenderInput
@@ -117,7 +117,7 @@ class QueryReader:
             count = write_lines(choose_session(self._core.warehouse.lake, read), sql, file, stops)
             return SpooledRows(deployment.id, landing.stream, count)
 
-    def _rows(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Rows:
+    def _rows(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:
         pipe = compiled.project.pipe(name)
         if pipe is None or pipe.copied is None:
             known = [each.name for each in compiled.project.pipes if each.copied is not None]
@@ -190,7 +190,7 @@ def _as_datasource(binding: Binding) -> DataSource:
     return DataSource(binding.name, columns, Engine())
 
 
-def _relation(manifest: Manifest, read: Read) -> str:
+def _relation(manifest: Manifest, read: SourceRead) -> str:
     binding = manifest.binding(read.datasource)
     assert binding is not None, f"{read.datasource} compiled, so the manifest binds it"
     if binding in manifest.quarantines:

@@ -28,7 +28,7 @@ from penstock.model.types import Array, DateTime64, String
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
 from penstock.plan.diff.row_visibility import KEEPS_NOTHING
 from penstock.sql import query
-from penstock.sql.query import Read
+from penstock.sql.query import SourceRead
 from penstock.sql.spark_text import quote_identifier, replace_calls, replace_columns
 
 QUARANTINE = (
@@ -76,7 +76,9 @@ def _landing_version(table: str, columns: list[LandingColumn]) -> str:
     return hashlib.sha256(json.dumps([table, content], sort_keys=True).encode()).hexdigest()[:12]
 
 
-def build_view(compiled: query.View, place: TargetTable, binding_of: Callable[[str], Binding], starts: Starts) -> View:
+def build_view(
+    compiled: query.CompiledView, place: TargetTable, binding_of: Callable[[str], Binding], starts: Starts
+) -> View:
     """The flow of a materialized view into a table."""
     trigger, *others = (_build_source(read, binding_of(read.datasource)) for read in reads_of_view(compiled))
     fields = tuple(column.physical for column in place.columns)
@@ -85,7 +87,7 @@ def build_view(compiled: query.View, place: TargetTable, binding_of: Callable[[s
     return View(id, compiled.pipe, compiled.node, place.table, sql, trigger, fields, tuple(others), starts)
 
 
-def _build_source(read: Read, binding: Binding) -> Source:
+def _build_source(read: SourceRead, binding: Binding) -> Source:
     columns = tuple(column for column in binding.columns if read.final or column.name in read.columns)
     keeps = binding.keeps if binding.keeps == KEEPS_NOTHING else None  # a TTL reads columns that the view may not
     merge = binding.merge if read.final else None  # it reads columns that the view may not

@@ -16,7 +16,7 @@ from penstock.sql.column_types import spark_type
 from penstock.sql.compiler.scope import ScopeTable, SelectScope, UsedSources
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.expr.typed import Typed
-from penstock.sql.query import Expression
+from penstock.sql.query import CompiledExpression
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import Report, refused
 from penstock.sql.syntax.tree import parse_select_list
@@ -25,14 +25,14 @@ OWN_TABLE = "__own"
 """The placeholder under which `Uses` notes the columns that the expression reads."""
 
 
-def compile_expression(text: Text, columns: Sequence[Column]) -> Expression:
+def compile_expression(text: Text, columns: Sequence[Column]) -> CompiledExpression:
     """A DEFAULT or key expression. Raises InvalidQuery with its problems."""
     report = Report()
     with report.collecting():
         tr = row_translator(text, {c.name: column_value(c) for c in columns})
         value = tr.translate(_single_expression(text, parse_select_list(text)).unalias())
         used = tr.uses.columns[OWN_TABLE]
-        return Expression(value.sql, value.type, tuple(c.name for c in columns if c.name in used))
+        return CompiledExpression(value.sql, value.type, tuple(c.name for c in columns if c.name in used))
     report.finish("the expression cannot be compiled")
     raise AssertionError("a refused expression has a problem")
 

@@ -20,7 +20,7 @@ from penstock.sql.column_types import UnknownState, spark_type, state_aggregate,
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.sort_order import enum_number
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.query import Expression
+from penstock.sql.query import CompiledExpression
 
 MERGING_ENGINES = (
     "ReplacingMergeTree",
@@ -110,13 +110,13 @@ def _hint_for(column: Column) -> str:
     return "merge it where it is read, with GROUP BY"
 
 
-def _compile_keys(source: DataSource, directive: str, parts: Sequence[str]) -> tuple[Expression, ...]:
+def _compile_keys(source: DataSource, directive: str, parts: Sequence[str]) -> tuple[CompiledExpression, ...]:
     place = source.engine.location(directive) or source.location
     return tuple(compile_expression(Text(part, place), source.columns) for part in parts)
 
 
 def _is_partition_in_sorting_key(
-    sorting: Sequence[Expression], parting: Sequence[Expression], keys: Sequence[str]
+    sorting: Sequence[CompiledExpression], parting: Sequence[CompiledExpression], keys: Sequence[str]
 ) -> bool:
     """Whether rows with equal sorting keys always lie in one partition: its key is made of columns of the sorting
     key."""
@@ -125,7 +125,7 @@ def _is_partition_in_sorting_key(
     return all(each.sql in known or columns.issuperset(each.uses) for each in parting)
 
 
-def _partition_ids(parting: Sequence[Expression]) -> tuple[str, ...] | None:
+def _partition_ids(parting: Sequence[CompiledExpression]) -> tuple[str, ...] | None:
     """The parts of ClickHouse's partition id as Spark SQL, which ClickHouse compares as text.
 
     None if ClickHouse would hash the key (`MergeTreePartition::getID`).
@@ -135,7 +135,7 @@ def _partition_ids(parting: Sequence[Expression]) -> tuple[str, ...] | None:
     return parts if len(parts) == len(found) else None
 
 
-def _partition_id(part: Expression) -> str | None:
+def _partition_id(part: CompiledExpression) -> str | None:
     if is_nullable(part.type):
         return None
     match unwrap_type(part.type):

@@ -18,7 +18,7 @@ from penstock.parse.engine_keys import is_unsigned
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.typed import NEVER, integer
-from penstock.sql.query import Expression
+from penstock.sql.query import CompiledExpression
 from penstock.sql.syntax.problems import Refused, refused
 from penstock.sql.syntax.tokens import SAMPLE_PARTS
 
@@ -54,7 +54,7 @@ def refuse_sample(environment: Environment, node: exp.Expr, what: str) -> None:
         raise _refused(environment, node, f"SAMPLE of {what} is not supported", "sample the data source itself")
 
 
-def _sampling_key(environment: Environment, node: exp.Expr, source: DataSource) -> tuple[Expression, int]:
+def _sampling_key(environment: Environment, node: exp.Expr, source: DataSource) -> tuple[CompiledExpression, int]:
     """The sampling key of a data source and its number of bits. Raises Refused unless it is an unsigned integer."""
     text, name = source.engine.sampling_key, source.name
     if text is None:

@@ -10,10 +10,10 @@ from penstock.model.datasource import DataSource
 from penstock.model.engine import Engine
 from penstock.model.project import Project
 from penstock.sql.compile import compile_view
-from penstock.sql.query import View
+from penstock.sql.query import CompiledView
 
 
-def compiled(sql: str, **target: str) -> View:
+def compiled(sql: str, **target: str) -> CompiledView:
     columns = tuple(column(name, *of.split(" DEFAULT ")) for name, of in target.items())
     pipe = view("v", "tgt", sql)
     project = Project.of([*PROJECT.datasources, DataSource("tgt", columns, Engine())], [pipe])

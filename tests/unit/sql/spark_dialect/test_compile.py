@@ -10,7 +10,7 @@ from tests.unit.sql.flights import PROJECT, datasource, text, view
 from penstock.errors import InvalidQuery
 from penstock.model.project import Project
 from penstock.sql.compile import compile_sql, compile_view
-from penstock.sql.query import Query, Read
+from penstock.sql.query import Query, SourceRead
 
 
 def spark(sql: str) -> Query:
@@ -19,7 +19,7 @@ def spark(sql: str) -> Query:
 
 def test_columns_and_types() -> None:
     found = spark("SELECT carrier, count(*) AS n, avg(dep_delay) AS d FROM flights GROUP BY carrier")
-    assert found.reads == (Read("__all_flights__", "flights", ("carrier", "dep_delay")),)
+    assert found.reads == (SourceRead("__all_flights__", "flights", ("carrier", "dep_delay")),)
     assert {name: str(of) for name, of in found.columns} == {
         "carrier": "LowCardinality(String)",
         "n": "Nullable(Int64)",
@@ -39,7 +39,7 @@ def test_a_view() -> None:
     pipe = replace(view("v", "tgt", sql), dialect="spark")
     target = datasource("tgt", {"carrier": "String", "n": "UInt32"})
     found = compile_view(Project.of([*PROJECT.datasources, target], [pipe]), pipe, pipe.nodes[0])
-    assert found.trigger == Read("__new_flights__", "flights", ("carrier",))
+    assert found.trigger == SourceRead("__new_flights__", "flights", ("carrier",))
     assert found.grouped
 
 
