@@ -1,7 +1,6 @@
-"""Every function that SQL may call, for the documentation and its tests.
+"""The catalogue of functions that SQL of DIALECT clickhouse may call, for the documentation and its tests.
 
-In: the tables. Out: `supported`. Called by docs. Invariant: a name that is here compiles; one that is
-not is refused as unknown.
+Invariant: a name in the catalogue compiles; any other one is refused as unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from penstock.sql.functions.table import find_function, function_names
 
 @dataclass(frozen=True, slots=True)
 class SupportedFunction:
-    """A function. `exact`: its result is ClickHouse's own; `states`: -State and -Merge work."""
+    """A function. `exact`: its result equals ClickHouse's; `states`: -State and -Merge are supported."""
 
     name: str
     kind: Literal["scalar", "aggregate", "window"]
@@ -26,7 +25,7 @@ class SupportedFunction:
 
 
 def supported_functions() -> tuple[SupportedFunction, ...]:
-    """Sorted by kind and name."""
+    """All functions, sorted by kind and name."""
     scalars = [
         SupportedFunction(name, "scalar", row.exact) for name in function_names() if (row := find_function(name))
     ]

@@ -1,18 +1,8 @@
-"""ClickHouse or Spark SQL to analysed Spark SQL: the calls that other packages use, and the passes.
+"""Compilation of SQL of both dialects to Spark SQL: the functions that other packages use, and the order of the passes.
 
-In: a project and a text. Out: the values of `query`. Called by plan, deploy and serve. Invariant: all
-problems of a text are found before InvalidQuery is raised with them.
-
-A node's or a user's template, rendered before it is compiled.
-
-In: an environment whose text may be a template. Out: the environment of the SQL that the template makes.
-Called by transpile. Invariant: a problem of the template, and one of its SQL, stands at a place of the file; what
-the caller of an endpoint has to put right is told to the caller, not collected as a problem of the project.
-
-The FORMAT at the end of a user's SQL.
-
-In: a text. Out: the text without it, and the format's name. Called by serve. Invariant: the places of
-what remains do not change.
+In: a project and a text (of a pipe, a materialized or copy node, or a user). Out: `Query`, `CompiledView` or `CompiledCopy`. A template
+is rendered first; problems in what it makes are located in the template. Invariant: InvalidQuery carries all problems
+of a text at once; what the caller of an endpoint has to correct (parameters) is raised as an error of the call.
 """
 
 from __future__ import annotations
@@ -93,12 +83,14 @@ PASSES: tuple[Callable[[SelectBlock], SelectBlock], ...] = (
     translate_limit,
     translate_with_fill,
 )
-"""What is done to each SELECT, in this order; a SELECT inside is compiled when it is met."""
+"""The passes over each SELECT, in this order. A SELECT inside of another is compiled when a pass meets it."""
 
 
 def compile_pipe(project: Project, pipe: Pipe, given: RenderInput = CHECK) -> Query:
-    """The SQL of what a pipe gives; `given` is what its templates, and those of what it reads, are rendered
-    with. Raises InvalidQuery; for a call also InvalidRequest."""
+    """The SQL of a pipe's result. `given` is what its templates, and those of the pipes it reads, are rendered with.
+
+    Raises InvalidQuery; for a call also InvalidRequest.
+    """
     environment = _new_environment(project, pipe.result.sql, pipe.dialect, given).of_node(pipe, pipe.result)
     output = _compile_with_totals(environment, f"the pipe `{pipe.name}` cannot be compiled")
     return _make_query(project, environment.uses, output)
@@ -118,8 +110,10 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> CompiledView:
 
 
 def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = CHECK) -> CompiledCopy:
-    """The SQL of a copy node, as JSON rows for its target; `given` as for a pipe. Raises InvalidQuery; for a
-    call also InvalidRequest."""
+    """The SQL of a copy node, as JSON rows for its target. `given` is as for a pipe.
+
+    Raises InvalidQuery; for a call also InvalidRequest.
+    """
     environment = _new_environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     environment, output = _render_and_compile(environment, message)
@@ -131,14 +125,16 @@ def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = 
 
 
 def compile_sql(project: Project, text: Text, dialect: Dialect, given: RenderInput = CALL) -> Query:
-    """One SELECT of a user. Raises InvalidQuery."""
+    """One SELECT of a user. Raises InvalidQuery; for a call also InvalidRequest."""
     environment = _new_environment(project, text, dialect, given)
     return _make_query(project, environment.uses, _compile_with_totals(environment, "the SQL cannot be compiled"))
 
 
 def names_read(project: Project, text: Text, dialect: Dialect, given: RenderInput = CALL) -> frozenset[str]:
-    """The data sources and pipes that a user's SELECT names, at any depth; what a pipe of them reads below is
-    not among them. Raises InvalidQuery."""
+    """The data sources and pipes that a user's SELECT names, at any depth; not those that a pipe of them reads.
+
+    Raises InvalidQuery.
+    """
     environment = _new_environment(project, text, dialect, given)
     _compile_or_raise(environment, "the SQL cannot be compiled")
     return frozenset(environment.uses.named)
@@ -149,7 +145,7 @@ def _new_environment(project: Project, text: Text, dialect: Dialect, given: Rend
 
 
 def _render_and_compile(environment: Environment, message: str) -> tuple[Environment, SelectOutput]:
-    """The environment of the SQL that the text makes, in which more is compiled, and what that compiles to."""
+    """The environment with its template rendered, in which more is compiled, and the compiled text."""
     with environment.report.collecting():
         environment = render_template(environment)
     environment.report.finish(message)
@@ -165,7 +161,7 @@ def _compile_or_raise(environment: Environment, message: str) -> SelectOutput:
 
 
 def _compile_with_totals(environment: Environment, message: str) -> SelectOutput:
-    """The environment's text, of which also the totals are shown."""
+    """The compiled text, whose totals are shown: a refusal of the totals counts as a problem."""
     output = _compile_or_raise(environment, message)
     if output.totals is not None and output.totals.refusal is not None:
         environment.report.problems.append(output.totals.refusal.problem)
@@ -174,7 +170,7 @@ def _compile_with_totals(environment: Environment, message: str) -> SelectOutput
 
 
 def compile_text(environment: Environment) -> SelectOutput:
-    """The environment's text, in its dialect. Raises Refused for what ends the compilation."""
+    """The text of the environment, in its dialect. Raises Refused for a problem that ends the compilation."""
     environment = render_template(environment)
     try:
         if environment.dialect == "spark":
@@ -185,7 +181,7 @@ def compile_text(environment: Environment) -> SelectOutput:
 
 
 def compile_query(environment: Environment, tree: exp.Query) -> SelectOutput:
-    """A SELECT or a UNION of SELECTs. Raises Refused for what ends the compilation."""
+    """A SELECT or a set operation. Raises Refused for a problem that ends the compilation."""
     if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
         refuse_ending(environment, tree)
         return compile_query(environment, tree.this)
@@ -209,7 +205,7 @@ def _new_translator(environment: Environment) -> Translator:
 
 
 def _subquery_compiler(environment: Environment) -> Callable[[exp.Query], tuple[str, OutputColumns]]:
-    """Compiles a SELECT inside an expression."""
+    """A function that compiles a SELECT inside of an expression."""
 
     def compiled(tree: exp.Query) -> tuple[str, OutputColumns]:
         output = compile_query(environment.not_triggering(), tree)
@@ -224,7 +220,7 @@ def _make_query(project: Project, uses: UsedSources, output: SelectOutput) -> Qu
 
 
 def _list_reads(project: Project, uses: UsedSources) -> tuple[SourceRead, ...]:
-    """The trigger first, then by placeholder."""
+    """The data sources that are read: the one that triggers a view first, then by placeholder."""
     reads = []
     for placeholder in sorted(uses.datasources, key=lambda each: (not each.startswith("__new_"), each)):
         name = uses.datasources[placeholder]
@@ -236,7 +232,10 @@ def _list_reads(project: Project, uses: UsedSources) -> tuple[SourceRead, ...]:
 
 
 def render_template(environment: Environment) -> Environment:
-    """Raises Refused; for a call also InvalidRequest and what the template itself answers."""
+    """The environment with its text rendered, if that is a template.
+
+    Raises Refused; for a call also InvalidRequest, and Declined with what the template itself answers.
+    """
     text, given = environment.text, environment.given
     if isinstance(text, RenderedSql) or not is_template(text.text):
         return environment
@@ -264,7 +263,8 @@ _FORMAT = re.compile(r"\bFORMAT\s+([A-Za-z][A-Za-z0-9_]*)\s*;?\s*$", re.IGNORECA
 
 
 def split_format(text: Text) -> tuple[Text, str | None]:
-    """`SELECT … FORMAT JSON` → the SELECT and `JSON`; None without FORMAT. A last `;` goes, too."""
+    """A text without `FORMAT name` and `;` at its end, and the name; None without FORMAT. Places in the rest do not
+    change."""
     found = _FORMAT.search(text.text)
     if found is None:
         return replace(text, text=re.sub(r"\s*;\s*$", "", text.text)), None

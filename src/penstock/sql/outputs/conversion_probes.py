@@ -1,23 +1,9 @@
-"""What a FORWARD_QUERY does to the values that are there: counted before it is run for good.
+"""Probes of a FORWARD_QUERY: Spark SQL that counts, before the query runs, the rows whose conversions go wrong.
 
-In: the text of the query, the old columns and the new. Out: for each conversion a `Probe`, Spark SQL that says
-which rows fail in it or take a default. Called by plan and deploy.
-Invariant: no SQL of a probe raises; what no probe tells makes its column `unsure`.
-
-For which values a conversion fails or takes a default.
-
-In: a value, a type and a mode. Out: conditions in Spark SQL. Called by probes and probe_expressions.
-Invariant: the conditions are true for those rows and no others, never for NULL, and none of them raises.
-
-What one column's expression was found to hold: conversions, and for which rows they are bad.
-
-In: filled in by probe_expressions. Out: `Probe` values. Called by probes and probe_expressions. Invariant:
-no SQL of a probe raises.
-
-The expression of a column, translated with an eye on its conversions.
-
-In: the translator of a FORWARD_QUERY. Out: one that notes each conversion, and the rows for which it is
-evaluated, in a `Found`. Called by probes. Invariant: where that cannot be said the column is `unsure`.
+`forward_probes` translates each column's expression with a `_ConversionWatcher`, which notes every conversion in a
+`_ColumnConversions`: the value, for which values the conversion fails or takes a default, and under which conditions
+(guards) the row gets there at all. Invariant: no SQL of a probe raises; a column in which something may raise or take
+a default that no probe covers is `unsure`.
 """
 
 from __future__ import annotations
@@ -50,114 +36,38 @@ from penstock.sql.syntax.problems import Report
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts
 
-
-@dataclass(frozen=True, slots=True)
-class ForwardProbes:
-    """`unsure`: columns in which something may raise, or take a default, that no probe covers."""
-
-    probes: tuple[Probe, ...]
-    unsure: tuple[str, ...]
-
-
-def forward_probes(text: Text, old: Sequence[Column], new: Sequence[Column]) -> ForwardProbes:
-    """Raises InvalidQuery as compile_forward does."""
-    compile_forward(text, old, new)
-    selected = read_select_list(Report(), text, old)
-    probes: list[Probe] = []
-    unsure: list[str] = []
-    for column in new:
-        found = ColumnConversions()
-        value = selected.value(ConversionWatcher(found).watch(selected.tr), column)
-        _probe_storing(found, value, column, source_text(selected.node(column)))
-        probes += found.probes(column.name)
-        if found.unsure:
-            unsure.append(column.name)
-    return ForwardProbes(tuple(probes), tuple(unsure))
-
-
-def _probe_storing(found: ColumnConversions, value: Typed, column: Column, shown: str) -> None:
-    """The last conversion, to the column's own type, and the NULLs that take its default."""
-    want = column.type
-    if may_raise(value.sql):
-        found.unsure = True
-        return
-    if isinstance(want, t.AggregateFunction):
-        return
-    conversion = f"{shown} stored as {want}"
-    exact = implicit_cast(value, want) is not None and value.spark == value_type(value.bare)
-    faults = () if exact or is_null(value) else conversion_faults(value, want, CAST_MODE)
-    found.unsure |= faults is None
-    found.add_faults(value, faults or (), conversion)
-    if value.nullable and not is_nullable(want):
-        found.add_fault("default", value, null_condition(value, [each.bad for each in found.entries]), conversion)
-
-
 FaultKind: TypeAlias = Literal["fails", "default"]
-Faults: TypeAlias = tuple[tuple[FaultKind, str], ...]
-"""What a conversion does to values, and for which of them."""
-
-
-def conversion_mode(name: str) -> ConversionMode:
-    """The mode of a conversion function."""
-    failure = {"OrNull": "null", "OrZero": "zero"}.get(name[-6:], "zero" if name.endswith("OrDefault") else "error")
-    accurate = name.startswith("accurate") or name.endswith("OrDefault")
-    return ConversionMode(failure, "refused" if accurate else "wraps")  # type: ignore[arg-type]
-
-
-def conversion_faults(value: Typed, to: Type, mode: ConversionMode) -> Faults | None:
-    """The rows whose value fails or takes a default; nothing where every value converts, None where that
-    cannot be said."""
-    want = unwrap_type(to)
-    if _never_fails(value, want, mode):
-        return ()
-    if isinstance(value.bare, t.Array) and isinstance(want, t.Array) and value.spark == value_type(value.bare):
-        return _element_faults(value, value.bare.of, want.of, mode)
-    checked = convert(value, want, replace(mode, failure="null", default=None))
-    if checked is None:
-        return None
-    bad = f"{value.sql} IS NOT NULL AND {suppress_errors(checked.sql)} IS NULL"
-    if isinstance(value.bare, t.Float) and isinstance(want, t.Int) and mode.overflow == "wraps" and want.high > 2**63:
-        bad = f"{bad} AND abs({value.sql}) < double('Infinity')"
-    return (("fails" if mode.failure == "error" else "default", bad),)
-
-
-def parsing_faults(value: Typed, parsed: Typed, mode: ConversionMode) -> Faults:
-    """Of parseDateTimeBestEffort and its kin: `parsed` is what the function OrNull makes of the value."""
-    bad = f"{value.sql} IS NOT NULL AND {suppress_errors(parsed.sql)} IS NULL"
-    return (("fails" if mode.failure == "error" else "default", bad),)
-
-
-def _element_faults(array: Typed, old: Type, new: Type, mode: ConversionMode) -> Faults | None:
-    """An array fails with one of its elements."""
-    inner = conversion_faults(typed("` e`", old), new, mode)
-    if inner is None:
-        return None
-    bads = [bad for _, bad in inner] + (["` e` IS NULL"] if is_nullable(old) and not is_nullable(new) else [])
-    return tuple(("fails", f"coalesce(exists({array.sql}, ` e` -> {bad}), false)") for bad in bads)
-
-
-def _never_fails(value: Typed, want: Type, mode: ConversionMode) -> bool:
-    wraps = mode.overflow == "wraps"
-    match value.bare, want:
-        case (_, t.String() | t.AggregateFunction()) | (t.Enum(), t.Int()):
-            return True
-        case t.Int() | t.Bool() | t.Float() | t.Decimal(), t.Bool():
-            return True
-        case (t.Int() | t.Bool(), t.Int() | t.Float()) | (t.Float() | t.Decimal(), t.Float()) if wraps:
-            return True
-        case t.Date() | t.DateTime() | t.DateTime64(), t.Int() | t.Float():
-            return wraps
-        case t.Date() | t.DateTime() | t.DateTime64(), t.Date() | t.DateTime() | t.DateTime64():
-            return True
-        case t.Int(bits, signed), t.Date() | t.DateTime() | t.DateTime64() if bits <= 32 and (wraps or not signed):
-            return True
-        case _:
-            return value.spark == value_type(value.bare) and cast_column(value.sql, value.bare, want) is not None
+"""What a conversion does to a value that it cannot convert: it fails, or gives a default."""
+_Faults: TypeAlias = tuple[tuple[FaultKind, str], ...]
+"""For each fault of a conversion, the Spark condition that is true for the values that have it."""
+_CONVERSION_FUNCTIONS = frozenset(row.name for row in (*conversions.FUNCTIONS, *parse_best_effort.FUNCTIONS)) - {
+    "toLowCardinality",
+    "toNullable",
+    "materialize",
+    "identity",
+} | {"accurateCast", "accurateCastOrNull", "accurateCastOrDefault"}
+_BINARY_OPERATORS: tuple[type[exp.Expr], ...] = (*arithmetic.ARITHMETIC_OPERATORS, *comparisons.COMPARISON_OPERATORS)
+_EAGER_NODES = (
+    exp.Paren,
+    exp.Alias,
+    exp.Column,
+    exp.Identifier,
+    exp.Dot,
+    exp.Neg,
+    exp.Not,
+    exp.Is,
+    exp.Array,
+    exp.Tuple,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """`value` is what is converted, `bad` a boolean that is never NULL; `conversion` is shown to the user."""
+    """A conversion in the expression of `column`.
+
+    `value` is the Spark SQL of what is converted, `bad` a boolean that is true for the rows with the fault and never
+    NULL; `conversion` is its text for the user.
+    """
 
     column: str
     kind: FaultKind
@@ -167,84 +77,61 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    probe: Probe
-    guards: tuple[str, ...]
+class ForwardProbes:
+    """The probes of a FORWARD_QUERY. In the columns `unsure`, something may raise or take a default that no probe
+    covers."""
 
-    @property
-    def bad(self) -> str:
-        return " AND ".join((*self.guards, f"({self.probe.bad})"))
-
-
-@dataclass(slots=True)
-class ColumnConversions:
-    """What one column's expression holds. A conversion that was looked at stands in the SQL around it as a
-    column of its own, whose SQL (one that never raises) is put back at the end."""
-
-    entries: list[_Entry] = field(default_factory=list)
-    safe: list[str] = field(default_factory=list)
-    unsure: bool = False
-
-    def stand_in(self, sql: str) -> str:
-        if sql not in self.safe:
-            self.safe.append(sql)
-        return f"`\ue000{self.safe.index(sql)}`"
-
-    def restore(self, sql: str) -> str:
-        """What stands in holds only what stood in before it."""
-        for place in reversed(range(len(self.safe))):
-            name = f"`\ue000{place}`"
-            if name in sql:
-                sql = bind_if_long(self.safe[place], partial(sql.replace, name))
-        return sql
-
-    def add_fault(self, kind: FaultKind, value: Typed, bad: str, conversion: str, guards: tuple[str, ...] = ()) -> None:
-        self.entries.append(_Entry(Probe("", kind, value.sql, bad, conversion), guards))
-
-    def add_faults(self, value: Typed, faults: Faults, conversion: str, guards: tuple[str, ...] = ()) -> None:
-        """Notes the faults of a conversion."""
-        for kind, bad in faults:
-            self.add_fault(kind, value, bad, conversion, guards)
-
-    def probes(self, column: str) -> list[Probe]:
-        """One for each conversion, though its alias may be used under several conditions."""
-        conditions: dict[Probe, list[str]] = {}
-        for each in self.entries:
-            conditions.setdefault(each.probe, []).append(each.bad)
-        return [
-            replace(
-                each, column=column, value=self.restore(each.value), bad=self.restore(" OR ".join(dict.fromkeys(bads)))
-            )
-            for each, bads in conditions.items()
-        ]
+    probes: tuple[Probe, ...]
+    unsure: tuple[str, ...]
 
 
-def null_condition(value: Typed, counted: list[str]) -> str:
-    """A value is NULL, and not because of something that is counted already."""
-    others = f" AND NOT ({' OR '.join(counted)})" if counted else ""
-    return f"{value.sql} IS NULL{others}"
+def forward_probes(text: Text, old: Sequence[Column], new: Sequence[Column]) -> ForwardProbes:
+    """The probes of a FORWARD_QUERY over the old columns. Raises InvalidQuery if it does not compile."""
+    compile_forward(text, old, new)
+    selected = read_select_list(Report(), text, old)
+    probes: list[Probe] = []
+    unsure: list[str] = []
+    for column in new:
+        found = _ColumnConversions()
+        value = selected.value(_ConversionWatcher(found).watch(selected.tr), column)
+        _probe_storing(found, value, column, _source_text(selected.node(column)))
+        probes += found.probes(column.name)
+        if found.unsure:
+            unsure.append(column.name)
+    return ForwardProbes(tuple(probes), tuple(unsure))
 
 
-_CONVERSIONS = frozenset(row.name for row in (*conversions.FUNCTIONS, *parse_best_effort.FUNCTIONS)) - {
-    "toLowCardinality",
-    "toNullable",
-    "materialize",
-    "identity",
-} | {"accurateCast", "accurateCastOrNull", "accurateCastOrDefault"}
-_BINARY: tuple[type[exp.Expr], ...] = (*arithmetic.ARITHMETIC_OPERATORS, *comparisons.COMPARISON_OPERATORS)
-_UNARY = (exp.Paren, exp.Alias, exp.Column, exp.Identifier, exp.Dot, exp.Neg, exp.Not, exp.Is, exp.Array, exp.Tuple)
+def _probe_storing(found: _ColumnConversions, value: Typed, column: Column, shown: str) -> None:
+    """Notes the last conversion, to the type of the column itself, and NULLs that become its default."""
+    want = column.type
+    if may_raise(value.sql):
+        found.unsure = True
+        return
+    if isinstance(want, t.AggregateFunction):
+        return
+    conversion = f"{shown} stored as {want}"
+    exact = implicit_cast(value, want) is not None and value.spark == value_type(value.bare)
+    faults = () if exact or is_null(value) else _conversion_faults(value, want, CAST_MODE)
+    found.unsure |= faults is None
+    found.add_faults(value, faults or (), conversion)
+    if value.nullable and not is_nullable(want):
+        found.add_fault("default", value, _null_condition(value, [each.bad for each in found.entries]), conversion)
 
 
 @dataclass(frozen=True, slots=True)
-class ConversionWatcher:
-    """The translator's handlers, with an eye on conversions. `guards` hold for the rows for which the node is
-    evaluated; `blind` where that cannot be said."""
+class _ConversionWatcher:
+    """Translates like the handlers of the translator, and notes each conversion in `found`.
 
-    found: ColumnConversions
+    `guards` are Spark conditions that hold for the rows in which the current node is evaluated; `blind` if that cannot
+    be said, so that a fault there makes the column unsure.
+    """
+
+    found: _ColumnConversions
     guards: tuple[str, ...] = ()
     blind: bool = False
 
     def watch(self, tr: Translator) -> Translator:
+        """The translator with handlers that note conversions."""
         plain: dict[type[exp.Expr], NodeHandler] = {
             kind: partial(self._translate_node, of) for kind, of in HANDLERS.items()
         }
@@ -258,17 +145,20 @@ class ConversionWatcher:
         return replace(tr, handlers={**plain, **own})
 
     def _translate_node(self, handler: NodeHandler, tr: Translator, node: exp.Expr) -> Typed:
-        """Any other node. A NULL on the left of an operator leaves its right side alone."""
+        """Any node without a handler here. If the left operand of an operator is NULL, Spark does not evaluate the
+        right one."""
         inner = self if _evaluates_all(node) else replace(self, blind=True)
         mark = len(self.found.entries)
         value = handler(inner.watch(tr), node)
-        if len(self.found.entries) > mark and (is_null(value) or (isinstance(node, _BINARY) and value.nullable)):
+        if len(self.found.entries) > mark and (
+            is_null(value) or (isinstance(node, _BINARY_OPERATORS) and value.nullable)
+        ):
             del self.found.entries[mark:]
             self.found.unsure |= not is_null(value)
         return value
 
-    def _under_condition(self, sql: str, word: str = "") -> ConversionWatcher:
-        """Where a condition is true, or (NOT) is not."""
+    def _under_condition(self, sql: str, word: str = "") -> _ConversionWatcher:
+        """The watcher for nodes that are evaluated only if a condition is true or, with the word "NOT ", is not."""
         if may_raise(sql):
             return replace(self, blind=True)
         return replace(self, guards=(*self.guards, f"{word}coalesce({sql}, false)"))
@@ -284,7 +174,7 @@ class ConversionWatcher:
                 return self._translate_choice(tr, node, arguments[:-1:2], [*arguments[1::2], arguments[-1]])
             case "coalesce" | "ifNull":
                 return self._translate_coalesce(tr, node, arguments)
-            case known if known in _CONVERSIONS:
+            case known if known in _CONVERSION_FUNCTIONS:
                 return self._translate_conversion(tr, node, known, arguments)
             case _:
                 return self._translate_node(translate_call, tr, node)
@@ -319,8 +209,8 @@ class ConversionWatcher:
             watch = watch._after_success(mark)._under_condition(f"{values[-1].sql} IS NULL")
         return self._settle_choice(translate_call(*_call_of_values(tr, node, values, [])), values)
 
-    def _after_success(self, mark: int) -> ConversionWatcher:
-        """Where what was met since `mark` did not fail: after a failure nothing is evaluated."""
+    def _after_success(self, mark: int) -> _ConversionWatcher:
+        """The watcher for nodes that are evaluated only if the conversions noted since `mark` did not fail."""
         failed = [each.bad for each in self.found.entries[mark:] if each.probe.kind == "fails"]
         return replace(self, guards=(*self.guards, *(f"NOT ({bad})" for bad in failed)))
 
@@ -332,7 +222,7 @@ class ConversionWatcher:
         strict = translate_cast(known, type(node)(this=exp.Placeholder(), to=node.args["to"].copy()))
         result = self._record_conversion(tr, node, value, (strict, CAST_MODE))
         if _fails_for_null(value, strict, CAST_MODE) and result is not strict:
-            self.found.add_fault("fails", value, null_condition(value, inner), source_text(node), self.guards)
+            self.found.add_fault("fails", value, _null_condition(value, inner), _source_text(node), self.guards)
         return result
 
     def _translate_conversion(self, tr: Translator, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> Typed:
@@ -344,19 +234,23 @@ class ConversionWatcher:
         for argument in given:
             default = convert(replace(tr, handlers=HANDLERS).translate(argument), unwrap_type(strict.type), CAST_MODE)
             self.found.unsure |= default is None or may_raise(default.sql)
-        result = self._record_conversion(tr, node, value, (strict, conversion_mode(name)))
-        fails = _fails_for_null(value, strict, conversion_mode(name))
+        result = self._record_conversion(tr, node, value, (strict, _conversion_mode(name)))
+        fails = _fails_for_null(value, strict, _conversion_mode(name))
         defaults = name.endswith("OrDefault") and value.nullable and not strict.nullable
         if (fails or defaults) and result is not strict:
             self.found.add_fault(
-                "fails" if fails else "default", value, null_condition(value, inner), source_text(node), self.guards
+                "fails" if fails else "default", value, _null_condition(value, inner), _source_text(node), self.guards
             )
         return result
 
     def _record_conversion(
         self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, ConversionMode]
     ) -> Typed:
-        """What stands for a conversion: never raising where it is covered, itself where not."""
+        """Notes a conversion, and gives the value that stands for it in the SQL around it.
+
+        That value never raises if probes cover the conversion; else it is the conversion itself, and the column is
+        unsure.
+        """
         strict, mode = converted
         found = self._find_faults(tr, node, value, converted)
         faults = () if is_null(value) else found
@@ -365,50 +259,179 @@ class ConversionWatcher:
         if faults is None or hidden or may_raise(value.sql):
             self.found.unsure = True
             return strict
-        self.found.add_faults(value, faults, source_text(node), self.guards)
+        self.found.add_faults(value, faults, _source_text(node), self.guards)
         raises = bool(faults) or _fails_for_null(value, strict, mode)
         return replace(strict, sql=self.found.stand_in(suppress_errors(strict.sql) if raises else strict.sql))
 
     def _find_faults(
         self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, ConversionMode]
-    ) -> Faults | None:
+    ) -> _Faults | None:
         name = call_name(node) or ""
         if not name.startswith("parseDateTime"):
-            return conversion_faults(value, converted[0].type, converted[1])
+            return _conversion_faults(value, converted[0].type, converted[1])
         quiet = exp.Anonymous(this=f"{name.removesuffix('OrNull').removesuffix('OrZero')}OrNull")
         parsed = translate_call(*_call_of_values(tr, quiet, [value], call_parts(node)[1][1:]))
-        return parsing_faults(value, parsed, converted[1])
+        return _parsing_faults(value, parsed, converted[1])
 
     def _settle_choice(self, result: Typed, parts: list[Typed]) -> Typed:
-        """A choice between values that do not raise: a cast to their common type does not either."""
+        """A choice between values that do not raise. The cast to their common type does not raise either, so it is
+        hidden from may_raise."""
         if isinstance(result.bare, t.Decimal) or any(may_raise(as_condition(each)) for each in parts):
             return result
         return replace(result, sql=self.found.stand_in(result.sql))
 
 
-def _fails_for_null(value: Typed, strict: Typed, mode: ConversionMode) -> bool:
-    """Whether the type that is asked for has no NULL, and nothing stands for one."""
-    return mode.failure == "error" and value.nullable and not strict.nullable
-
-
-def _evaluates_all(node: exp.Expr) -> bool:
-    """Whether all that a node holds is evaluated for each row (for an operator: if nothing is NULL)."""
-    if not isinstance(node, exp.Anonymous):
-        return isinstance(node, (*_UNARY, *_BINARY))
-    if call_name(node) in ("and", "or", "in", "notIn"):
-        return False
-    return sum(each.find(exp.Column, exp.Identifier) is not None for each in call_parts(node)[1]) <= 1
-
-
 def _call_of_values(
     tr: Translator, node: exp.Expr, values: list[Typed], rest: list[exp.Expr]
 ) -> tuple[Translator, exp.Expr]:
-    """A call whose first arguments are translated already, and who translates it."""
+    """A call whose first arguments are translated already (as placeholders), and the translator for it."""
     known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda _, each: values[int(each.name)]})
     first = [exp.Placeholder(this=str(place)) for place in range(len(values))]
     return known, exp.Anonymous(this=node.this, expressions=[*first, *(each.copy() for each in rest)])
 
 
-def source_text(node: exp.Expr) -> str:
+def _evaluates_all(node: exp.Expr) -> bool:
+    """Whether everything in a node is evaluated for each row (in an operator: if nothing is NULL)."""
+    if not isinstance(node, exp.Anonymous):
+        return isinstance(node, (*_EAGER_NODES, *_BINARY_OPERATORS))
+    if call_name(node) in ("and", "or", "in", "notIn"):
+        return False
+    return sum(each.find(exp.Column, exp.Identifier) is not None for each in call_parts(node)[1]) <= 1
+
+
+def _fails_for_null(value: Typed, strict: Typed, mode: ConversionMode) -> bool:
+    """Whether a conversion fails for NULL: the type it asks for has none, and no default is given."""
+    return mode.failure == "error" and value.nullable and not strict.nullable
+
+
+def _null_condition(value: Typed, counted: list[str]) -> str:
+    """Spark SQL: the value is NULL, for no reason that is counted already."""
+    others = f" AND NOT ({' OR '.join(counted)})" if counted else ""
+    return f"{value.sql} IS NULL{others}"
+
+
+def _source_text(node: exp.Expr) -> str:
     """A node as the user may have written it."""
     return node.sql(dialect="clickhouse").replace(f"{CALL_MARK}(", "(")
+
+
+@dataclass(frozen=True, slots=True)
+class _GuardedProbe:
+    """A probe, and the guards under which its conversion is evaluated."""
+
+    probe: Probe
+    guards: tuple[str, ...]
+
+    @property
+    def bad(self) -> str:
+        """The condition of the probe for the rows in which its conversion is evaluated."""
+        return " AND ".join((*self.guards, f"({self.probe.bad})"))
+
+
+@dataclass(slots=True)
+class _ColumnConversions:
+    """The conversions in the expression of one column.
+
+    A noted conversion is replaced by a stand-in column in the SQL around it, so that nested conversions do not multiply
+    the text; `restore` puts the SQL back, in a form that never raises (`safe`).
+    """
+
+    entries: list[_GuardedProbe] = field(default_factory=list)
+    safe: list[str] = field(default_factory=list)
+    unsure: bool = False
+
+    def stand_in(self, sql: str) -> str:
+        """The name of the stand-in for SQL that never raises."""
+        if sql not in self.safe:
+            self.safe.append(sql)
+        return f"`\ue000{self.safe.index(sql)}`"
+
+    def restore(self, sql: str) -> str:
+        """The SQL with its stand-ins replaced, the last first: each one contains only stand-ins from before it."""
+        for place in reversed(range(len(self.safe))):
+            name = f"`\ue000{place}`"
+            if name in sql:
+                sql = bind_if_long(self.safe[place], partial(sql.replace, name))
+        return sql
+
+    def add_fault(self, kind: FaultKind, value: Typed, bad: str, conversion: str, guards: tuple[str, ...] = ()) -> None:
+        """Notes one fault of a conversion."""
+        self.entries.append(_GuardedProbe(Probe("", kind, value.sql, bad, conversion), guards))
+
+    def add_faults(self, value: Typed, faults: _Faults, conversion: str, guards: tuple[str, ...] = ()) -> None:
+        """Notes all faults of a conversion."""
+        for kind, bad in faults:
+            self.add_fault(kind, value, bad, conversion, guards)
+
+    def probes(self, column: str) -> list[Probe]:
+        """One probe for each conversion. An alias may be used under several conditions: then any of them counts."""
+        conditions: dict[Probe, list[str]] = {}
+        for each in self.entries:
+            conditions.setdefault(each.probe, []).append(each.bad)
+        return [
+            replace(
+                each, column=column, value=self.restore(each.value), bad=self.restore(" OR ".join(dict.fromkeys(bads)))
+            )
+            for each, bads in conditions.items()
+        ]
+
+
+def _conversion_mode(name: str) -> ConversionMode:
+    """The conversion mode of a function: whether it fails, gives NULL or a default, and what it does on overflow."""
+    failure = {"OrNull": "null", "OrZero": "zero"}.get(name[-6:], "zero" if name.endswith("OrDefault") else "error")
+    accurate = name.startswith("accurate") or name.endswith("OrDefault")
+    return ConversionMode(failure, "refused" if accurate else "wraps")  # type: ignore[arg-type]
+
+
+def _conversion_faults(value: Typed, to: Type, mode: ConversionMode) -> _Faults | None:
+    """The faults of converting a value to a type; empty if every value converts, None if that cannot be said.
+
+    Each condition is true for the values that fail or take a default, and no others; it is never NULL and never raises.
+    """
+    want = unwrap_type(to)
+    if _never_fails(value, want, mode):
+        return ()
+    if isinstance(value.bare, t.Array) and isinstance(want, t.Array) and value.spark == value_type(value.bare):
+        return _element_faults(value, value.bare.of, want.of, mode)
+    checked = convert(value, want, replace(mode, failure="null", default=None))
+    if checked is None:
+        return None
+    bad = f"{value.sql} IS NOT NULL AND {suppress_errors(checked.sql)} IS NULL"
+    if isinstance(value.bare, t.Float) and isinstance(want, t.Int) and mode.overflow == "wraps" and want.high > 2**63:
+        bad = f"{bad} AND abs({value.sql}) < double('Infinity')"
+    return (("fails" if mode.failure == "error" else "default", bad),)
+
+
+def _parsing_faults(value: Typed, parsed: Typed, mode: ConversionMode) -> _Faults:
+    """The faults of parseDateTimeBestEffort and its kin; `parsed` is the result of its variant -OrNull."""
+    bad = f"{value.sql} IS NOT NULL AND {suppress_errors(parsed.sql)} IS NULL"
+    return (("fails" if mode.failure == "error" else "default", bad),)
+
+
+def _element_faults(array: Typed, old: Type, new: Type, mode: ConversionMode) -> _Faults | None:
+    """The faults of converting an array: it fails with any of its elements."""
+    inner = _conversion_faults(typed("` e`", old), new, mode)
+    if inner is None:
+        return None
+    bads = [bad for _, bad in inner] + (["` e` IS NULL"] if is_nullable(old) and not is_nullable(new) else [])
+    return tuple(("fails", f"coalesce(exists({array.sql}, ` e` -> {bad}), false)") for bad in bads)
+
+
+def _never_fails(value: Typed, want: Type, mode: ConversionMode) -> bool:
+    """Whether every value converts, because of the types alone."""
+    wraps = mode.overflow == "wraps"
+    match value.bare, want:
+        case (_, t.String() | t.AggregateFunction()) | (t.Enum(), t.Int()):
+            return True
+        case t.Int() | t.Bool() | t.Float() | t.Decimal(), t.Bool():
+            return True
+        case (t.Int() | t.Bool(), t.Int() | t.Float()) | (t.Float() | t.Decimal(), t.Float()) if wraps:
+            return True
+        case t.Date() | t.DateTime() | t.DateTime64(), t.Int() | t.Float():
+            return wraps
+        case t.Date() | t.DateTime() | t.DateTime64(), t.Date() | t.DateTime() | t.DateTime64():
+            return True
+        case t.Int(bits, signed), t.Date() | t.DateTime() | t.DateTime64() if bits <= 32 and (wraps or not signed):
+            return True
+        case _:
+            return value.spark == value_type(value.bare) and cast_column(value.sql, value.bare, want) is not None

@@ -1,13 +1,9 @@
-"""The rows of a copy node as JSON rows for its target: what a client would post.
+"""The rows of a copy node as JSON rows for its target, the same that a client would post.
 
-In: the compiled SELECT and the target. Out: the SELECT around it. Called by transpile. Invariant: the JSON of a row
-is typed, by the target's own landing, to exactly the values that an INSERT of the row would store.
-
-A stored value as JSON that a landing types to the same value.
-
-In: a value of a column's stored type. Out: Spark SQL of its JSON text. Called by copied. Invariant: nothing is
-rounded and no time depends on a zone: times are counts since 1970, nan and inf are texts, a text that is no UTF-8
-fails the query.
+In: the compiled SELECT and the target. Out: a SELECT around it with one column, `row`. Invariant: the target's own
+ingestion reads exactly the values back that an INSERT of the row would store. So nothing is rounded, and no time
+depends on a zone: times are counts since 1970 in their own precision, NaN and infinity are texts, and a text that is
+not UTF-8 makes the query fail.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ ROW = "row"
 
 @dataclass(slots=True)
 class _JsonObject:
-    """A JSON object on the way: what is under each key."""
+    """A JSON object under construction: the column or object under each key."""
 
     fields: dict[str, _Part] = field(default_factory=dict)
 
@@ -43,7 +39,8 @@ _Part: TypeAlias = Union[Column, _JsonObject]
 
 
 def copy_rows(environment: Environment, node: Node, output: SelectOutput) -> SelectOutput:
-    """One column of texts. Problems go to the environment's report."""
+    """A SELECT of one column of JSON texts. Problems go to the environment's report. Raises ValueError if the node
+    is no copy."""
     kind = node.kind
     if not isinstance(kind, Copied):
         raise ValueError(f"{node.name} is not a copy")
@@ -66,7 +63,7 @@ def copy_rows(environment: Environment, node: Node, output: SelectOutput) -> Sel
 
 
 def _written_values(environment: Environment, output: SelectOutput, target: DataSource) -> dict[str, str]:
-    """The columns that are written: those the SELECT gives, and those that nothing else would fill."""
+    """The columns that are written: those of the SELECT, and those that nothing else would fill, by their defaults."""
     given = {name: Typed(f"q.{quote_identifier(name)}", value.type, value.spark) for name, value in output.columns}
     values: dict[str, str] = {}
     for column in target.columns:
@@ -79,7 +76,7 @@ def _written_values(environment: Environment, output: SelectOutput, target: Data
 
 
 def _column_json(environment: Environment, column: Column) -> str:
-    """The JSON of a column. Raises Refused."""
+    """The JSON of a column as Spark SQL. Raises Refused."""
     try:
         return json_text(Typed(quote_identifier(column.name), column.type, spark_type(column.type)))
     except UnsupportedJson as error:
@@ -88,7 +85,7 @@ def _column_json(environment: Environment, column: Column) -> str:
 
 
 def _arrange_columns(environment: Environment, target: DataSource, columns: Sequence[Column]) -> _JsonObject:
-    """The columns under the keys of their paths."""
+    """The columns under the keys of their JSON paths. Problems go to the report."""
     whole = _JsonObject()
     for column in columns:
         with environment.report.collecting():
@@ -110,7 +107,10 @@ def _refused(environment: Environment, column: Column, message: str, hint: str) 
 
 
 def _place_column(whole: _JsonObject, parts: tuple[str | None, ...], column: Column) -> bool:
-    """Put a column under its keys; says whether that can be done. The elements of an array are the array itself."""
+    """Puts a column under the keys of its path; false if its path does not fit with the others.
+
+    The elements of an array (`[:]`) are written by the column as the whole array.
+    """
     keys = parts[:-1] if parts and parts[-1] is None else parts
     at: _Part = whole
     for key in keys[:-1]:
@@ -125,7 +125,7 @@ def _place_column(whole: _JsonObject, parts: tuple[str | None, ...], column: Col
 
 
 def _json_sql(part: _Part, pieces: Mapping[str, str]) -> str:
-    """The SQL of the JSON text."""
+    """Spark SQL of the JSON text of a column or object."""
     if isinstance(part, Column):
         return pieces.get(part.name, "'null'")
     keys = [f"{json.dumps(key, ensure_ascii=False)}:" for key in part.fields]
@@ -135,10 +135,11 @@ def _json_sql(part: _Part, pieces: Mapping[str, str]) -> str:
 
 
 _OPTIONS = "map('ignoreNullFields', 'false')"
+"""Options of Spark's to_json: fields that are NULL are written."""
 
 
 class UnsupportedJson(ValueError):
-    """There is no JSON that a landing would take for values of this type."""
+    """No JSON exists that ingestion would read as a value of this type."""
 
     def __init__(self, message: str, hint: str):
         super().__init__(message)
@@ -146,7 +147,7 @@ class UnsupportedJson(ValueError):
 
 
 def json_text(value: Typed) -> str:
-    """The text; `null` for NULL. Raises NoJson."""
+    """Spark SQL of the JSON text of a value; `null` for NULL. Raises UnsupportedJson."""
     if isinstance(unwrap_type(value.type), t.Json):
         return f"coalesce({value.sql}, 'null')"
     whole = f"to_json(array({_json_ready(value.sql, value.type, 0)}), {_OPTIONS})"
@@ -154,7 +155,7 @@ def json_text(value: Typed) -> str:
 
 
 def _json_ready(sql: str, of: Type, depth: int) -> str:
-    """The value with every part in a form that Spark writes as the JSON that is wanted."""
+    """The value with each part in the form that Spark's to_json writes as the JSON that is wanted."""
     match unwrap_type(of):
         case t.DateTime():
             return f"unix_seconds({sql})"

@@ -1,7 +1,7 @@
-"""FORWARD_QUERY: a select list over the live table's rows that gives every column of the new schema.
+"""FORWARD_QUERY: a select list over the rows of the live table that gives every column of the new schema.
 
-In: the text, the old columns and the new. Out: a `ForwardColumn` for each new column. Called by plan.
-Invariant: nothing but the select list is allowed; each column is found by name.
+In: the text, the old columns and the new ones. Out: a `ForwardColumn` for each new column. Invariant: it is a select
+list and nothing else; each new column is found by its name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ALLOWED = ("expressions", "kind", "with_")
 
 @dataclass(frozen=True, slots=True)
 class _SelectItem:
-    """An expression for a column; `starred` where a `*` gives it."""
+    """An expression with the name of its column; `starred` if it comes from a `*`."""
 
     name: str
     node: exp.Expr
@@ -36,7 +36,7 @@ class _SelectItem:
 
 @dataclass(frozen=True, slots=True)
 class ForwardSelectList:
-    """What a FORWARD_QUERY gives, read but not yet translated."""
+    """The select list of a FORWARD_QUERY, parsed but not yet translated."""
 
     tr: Translator
     items: tuple[_SelectItem, ...]
@@ -46,12 +46,13 @@ class ForwardSelectList:
         return _choose_item(self.tr, list(self.items), column.name, self.tr.text.location).node.unalias()
 
     def value(self, tr: Translator, column: Column) -> Typed:
-        """That expression translated by `tr`, before it is made one of the column's type. Raises Refused."""
+        """The expression for a column, translated by `tr` but not yet cast to the type of the column. Raises
+        Refused."""
         return replace(tr, resolving=tr.resolving | {column.name}).translate(self.node(column))
 
 
 def compile_forward(text: Text, old: Sequence[Column], new: Sequence[Column]) -> tuple[ForwardColumn, ...]:
-    """Raises InvalidQuery with every problem."""
+    """The SQL of each new column. Raises InvalidQuery with every problem."""
     report = Report()
     columns: list[ForwardColumn] = []
     with report.collecting():
@@ -65,7 +66,7 @@ def compile_forward(text: Text, old: Sequence[Column], new: Sequence[Column]) ->
 
 
 def read_select_list(report: Report, text: Text, old: Sequence[Column]) -> ForwardSelectList:
-    """A FORWARD_QUERY over the old columns. Raises Refused, or notes in the report what is wrong."""
+    """The select list over the old columns. Raises Refused, or adds problems to the report."""
     tree = parse_select_list(text)
     _check_shape(report, text, tree)
     tr = row_translator(text, {column.name: column_value(column) for column in old})
@@ -74,7 +75,7 @@ def read_select_list(report: Report, text: Text, old: Sequence[Column]) -> Forwa
 
 
 def _check_shape(report: Report, text: Text, tree: exp.Select) -> None:
-    """A select list and nothing more."""
+    """Reports clauses other than the select list."""
     for key, value in tree.args.items():
         if value and key not in _ALLOWED:
             with report.collecting():
@@ -112,7 +113,7 @@ def _expand_star(tr: Translator, star: exp.Star, old: list[str]) -> list[_Select
 
 
 def _with_aliases(tr: Translator, tree: exp.Select, given: list[_SelectItem]) -> Translator:
-    """Names given by AS and by WITH may be used by other columns."""
+    """The translator with the names that AS and WITH give, which other columns may use."""
     clause = tree.args.get("with_")
     constants = {cte.alias: cte.this for cte in clause.expressions if cte.args.get("scalar")} if clause else {}
     own = {each.name: each.node.unalias() for each in given if isinstance(each.node, exp.Alias)}
@@ -120,7 +121,7 @@ def _with_aliases(tr: Translator, tree: exp.Select, given: list[_SelectItem]) ->
 
 
 def _check_names(report: Report, tr: Translator, given: list[_SelectItem], new: list[str]) -> None:
-    """What is written out must be a column of the new schema; what a star gives may be one less."""
+    """Reports expressions that name no column of the new schema; columns of a `*` may be missing there."""
     for each in given:
         if each.name not in new and not each.starred:
             with report.collecting():
@@ -129,7 +130,7 @@ def _check_names(report: Report, tr: Translator, given: list[_SelectItem], new: 
 
 
 def _choose_item(tr: Translator, given: list[_SelectItem], name: str, start: Location) -> _SelectItem:
-    """What is written out wins over what a star gives."""
+    """The item for a column: one that is written out wins over one of a `*`. Raises Refused for none or several."""
     mine = sorted((each for each in given if each.name == name), key=lambda each: each.starred)
     if not mine:
         message = f"the FORWARD_QUERY does not give the column `{name}`"

@@ -1,7 +1,7 @@
-"""The rows of a materialized node as rows of its target: by name, in order, in its types.
+"""The rows of a materialized node as rows of its target: columns by name, in the target's order and types.
 
-In: the compiled SELECT and the target. Out: the SELECT around it. Called by transpile. Invariant: the
-result has every column of the target and no other.
+In: the compiled SELECT and the target. Out: `TargetRows`, a SELECT around it. Invariant: the result has every column
+of the target and no other; a column that the node does not give takes its DEFAULT, or the default of its type.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ _UNION = re.compile("union|intersect|except", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class TargetRows:
-    """The name of the target and the rows for it."""
+    """The name of the target, and the rows for it."""
 
     target: str
     output: SelectOutput
 
 
 def view_rows(environment: Environment, node: Node, output: SelectOutput) -> TargetRows:
-    """Problems go to the environment's report."""
+    """The rows for the target. Problems go to the environment's report. Raises ValueError if the node is not
+    materialized."""
     kind = node.kind
     if not isinstance(kind, Materialized):
         raise ValueError(f"{node.name} is not materialized")
@@ -51,7 +52,7 @@ def view_rows(environment: Environment, node: Node, output: SelectOutput) -> Tar
 
 
 def find_target(environment: Environment, kind: Materialized | Copied) -> DataSource | None:
-    """The data source that rows go to. Where there is none, that is a problem."""
+    """The data source that the rows go to; None, with a problem in the report, if there is none."""
     target = environment.project.datasource(kind.datasource)
     if target is None:
         names = [source.name for source in environment.project.datasources]
@@ -72,12 +73,12 @@ def _check_shape(environment: Environment) -> None:
 
 
 def _may_be_union(environment: Environment) -> bool:
-    """Whether it is worth reading the SQL once more: most views do not have the words."""
+    """Whether to parse the SQL again to see if it is a UNION: most views do not contain the words."""
     return environment.dialect == "spark" or _UNION.search(environment.text.text) is not None
 
 
 def check_column_names(environment: Environment, output: SelectOutput, target: DataSource) -> None:
-    """Each column that is given is one of the target, and is given once."""
+    """Reports columns that the target lacks, and columns that are given twice."""
     seen: set[str] = set()
     for name, _ in output.columns:
         with environment.report.collecting():
@@ -91,7 +92,7 @@ def check_column_names(environment: Environment, output: SelectOutput, target: D
 
 
 def refused_column(environment: Environment, name: str, code: str, message: str, hint: str | None = None) -> Exception:
-    """What is wrong with a column of the select list, at its place."""
+    """The refusal of a column of the select list, at its place in the text."""
     return refused(environment.text, _find_select_item(environment, name), code, message, hint)
 
 
@@ -100,13 +101,14 @@ def _parse_text(environment: Environment) -> exp.Query:
 
 
 def _find_select_item(environment: Environment, name: str) -> exp.Expr:
-    """The select list's expression of a name."""
+    """The expression of the select list with this name, or the whole query."""
     tree = _parse_text(environment)
     return next((each for each in tree.selects if column_name(each) == name), tree)
 
 
 def _rows_of_target(environment: Environment, output: SelectOutput, target: DataSource) -> SelectOutput:
-    """A SELECT of the target's columns around the node's; defaults over these, around that."""
+    """A SELECT of the target's columns around that of the node; DEFAULTs are computed over these in another SELECT
+    around."""
     given = {name: Typed(f"q.{quote_identifier(name)}", value.type, value.spark) for name, value in output.columns}
     present = [column for column in target.columns if column.name in given]
     values = {}
@@ -141,7 +143,8 @@ def stored_value(environment: Environment, value: Typed, column: Column) -> str:
 
 
 def _default_value(environment: Environment, column: Column, present: list[Column]) -> str:
-    """The DEFAULT of a column the node does not give, over those it gives; else the zero value."""
+    """The DEFAULT of a column that the node does not give, computed over those it gives; else the default of the
+    type."""
     if column.default is None:
         return column_default(column.type)
     with environment.report.collecting():

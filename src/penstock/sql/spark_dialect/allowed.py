@@ -1,12 +1,8 @@
-"""What SQL of DIALECT spark may hold: a closed list of kinds of node, and of functions.
+"""What SQL of DIALECT spark may contain: a closed list of kinds of syntax nodes, and a closed list of functions.
 
-In: a parsed SELECT. Out: nothing, or a refusal with its place. Called by spark_dialect before anything
-else. Invariant: what reads files, other catalogs, settings or code, or runs a program, is not on the lists.
-
-The functions that SQL of DIALECT spark may call.
-
-In: nothing. Out: `SPARK_FUNCTIONS`. Called by spark_guard. Invariant: each is a builtin of Spark that
-computes its result from its arguments alone; none tells of the server, its files or its users.
+`check_allowed` raises Refused for anything else. Invariant: what reads files, other catalogs, settings, the server's
+state or its users, or runs code, is on neither list; each function of `SPARK_FUNCTIONS` is a builtin of Spark that
+computes its result from its arguments alone.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from penstock.sql.syntax.problems import refused
 _CALL = re.compile(r"\s*`?(\w+)`?\s*\(")
 _BARE = re.compile(r"\s*(\w+)\s*$")
 STAND_IN_PREFIX = "__table"
-"""How the names begin that stand for tables while a SELECT is compiled."""
+"""Prefix of the names that stand for tables while a SELECT is compiled."""
 _TABLE_PARTS = frozenset(("this", "alias", "joins", "laterals", "sample"))
 _QUERY = (
     exp.Select,
@@ -131,7 +127,8 @@ def _check_table(text: Text, node: exp.Table) -> None:
 
 
 def _check_function(text: Text, node: exp.Func) -> None:
-    """By the name that Spark gets: sqlglot reads several names into one node."""
+    """Raises Refused unless the function is allowed, by the name that Spark gets: sqlglot parses several names as
+    one node."""
     if isinstance(node, exp.Anonymous):
         names = [node.name.lower()]
     else:
@@ -152,10 +149,11 @@ def _unsupported(text: Text, node: exp.Expr, message: str) -> Exception:
     return refused(text, node, "unsupported-clause", message)
 
 
-# Left out of Spark's builtins: reflection (java_method, reflect, try_reflect), files (input_file_*), who and where
-# (user, current_user, session_user, current_catalog, current_database, current_schema, version, python_worker_logs,
-# sql_keywords, collations, spark_partition_id), jars and files by name (from_avro, from_protobuf, schema_of_avro,
-# to_avro, to_protobuf), XML, which can name documents (from_xml, schema_of_xml, to_xml, xpath*), range as a table.
+# Builtins of Spark that are left out: reflection (java_method, reflect, try_reflect), files (input_file_*), facts about
+# the session and the server (user, current_user, session_user, current_catalog, current_database, current_schema,
+# version, python_worker_logs, sql_keywords, collations, spark_partition_id), jars and files by name (from_avro,
+# from_protobuf, schema_of_avro, to_avro, to_protobuf), XML, which can name documents (from_xml, schema_of_xml, to_xml,
+# xpath*), and range as a table.
 _NAMES = """
 abs acos acosh add_months aes_decrypt aes_encrypt aggregate and any any_value approx_count_distinct approx_percentile
 approx_top_k approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate array array_agg array_append

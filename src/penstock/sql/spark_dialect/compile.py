@@ -1,12 +1,7 @@
-"""SQL that is Spark's own: tables become placeholders, columns are checked, types are inferred.
+"""SQL of DIALECT spark: tables become placeholders, columns are resolved and their types inferred by sqlglot.
 
-In: a text of a pipe with DIALECT spark. Out: `Output`. Called by transpile. Invariant: only SELECT, only
-tables and columns that exist; only what `spark_guard` allows.
-
-The ClickHouse type of what Spark computes.
-
-In: sqlglot's type of an expression. Out: a `Type`, or None where it is unknown. Called by
-spark_dialect. Invariant: a scalar that Spark computes may be NULL, so it is Nullable.
+In: the text of an environment. Out: its `Output`. Invariants: only one SELECT, of allowed syntax (see `allowed`), over
+tables and columns that exist; a scalar that Spark computes may be NULL, so its ClickHouse type is Nullable.
 """
 
 from __future__ import annotations
@@ -40,7 +35,7 @@ _SPARK = sqlglot.Dialect.get_or_raise("spark")
 
 @dataclass(frozen=True, slots=True)
 class _SparkTable:
-    """A table as sqlglot's schema has it: its stand-in name, its columns, the SQL of a node."""
+    """A table as sqlglot's schema has it: stand-in name, columns, and either the SQL of a node or a placeholder."""
 
     name: str
     columns: Mapping[str, Typed]
@@ -60,11 +55,10 @@ def parse_spark(text: Text) -> exp.Query:
 
 
 def compile_spark(environment: Environment) -> SelectOutput:
-    """The environment's text. Raises Refused."""
+    """The text of the environment. Raises Refused."""
     tree = parse_spark(environment.text)
     check_allowed(environment.text, tree)
     sources = _replace_tables(environment, tree)
-    # `nest` of each level is a table's columns with their Spark types, as sqlglot wants them.
     schema = MappingSchema(
         {each.name: {name: value.spark for name, value in each.columns.items()} for each in sources.values()},
         dialect="spark",
@@ -82,7 +76,7 @@ def compile_spark(environment: Environment) -> SelectOutput:
 
 
 def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _SparkTable]:
-    """Each table by a stand-in name of its own."""
+    """Replaces each table by a stand-in name, and gives the tables by these names."""
     first = _left_most_table(tree)
     sources: dict[str, _SparkTable] = {}
     for node in [each for each in tree.find_all(exp.Table) if find_cte(each) is None]:
@@ -96,8 +90,10 @@ def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Spa
 
 
 def find_cte(table: exp.Table) -> exp.CTE | None:
-    """The CTE that a table's name means where it stands: of the SELECTs around it, and of those only what is
-    defined before. A name that is not one is a data source, even where a CTE elsewhere has it."""
+    """The CTE that a table's name means where it stands, or None if it means a data source.
+
+    A CTE is visible in the SELECT of its WITH and in the CTEs after it.
+    """
     inside: exp.Expr = table
     node: exp.Expr | None = table.parent
     while node is not None and not table.args.get("db"):
@@ -107,7 +103,7 @@ def find_cte(table: exp.Table) -> exp.CTE | None:
                 break
             if isinstance(cte, exp.CTE) and cte.alias == table.name:
                 return cte
-        # The SELECT of a WITH has been looked at when its WITH has.
+        # The clause of this SELECT has just been searched, so go on around the SELECT.
         inside, node = node, node.parent
         if isinstance(inside, exp.With) and node is not None:
             inside, node = node, node.parent
@@ -115,7 +111,7 @@ def find_cte(table: exp.Table) -> exp.CTE | None:
 
 
 def _left_most_table(tree: exp.Expr) -> exp.Expr | None:
-    """The table that triggers: the first of FROM, through subqueries and CTEs of the text."""
+    """The table that triggers a view: the first of FROM, followed through subqueries and CTEs of the text."""
     node: exp.Expr | None = tree
     while node is not None:
         if isinstance(node, exp.Table):
@@ -150,7 +146,7 @@ def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkT
 
 
 def _qualify_columns(environment: Environment, tree: exp.Query, schema: MappingSchema) -> exp.Query:
-    """Every column with its table, every star written out, types told. Raises Refused for an unknown column."""
+    """The query with every column qualified by its table, stars expanded and types inferred. Raises Refused."""
     try:
         done = qualify(tree, schema=schema, dialect="spark", quote_identifiers=True, validate_qualify_columns=False)
         annotate_types(done, schema=schema, dialect="spark")
@@ -162,7 +158,7 @@ def _qualify_columns(environment: Environment, tree: exp.Query, schema: MappingS
 
 
 def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[str, _SparkTable]) -> None:
-    """The columns of data sources that are used; a column of no table is refused."""
+    """Notes the columns of data sources that are read. Raises Refused for a column of no table."""
     for scope in traverse_scope(tree):
         tables = {alias: node.name for alias, node in scope.sources.items() if isinstance(node, exp.Table)}
         for column in scope.columns:
@@ -180,14 +176,14 @@ def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[st
 
 
 def _other_aliases(scope: Scope, column: exp.Column) -> set[str]:
-    """The names that the select list gives to expressions other than the column itself."""
+    """The aliases of the select list, except that of the column itself."""
     select = scope.expression
     selects = select.selects if isinstance(select, exp.Query) else []
     return {each.alias for each in selects if isinstance(each, exp.Alias) and each.this is not column}
 
 
 def _result_column(environment: Environment, node: exp.Expr, sources: Mapping[str, _SparkTable]) -> tuple[str, Typed]:
-    """A column of the result: of its own type where it is a column of a table, else Spark's."""
+    """A column of the result: in its own type if it is a column of a table, else in the type that sqlglot infers."""
     inner = node.unalias()
     name = node.alias_or_name
     if isinstance(inner, exp.Column):
@@ -197,13 +193,13 @@ def _result_column(environment: Environment, node: exp.Expr, sources: Mapping[st
                 return name, replace(found, sql=quote_identifier(name))
     of = clickhouse_type(inner.type)
     if of is None:
-        message = f"the type of `{name}` cannot be told"
+        message = f"the type of `{name}` cannot be inferred"
         raise refused(environment.text, inner, "unknown-type", message, "CAST it")
     return name, Typed(quote_identifier(name), of, spark_type(of))
 
 
 def _belongs_to(column: exp.Column, source: _SparkTable) -> bool:
-    """Whether the column's table is this source, in the SELECT that it stands in."""
+    """Whether the column's table, in the SELECT that it stands in, is this one."""
     select = column.find_ancestor(exp.Select)
     tables = select.find_all(exp.Table) if select is not None else ()
     return any(table.alias_or_name == column.table and table.name == source.name for table in tables)
@@ -228,7 +224,7 @@ _SCALARS: dict[exp.DType, Type] = {
 
 
 def clickhouse_type(of: exp.DataType | None) -> Type | None:
-    """None for a type that sqlglot could not tell."""
+    """The ClickHouse type of a Spark type; None if sqlglot could not infer it, or if there is none."""
     if of is None:
         return None
     if of.this == exp.DType.ARRAY:
