@@ -1,8 +1,9 @@
 """Compilation of SQL of both dialects to Spark SQL: the functions that other packages use, and the order of the passes.
 
-In: a project and a text (of a pipe, a materialized or copy node, or a user). Out: `Query`, `CompiledView` or `CompiledCopy`. A template
-is rendered first; problems in what it makes are located in the template. Invariant: InvalidQuery carries all problems
-of a text at once; what the caller of an endpoint has to correct (parameters) is raised as an error of the call.
+In: a project and a text (of a pipe, a materialized or copy node, or a user). Out: `Query`, `CompiledView` or
+`CompiledCopy`. A template is rendered first; problems in what it makes are located in the template. Invariant:
+InvalidQuery carries all problems of a text at once; what the caller of an endpoint has to correct (parameters) is
+raised as an error of the call.
 """
 
 from __future__ import annotations
