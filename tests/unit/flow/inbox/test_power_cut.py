@@ -14,7 +14,7 @@ from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import find_damage, read_segment
 from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
-from unit.flow.disk import Disk, PowerCut, Rest, wipe
+from unit.flow.inbox.disk import Disk, PowerCut, Rest, wipe
 
 STREAMS = ("s", "t", "s")
 
