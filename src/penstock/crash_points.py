@@ -1,9 +1,8 @@
-"""Named moments at which a test can let the process die, as if the machine had lost its power.
+"""Named points in the code at which a chaos test can let the process die, as if the machine had lost its power.
 
-In: the environment variable PENSTOCK_FAULT=<point>:<n>, read once at import, or `arm`. Out: the end of
-the process (or, where a test said so, of every thread that gets to a point) the n-th time the point is
-reached. Called right before and after each commit and each journal write. Invariant: does nothing
-unless armed; only the chaos tests do.
+In: the environment variable PENSTOCK_FAULT=<point>:<n>, read once at import, or a call of `arm`. Out: the n-th time
+the point is reached the process ends or, where the test chose so, every thread that reaches any point does.
+There is a point before and after every commit and journal write. Invariant: nothing happens unless a test armed it.
 """
 
 from __future__ import annotations
@@ -40,16 +39,16 @@ POINTS = (
     "copy.spooled",
     "copy.appended",
 )
-"""`state.*` is every write of the state store, `lake.*` every change of a table."""
+"""The known points. `state.*` surround every write of the state store, `lake.*` every change of a table."""
 
 
 class Crashed(BaseException):
-    """The process is dead, as far as this thread is concerned. No handler of errors catches it."""
+    """The process counts as dead for this thread. A BaseException, so that no error handler catches it."""
 
 
 @dataclass
 class _Fault:
-    """The n-th time `point` is reached, `die` is called. From then on every point is the end."""
+    """`die` is called the `at`-th time `point` is reached; from then on every point raises Crashed."""
 
     point: str
     at: int
@@ -71,14 +70,14 @@ _armed: _Fault | None = _load_from_environment()
 
 
 def arm(point: str, at: int, die: Callable[[], None]) -> None:
-    """Die the `at`-th time from now that `point` is reached: `die` is called once, and every thread that
-    comes to any point from then on gets Crashed, so nothing more is written by this life."""
-    global _armed  # noqa: PLW0603 - there is one life
+    """Crash the `at`-th time from now that `point` is reached: `die` is called once, and from then on every thread
+    that reaches any point gets Crashed, so this run of the server writes nothing more."""
+    global _armed  # noqa: PLW0603 - one fault a process
     _armed = _Fault(point, at, die, itertools.count(1))
 
 
 def disarm() -> bool:
-    """A new life begins. Returns whether the last one died."""
+    """Forget the armed fault. Returns whether it had crashed."""
     global _armed  # noqa: PLW0603
     died = _armed is not None and _armed.dead
     _armed = None
@@ -86,7 +85,7 @@ def disarm() -> bool:
 
 
 def reached(point: str) -> None:
-    """Die here if a test says so."""
+    """Crash here if a test armed this point. Raises Crashed."""
     fault = _armed
     if fault is None:
         return

@@ -1,8 +1,8 @@
-"""Every error a user can see, in one tree and one shape.
+"""The errors that a user can see: one exception tree and one JSON shape.
 
-In: what went wrong, where, and the names that would have been right. Out: `Problem` values and
-exceptions that carry them. Called by every package. Invariant: an exception that leaves Penstock
-is a `PenstockError`; the CLI, the API and the logs all render it through `Problem.as_json`.
+In: what went wrong, where, and the names that would have been valid. Out: `Problem` values and exceptions that
+carry them. Invariant: every exception that leaves Penstock is a `PenstockError`; the command line, the HTTP API and
+the logs render it through `as_json`, which removes secrets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, as data: a stable code, a sentence, a place and what to do."""
+    """One problem as data: a stable code, a sentence, its place and a hint what to do."""
 
     code: str
     message: str
@@ -46,7 +46,7 @@ class Problem:
         return f"{place}{self.message}{hint}"
 
     def as_json(self) -> dict[str, object]:
-        """The shape every surface shows (reference: interface contract, `problems`)."""
+        """The JSON object of a problem. Source: interface contract, `problems`."""
         place = self.location
         return {
             "code": self.code,
@@ -60,7 +60,7 @@ class Problem:
 
 
 class PenstockError(Exception):
-    """Base of the tree. `status` is the HTTP status, `code` the stable name of the condition.
+    """Base of all errors. `status` is the HTTP status, `code` the stable name of the condition.
 
     PenstockError
       InvalidProject   400  datafiles with problems (all of them, collected)
@@ -76,7 +76,7 @@ class PenstockError(Exception):
       Failed           500  the work failed; the log has the cause
       Unavailable      503  starting, or shutting down
       Fenced           503  another server has taken over
-      NoServer         503  the CLI found nobody at the address
+      NoServer         503  the CLI found no server at the address
       StorageFull      507  no room to keep rows
     """
 
@@ -90,7 +90,7 @@ class PenstockError(Exception):
         self.problems: tuple[Problem, ...] = tuple(problems)
 
     def as_json(self) -> dict[str, object]:
-        """The error body of the interface contract."""
+        """The JSON body of an error response. Source: interface contract, `errors`."""
         problems = self.problems or (Problem(self.code, self.message, hint=self.hint),)
         return {
             "error": redact(self.message),
@@ -101,7 +101,7 @@ class PenstockError(Exception):
 
 
 class InvalidProject(PenstockError):
-    """Datafiles with problems."""
+    """Datafiles with problems; `problems` has all of them."""
 
     status, code = 400, "invalid-project"
 
@@ -119,7 +119,7 @@ class InvalidQuery(PenstockError):
 
 
 class Unauthorized(PenstockError):
-    """No token, or one nobody made."""
+    """No token, or an unknown one."""
 
     status, code = 401, "unauthorized"
 
@@ -167,7 +167,7 @@ class Failed(PenstockError):
 
 
 class Unavailable(PenstockError):
-    """The server starts or stops."""
+    """The server is starting or stopping, or a store does not answer."""
 
     status, code = 503, "unavailable"
 
@@ -185,13 +185,13 @@ class StorageFull(PenstockError):
 
 
 class NoServer(PenstockError):
-    """The CLI found nobody at the address."""
+    """The CLI found no server at the address."""
 
     status, code = 503, "no-server"
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like `name`, ignoring case; None if none is near."""
+    """The known name most similar to `name`, ignoring case; None if none is similar enough."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
     found = difflib.get_close_matches(
         name.casefold(), _plausible_names(name.casefold(), by_folded), n=1, cutoff=_MIN_SIMILARITY
@@ -201,11 +201,11 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 _MIN_SIMILARITY = 0.6
 _MAX_COMPARED = 200
-"""So many names are compared letter by letter, which takes a hundredth of a second."""
+"""At most this many names are compared letter by letter, which takes about 10 ms."""
 
 
 def _plausible_names(name: str, known: Collection[str]) -> Collection[str]:
-    """The names that can be near: all where they are few, else those with the most pairs of letters of `name`."""
+    """Candidates for a near name: all if there are few, else those that share most letter pairs with `name`."""
     if len(known) <= _MAX_COMPARED:
         return known
     pairs = {name[at : at + 2] for at in range(len(name))}
@@ -215,7 +215,7 @@ def _plausible_names(name: str, known: Collection[str]) -> Collection[str]:
 
 
 def did_you_mean(name: str, known: Sequence[str] | Iterable[str]) -> str | None:
-    """A hint that names the nearest known name, else the names there are (at most ten)."""
+    """A hint with the nearest known name, else a list of at most ten known names; None if there are none."""
     names = sorted(set(known))
     close = nearest_name(name, names)
     if close is not None:

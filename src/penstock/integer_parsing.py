@@ -1,14 +1,14 @@
-"""Digits that are a number.
+"""Parse text that consists of ASCII digits only.
 
-In: a text. Out: its number, if it is one. Called wherever a text of somebody else may be a whole number.
-Invariant: never an error: `str.isdigit` is true of `³`, which `int` refuses, and `int` refuses very many digits.
+In: text from outside, such as a query or a URL. Out: its number, or None. Invariant: it never raises.
+(`str.isdigit` accepts characters such as `³` that `int` refuses, and `int` refuses very long texts.)
 """
 
 from __future__ import annotations
 
-MAX_DIGITS = 78  # of an unsigned integer of 256 bits, the widest there is
+MAX_DIGITS = 78  # digits of the greatest UInt256, ClickHouse's widest integer
 
 
 def parse_whole_number(text: str) -> int | None:
-    """The number that ASCII digits alone write; None for every other text."""
+    """The number that the text writes in ASCII digits; None for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None

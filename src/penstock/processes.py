@@ -1,7 +1,7 @@
-"""Tell a process from a later one with the same id.
+"""Tell a process apart from a later one that got the same process id.
 
-In: a process. Out: a number that is its own until the machine starts again. Called by deploy/owner, copies and
-cli/down. Invariant: it does not change when the clock is set.
+In: a process. Out: its start time, which together with the id identifies it until the machine restarts.
+Invariant: on Linux the result does not change when the clock is set.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import psutil
 
 PROC = Path("/proc")
 START_TIME_FIELD = 19
-"""The place of `starttime` after the name in brackets. Source: proc(5), /proc/pid/stat."""
+"""Index of `starttime` among the fields after the process name in brackets. Source: proc(5), /proc/pid/stat."""
 
 
 def start_time(process: psutil.Process) -> float:
-    """Ticks from the machine's start to the process's on Linux; elsewhere the time of its start in
-    seconds. Raises NoSuchProcess."""
+    """When the process started: on Linux in clock ticks since the machine started, elsewhere in seconds since 1970.
+    Raises NoSuchProcess."""
     stat = PROC / str(process.pid) / "stat"
     if not (PROC / "self" / "stat").exists():
         return float(process.create_time())
@@ -28,7 +28,7 @@ def start_time(process: psutil.Process) -> float:
 
 
 def find_process(id: int, since: float) -> psutil.Process | None:
-    """The process with this id that `started` so, if it still runs."""
+    """The running process with this id and start time (see `start_time`); None if it has ended."""
     try:
         found = psutil.Process(id)
         return found if start_time(found) == since and not _is_zombie(found) else None
@@ -37,7 +37,7 @@ def find_process(id: int, since: float) -> psutil.Process | None:
 
 
 def has_ended(id: int) -> bool:
-    """Whether a child of this process has ended."""
+    """Whether the process, a child of this one, has ended."""
     try:
         return _is_zombie(psutil.Process(id))
     except psutil.NoSuchProcess:

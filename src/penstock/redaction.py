@@ -1,7 +1,7 @@
-"""Secrets that no log, plan or error text may show.
+"""Keep secrets out of logs, plans and error texts.
 
-In: the secret values that this process knows, and texts on their way out. Out: texts without them. Called by
-errors, the logs and serve. Invariant: what was concealed once stays so while the process runs.
+In: the secret values that this process knows, and texts that leave it. Out: the texts with secrets replaced by `***`.
+Invariant: a value that was registered once stays hidden for as long as the process runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 HIDDEN = "***"
 MIN_SECRET_LENGTH = 4
-"""Shorter values are not looked for: they would be found in half of all words."""
+"""Shorter values are not hidden: they occur in ordinary words."""
 _PLAIN = frozenset(("true", "false", "none", "null", "default"))
 _LOGIN = re.compile(r"(?<=://)([^\s/:@'\"]*):([^\s/@'\"]+)@")
 _PAIR = re.compile(r"(?i)\b((?:[\w.-]*(?:password|passwd|secret|credential)|pwd|token)\s*=\s*)([^\s&;,'\"\)]+)")
@@ -22,19 +22,20 @@ _known: set[str] = set()
 
 
 def register_secrets(values: Iterable[str]) -> None:
-    """Never show these again, nor as they are written in an address."""
+    """Hide these values from now on, also where they are URL-encoded."""
     for value in values:
         forms = {value, unquote(value), quote(value, safe=""), quote_plus(value)}
         _known.update(form for form in forms if len(form) >= MIN_SECRET_LENGTH and form.lower() not in _PLAIN)
 
 
 def forget_secrets() -> None:
-    """For tests: nothing is known to be secret any more."""
+    """Forget all registered secrets. For tests only."""
     _known.clear()
 
 
 def redact(text: str) -> str:
-    """The text without the secrets that are known, and without what looks like one in an address or a pair."""
+    """The text with registered secrets replaced by `***`, and likewise what looks like a secret: the login of a URL,
+    a bearer token, the value of a pair such as `password=…`."""
     for value in sorted(_known, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     if "://" in text:

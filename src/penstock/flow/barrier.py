@@ -1,9 +1,8 @@
-"""Where the flows into a new table meet at the end of their histories, and the waiting for it.
+"""Barriers: the flows into a new table wait for each other at the end of their histories.
 
-In: a manifest and the progress in the table. Out: the snapshot of the meeting, once it is there.
-Called by `work` and `stepper`. Invariant: no flow of the table goes on before all are there, so the
-meeting holds exactly what had arrived when the deployment was activated; it can be found again in the
-table's own snapshots, after any restart.
+In: a manifest and the progress in the table. Out: the snapshot at which every flow has arrived, once there is one.
+Invariant: no flow of the table goes on before all have arrived, so that snapshot holds exactly what had been
+received when the deployment was activated; it can be found again in the table's snapshots after any restart.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Barrier:
     flows: tuple[str, ...]
     landings: tuple[tuple[str, int], ...]
 
-    def stop(self, landing: str) -> int:
+    def stop_batch(self, landing: str) -> int:
         """The batch at which a landing waits."""
         return dict(self.landings).get(landing, 0)
 

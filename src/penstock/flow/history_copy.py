@@ -1,8 +1,8 @@
-"""The history of a table, through a forward query, into its successor: one step of a copy.
+"""Copy the history of a table through a forward query into its successor, one slice a step.
 
-In: a copy and how far it is. Out: one commit of rows and cursor. Called by `scheduler`. Invariant:
-the copy reads one snapshot of the old table; with its last slice it commits the cursors that the
-old table's flows had at that snapshot, from which the new table's flows go on: no seam.
+In: a copy and how far it is. Out: one commit of rows and cursor. Invariant: the copy reads one snapshot of the old
+table; with its last slice it commits the cursors that the old table's flows had at that snapshot, and the new
+table's flows go on from there, so no row is missing or repeated in between.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""How far the tables of a deployment are behind the batch log.
+"""How far the tables of a deployment are behind the batch log, and which tables a failing flow blocks.
 
-In: a manifest and the registry. Out: per flow, the streams it carries and the batch up to which it
-is complete. Called by deploy (ready, promote, wait) and status. Invariant: a flow that derives from
-a stream counts as behind until the stream's batch is in its own table, however many hops away.
-
-Which tables cannot go on because a flow fails.
-
-In: a manifest and the flows that fail. Out: tables. Called by deploy. Invariant: a failing flow stops its
-own table and those below it, and no other.
+In: a manifest, the table registry, the failing flows. Out: the flows that are behind, per stream; blocked tables.
+Invariant: a flow that derives from a stream is behind until the stream's batch is in its own table, however many
+views away; a failing flow blocks its own table and those that derive from it, and no other.
 """
 
 from __future__ import annotations
@@ -44,7 +39,7 @@ def find_lags(registry: TableRegistry, manifest: Manifest, heads: Mapping[str, i
                 progress = registry.progress(flow.table, flow.id)
                 if progress is None and isinstance(flow, View) and flow.starts in ("met", "resumed"):
                     found.append(FlowLag(flow.table, flow.id, "", 0, 1))
-                through = progress.through if progress else {}
+                through = progress.watermarks if progress else {}
                 streams = {flow.stream} if isinstance(flow, Landing) else carried[flow.trigger.binding.table]
                 found += [
                     FlowLag(flow.table, flow.id, stream, through.get(stream, 0), heads[stream])

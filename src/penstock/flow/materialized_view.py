@@ -1,8 +1,8 @@
-"""Rows that arrive in a view's trigger table → rows of its target: one step of a view.
+"""Advance a materialized view by one step: rows that arrive in its trigger table become rows of its target.
 
-In: a view and how far it is. Out: one commit of rows and cursor. Called by `scheduler`. Invariant:
-each appended row of the trigger table takes part in exactly one step. A new view first reads the
-history (its source as of a snapshot, by slices of `_seq`), then what was appended after.
+In: a view and how far it is. Out: one commit of rows and cursor. Invariant: each row appended to the trigger table
+is read in exactly one step. A new view first reads the history (one snapshot of its source, in slices of `_seq`),
+then what was appended after.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def next_view_step(
         case TailCursor(snapshot) if snapshot >= 0:
             if source.has(snapshot):
                 return _tail_step(source, snapshot, most.rows)
-            return _step_after_expiry(lake, view, at.through if at is not None else {}, source, most)
+            return _step_after_expiry(lake, view, at.watermarks if at is not None else {}, source, most)
         case HistoryCursor(snapshot, seq):
             return _history_step(lake, view, source, (snapshot, seq), most)
         case None | TailCursor():
@@ -105,7 +105,7 @@ def resume_view(registry: TableRegistry, view: View, met: int) -> None:
     that. The caller holds the target's lock."""
     source = registry.snapshots(view.trigger.binding.table)
     progress = Progress(TailCursor(met), _watermarks_at(source, met))
-    registry.mark(view.table, {view.id: progress})
+    registry.add_progress(view.table, {view.id: progress})
 
 
 class SplitRequired(Exception):
@@ -157,8 +157,8 @@ def _step_after_expiry(
 ) -> ViewStep | None:
     """Somebody has expired the snapshot that the view had read up to. Where one flow of one stream feeds
     the source, what came since is what has a greater `_seq`: it is read like a history."""
-    carrying = [progress for progress in source.progress.values() if progress.through]
-    if source.current is None or len(carrying) != 1 or len(carrying[0].through) != 1 or len(through) != 1:
+    carrying = [progress for progress in source.progress.values() if progress.watermarks]
+    if source.current is None or len(carrying) != 1 or len(carrying[0].watermarks) != 1 or len(through) != 1:
         raise SnapshotExpired(
             f"the snapshot of {view.trigger.binding.table} up to which {view.id} has read was expired from outside, "
             "and several flows feed that table: what came since cannot be told apart"
@@ -185,7 +185,7 @@ def _watermarks_at(source: Snapshots, snapshot: int) -> Mapping[str, int]:
     flows that carry the stream."""
     through: dict[str, int] = {}
     for progress in source.at(snapshot).values():
-        for stream, batch in progress.through.items():
+        for stream, batch in progress.watermarks.items():
             through[stream] = min(batch, through.get(stream, batch))
     return through
 

@@ -1,8 +1,8 @@
-"""Keep every flow of the running deployments advancing, the live ones first.
+"""Keep every flow of the running deployments advancing, those of live first.
 
-In: `Work` items and signs that something arrived. Out: steps, run one at a time a table. Called by
-deploy. Invariant: one lane runs nothing but what live and previous need, so a failing or slow flow of
-another deployment never stops them.
+In: `WorkItem` values and calls that something arrived. Out: steps, one at a time per table. Invariant: one thread
+runs nothing but what the live and the previous version need, so a failing or slow flow of another deployment never
+stops them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PoolThread:
     """A thread that runs steps. Lanes of one name share the cores with those of another. `prefers` are
     the priorities it takes, the first group before the second."""
 
-    name: str
+    pool: str
     prefers: tuple[tuple[int, ...], ...]
 
 
@@ -56,9 +56,9 @@ class SchedulerCallbacks:
     a step for one that is not live takes too long beside the others (the answer is whether it goes on
     elsewhere), and that a step has ended."""
 
-    diverged: Callable[[SplitRequired], None]
+    split_required: Callable[[SplitRequired], None]
     outgrown: Callable[[WorkItem], bool]
-    lived: Callable[[WorkItem], None]
+    step_ended: Callable[[WorkItem], None]
 
 
 class Scheduler:
@@ -117,7 +117,7 @@ class Scheduler:
         """The flows whose steps run now."""
         return tuple(self._under_way.values())
 
-    def leave(self, tables: Collection[str]) -> None:
+    def exclude(self, tables: Collection[str]) -> None:
         """Step into these tables no more, until told otherwise: another process does. Steps under way
         end first."""
         with self._changed:
@@ -172,7 +172,7 @@ class Scheduler:
                 self._changed.notify_all()
 
     def _lane(self, lane: PoolThread) -> None:
-        self._stepper.enter_lane(lane.name)
+        self._stepper.join_pool(lane.pool)
         while True:
             with self._changed:
                 work = self._next(lane)
@@ -218,10 +218,10 @@ class Scheduler:
         before = self._failures.get(work.key)
         try:
             self._stepper.step(work, before.attempts if before else 0, self._seconds(work))
-            self._told.lived(work)
+            self._told.step_ended(work)
         except SplitRequired as parting:
             failure = FlowFailure("waits for a table of its own", 0, time.monotonic() + 1.0)
-            self._told.diverged(parting)
+            self._told.split_required(parting)
         except SparkTimeout as error:
             failure = self._failed(work, error)
             if self._seconds(work) is not None and self._told.outgrown(work):

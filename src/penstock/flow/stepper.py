@@ -1,13 +1,8 @@
-"""Advance one flow by one commit, of whatever kind it is.
+"""Advance one flow of any kind by one commit.
 
-In: a `Work` item. Out: one commit, or nothing where there is nothing to do. Called by `scheduler`,
-by one thread a table. Invariant: a step is bounded in rows and bytes, so it ends and commits however
-much waits; where it starts is read from the table it writes.
-
-How much one step takes, and what it did.
-
-In: nothing. Out: `Limits`, `Done`. Called by stepper and deploy. Invariant: a step that failed is tried
-again with less, never with more, until one ends well.
+In: a `WorkItem`. Out: one commit, or none if there is nothing to do. One thread at a time steps into a table.
+Invariant: a step is bounded in rows and bytes, so it ends and commits however much waits; a step that failed is
+tried again with less; where a step starts is read from the table it writes.
 """
 
 from __future__ import annotations
@@ -77,7 +72,7 @@ class Stepper:
         self._meetings: dict[Barrier, int] = {}
         self._holding = threading.Lock()
 
-    def enter_lane(self, lane: str) -> None:
+    def join_pool(self, lane: str) -> None:
         """Called once by each thread that runs steps: its Spark jobs share the cores by lane."""
         self._lake.spark.sparkContext.setLocalProperty("spark.scheduler.pool", lane)
 
@@ -87,7 +82,7 @@ class Stepper:
         return self._throttle.yields()
 
     @contextmanager
-    def held(self, caps: Mapping[str, int]) -> Iterator[None]:
+    def capped(self, caps: Mapping[str, int]) -> Iterator[None]:
         """Land no batch after these (of other streams none at all) until the block ends."""
         with self._holding:
             self._caps = dict(caps)
@@ -113,9 +108,9 @@ class Stepper:
                 return work.table not in self._mended or self._landed(work) < self._upto(work, run.stream)
             case View():
                 behind = self._may_start(work) and self._view_behind(work, run)
-                return behind and (not self._fills(work, run) or self._throttle.is_open())
+                return behind and (not self._fills(work, run) or self._throttle.may_start())
             case Copy():
-                return not is_copy_complete(self._registry.cursor(run.table, run.id)) and self._throttle.is_open()
+                return not is_copy_complete(self._registry.cursor(run.table, run.id)) and self._throttle.may_start()
             case _:
                 assert_never(run)
 
@@ -131,7 +126,7 @@ class Stepper:
         if done is not None:
             self._operations.log(_log_entry(work, done, took))
             if done.history:
-                self._throttle.took(done.read_bytes, took)
+                self._throttle.record_step(done.read_bytes, took)
 
     def _run(self, work: WorkItem, most: SliceLimits) -> StepResult | None:
         run = work.run
@@ -165,10 +160,10 @@ class Stepper:
         if work.table not in self._mended:
             self._mend(run)
         after, upto = self._landed(work), self._upto(work, run.stream)
-        batches = self._batches.after(run.stream, after, most.rows, most.bytes, upto)
+        batches = self._batches.read_after(run.stream, after, most.rows, most.bytes, upto)
         if not batches:
             return None
-        batches = self._intact.checked(batches)
+        batches = self._intact.check(batches)
         landed = land_batches(self._lake, self._registry, run, batches, self._inbox)
         read = sum(each.rows for each in batches), sum(each.bytes for each in batches)
         return StepResult(landed.rows, *read, rejected=landed.rejected)
@@ -177,8 +172,8 @@ class Stepper:
         missing = unquarantined_step(self._registry, run)
         if missing is not None:
             after, upto = missing
-            waiting = self._batches.after(run.stream, after, 2**62, 2**62, upto)
-            repair_quarantine(self._lake, self._registry, run, self._intact.checked(waiting), self._inbox)
+            waiting = self._batches.read_after(run.stream, after, 2**62, 2**62, upto)
+            repair_quarantine(self._lake, self._registry, run, self._intact.check(waiting), self._inbox)
         self._mended.add(run.table)
 
     def _landed(self, work: WorkItem) -> int:
@@ -193,7 +188,9 @@ class Stepper:
         head = self._arrivals.head(stream)
         caps = self._caps
         held = head if caps is None else min(head, caps.get(stream, 0))
-        return min(held, work.gathers.stop(work.flow)) if work.gathers and self._met(work.gathers) is None else held
+        return (
+            min(held, work.barrier.stop_batch(work.flow)) if work.barrier and self._met(work.barrier) is None else held
+        )
 
     def _fills(self, work: WorkItem, view: View) -> bool:
         """Whether the next step of a view reads a history for a deployment that is not live yet."""
@@ -206,8 +203,8 @@ class Stepper:
     def _view_behind(self, work: WorkItem, view: View) -> bool:
         known = self._registry.cursor(view.table, view.id)
         if known is None and view.starts in ("met", "resumed"):
-            return work.after is not None and self._met(work.after) is not None
-        if isinstance(known, TailCursor) and work.gathers is not None and self._met(work.gathers) is None:
+            return work.source_barrier is not None and self._met(work.source_barrier) is not None
+        if isinstance(known, TailCursor) and work.barrier is not None and self._met(work.barrier) is None:
             return False
         source = self._registry.snapshots(view.trigger.binding.table).current
         return source is not None and not (isinstance(known, TailCursor) and known.snapshot == source.id)
@@ -215,7 +212,7 @@ class Stepper:
     def _cursor(self, work: WorkItem, view: View) -> Cursor | None:
         """How far a view is; for one that has not begun, where it begins."""
         known = self._registry.cursor(view.table, view.id)
-        met = self._met(work.after) if known is None and work.after is not None else None
+        met = self._met(work.source_barrier) if known is None and work.source_barrier is not None else None
         match view.starts:
             case "met" if met is not None:
                 return HistoryCursor(met, -1)

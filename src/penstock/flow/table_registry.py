@@ -1,8 +1,7 @@
-"""What this server knows of its tables: snapshots and progress, one writer a table.
+"""The snapshots and the progress of each table as this server knows them, with one writer a table.
 
-In: the lake. Out: `Registry`. Called by every step and by the scheduler. Invariant: what it says of
-a table was read from the table after the last commit of this process; a step that fails makes it
-read again, so no step starts from a cursor that is not in the table.
+In: the lake. Out: `TableRegistry`. Invariant: what it knows of a table was read after this process's last commit to
+it; after a failed step it is read again, so no step starts from a cursor that is not in the table.
 """
 
 from __future__ import annotations
@@ -69,14 +68,14 @@ class TableRegistry:
             append_rows(rows, table, progress, _current_id(before))
         return _appended_rows(self.refresh(table), before)
 
-    def place(self, table: str, progress: Mapping[str, Progress]) -> None:
+    def replace_progress(self, table: str, progress: Mapping[str, Progress]) -> None:
         """Commit no row, and this progress as that of all the table's flows."""
         commit_progress(self._lake, table, progress, _current_id(self.snapshots(table)))
         self.refresh(table)
 
-    def mark(self, table: str, made: Mapping[str, Progress]) -> None:
+    def add_progress(self, table: str, made: Mapping[str, Progress]) -> None:
         """Commit progress that was made without a row. Raises Overtaken."""
-        self.place(table, {**self.snapshots(table).progress, **made})
+        self.replace_progress(table, {**self.snapshots(table).progress, **made})
 
 
 def _appended_rows(now: Snapshots, before: Snapshots) -> int:

@@ -1,8 +1,8 @@
-"""How fast histories are filled: within a rate, and behind what live needs.
+"""Throttle the reading of histories: within a rate, and slower while live lags.
 
-In: what each step of a history read, and how long live's rows wait. Out: whether the next one may
-begin. Called by `stepper`. Invariant: a step is never cut short; what it took too much is made up for
-by the rest after it, so the rate holds on average.
+In: what each step of a history read, and how long live's rows wait. Out: whether the next step may begin.
+Invariant: a step is never cut short; what it read too much is made up for by a longer pause after it, so the rate
+holds on average.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BackfillThrottle:
         self._looked = (-1e9, False)
         self._guard = threading.Lock()
 
-    def is_open(self) -> bool:
+    def may_start(self) -> bool:
         """Whether a step of a history may begin now."""
         now = time.monotonic()
         with self._guard:
@@ -48,7 +48,7 @@ class BackfillThrottle:
                 return False
         return now >= ended + REST_FACTOR * took or not self.yields()
 
-    def took(self, size: int, seconds: float) -> None:
+    def record_step(self, size: int, seconds: float) -> None:
         """A step read so many bytes in so many seconds and has just ended."""
         now, rate = time.monotonic(), self._rate.bytes_per_second
         with self._guard:

@@ -1,7 +1,7 @@
-"""What has to run for a set of deployments: each flow once, however many share it.
+"""The work of a set of deployments: each flow once, however many deployments share it.
 
-In: the running deployments, live first. Out: `Work` items. Called by `scheduler`. Invariant: two
-items never have the same table and flow; landings of all versions into a table are one item.
+In: the running deployments. Out: `WorkItem` values, the most urgent first. Invariant: no two items have the same
+table and flow; the landings of all versions into one table are one item.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class WorkItem:
     deployments: tuple[int, ...]
     copy: str | None = None
     variants: tuple[tuple[int, View], ...] = ()
-    gathers: Barrier | None = None
-    after: Barrier | None = None
+    barrier: Barrier | None = None
+    source_barrier: Barrier | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -74,9 +74,11 @@ def _deployment_work(deployment: Deployment) -> Iterable[WorkItem]:
         run: Runnable = LandingTable((flow,)) if isinstance(flow, Landing) else flow
         copy = copies.get(flow.table) if not isinstance(flow, Copy) and flow.starts == "placed" else None
         variants = ((deployment.id, flow),) if isinstance(flow, View) else ()
-        gathers = find_barrier(deployment.manifest, flow.table)
-        after = find_barrier(deployment.manifest, flow.trigger.binding.table) if isinstance(flow, View) else None
-        yield WorkItem(flow.table, flow.id, run, priority, (deployment.id,), copy, variants, gathers, after)
+        barrier = find_barrier(deployment.manifest, flow.table)
+        source_barrier = (
+            find_barrier(deployment.manifest, flow.trigger.binding.table) if isinstance(flow, View) else None
+        )
+        yield WorkItem(flow.table, flow.id, run, priority, (deployment.id,), copy, variants, barrier, source_barrier)
 
 
 def _merge_items(first: WorkItem, second: WorkItem) -> WorkItem:
@@ -88,8 +90,8 @@ def _merge_items(first: WorkItem, second: WorkItem) -> WorkItem:
         run=run,
         deployments=first.deployments + second.deployments,
         copy=first.copy or second.copy,
-        gathers=first.gathers or second.gathers,
-        after=first.after or second.after,
+        barrier=first.barrier or second.barrier,
+        source_barrier=first.source_barrier or second.source_barrier,
         variants=first.variants + second.variants,
     )
 

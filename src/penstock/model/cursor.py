@@ -1,7 +1,7 @@
-"""How far a flow has read its source, as text in the snapshot that holds what it made of it.
+"""Cursors: how far a flow has read its source.
 
-In: the closed union `Cursor`. Out: `encode`/`decode`. Called by lake and flow. Invariant: a
-cursor is written in the same Iceberg commit as the rows it accounts for, never elsewhere.
+In: the closed union `Cursor`. Out: its text, which is stored in the summary of an Iceberg snapshot, and back.
+Invariant: a cursor is committed in the same snapshot as the rows it accounts for, and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TypeAlias, Union
 
 @dataclass(frozen=True, slots=True)
 class BatchCursor:
-    """A landing flow: every batch up to and including `number` is in the table."""
+    """Cursor of a landing flow: every batch up to and including `number` is in the table."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryCursor:
-    """A view or a copy that reads its source as of `snapshot`: rows up to `seq` are in."""
+    """Cursor of a view or copy that reads its source as of `snapshot`: rows with `_seq` <= `seq` are in."""
 
     snapshot: int
     seq: int
@@ -27,7 +27,7 @@ class HistoryCursor:
 
 @dataclass(frozen=True, slots=True)
 class TailCursor:
-    """A view that follows appends: everything up to and including `snapshot` is in."""
+    """Cursor of a view that follows appends: every row up to and including `snapshot` is in."""
 
     snapshot: int
 
@@ -36,6 +36,7 @@ Cursor: TypeAlias = Union[BatchCursor, HistoryCursor, TailCursor]
 
 
 def encode_cursor(cursor: Cursor) -> str:
+    """The text of a cursor in the summary of a snapshot."""
     match cursor:
         case BatchCursor(number):
             return f"batches:{number}"

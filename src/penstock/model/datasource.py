@@ -1,7 +1,7 @@
-"""A data source as written: columns, engine and what the file says about it.
+"""A data source as its .datasource file defines it: columns, engine and options.
 
-In: the values `parse` reads from a .datasource file. Out: `DataSource`. Called by every later
-package. Invariant: a value holds what the user wrote, with its place; nothing is resolved here.
+In: what `parse` reads from the file. Out: `DataSource`. Invariant: a value holds what the user wrote, with its
+place in the file; no name is resolved here.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from penstock.model.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A piece of SQL in its file. `location` is the place of the first character of `text`;
-    `indent` characters were cut from the front of every following line."""
+    """SQL text with its place in a file. `location` is the place of its first character; `indent` characters were
+    removed from the start of every following line."""
 
     text: str
     location: Location = field(compare=False)
     indent: int = field(default=0, compare=False)
 
     def at(self, line: int, column: int) -> Location:
-        """The place in the file of a line and column (from 1) of the text."""
+        """The place in the file of a line and column of the text, both counted from 1."""
         start = self.location
         if line <= 1:
             return Location(start.file, start.line, start.column + column - 1)
@@ -47,7 +47,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A TOKEN line: who may READ or APPEND."""
+    """A TOKEN line: the token of that name may READ or APPEND."""
 
     name: str
     scope: str
@@ -56,8 +56,7 @@ class Token:
 @dataclass(frozen=True)
 class DataSource:
     """One .datasource file. `keeps_history` is False for `BACKFILL skip`: a new target of a
-    materialized view then starts empty. Without slots, so that its columns are indexed once, when
-    one is first asked for."""
+    materialized view then starts empty. It has no slots because the index of its columns is cached."""
 
     name: str
     columns: tuple[Column, ...]
@@ -87,7 +86,7 @@ class DataSource:
 
     @cached_property
     def _by_name(self) -> Mapping[str, Column]:
-        # Of two columns of one name the first counts.
+        # The first of two columns with the same name wins.
         return {column.name: column for column in reversed(self.columns)}
 
     @cached_property

@@ -1,7 +1,7 @@
-"""A deployment: one version of a project, from plan to retirement.
+"""A deployment: one version of a project, from its plan until it is retired.
 
-In: records of the state store. Out: `Deployment`, `State`. Called by state, deploy, serve.
-Invariant: `state` changes only by the moves of `deploy/lifecycle/states.py`.
+In: records of the state store. Out: `Deployment` and `DeploymentState`. Invariant: the state changes only along
+the transitions that `deploy/lifecycle/states.py` lists.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ DeploymentState: TypeAlias = Literal[
 ]
 
 RUNNING: tuple[DeploymentState, ...] = ("backfilling", "ready", "live", "previous")
-"""The states in which a deployment's flows run."""
+"""States in which the flows of a deployment run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """`base` is the id of the deployment that was live when this one was planned; `files` the
-    project as text by relative path; `plan` the plan's JSON; `error` the problem that failed it; `paused`
-    that nothing is done that only this deployment needs."""
+    """One version of a project. `base` is the id of the deployment that was live when this one was planned;
+    `files` the project's files as text, by relative path; `plan` the JSON of the plan; `error` why it failed; `paused`
+    says that flows which only this deployment needs do not run."""
 
     id: int
     name: str

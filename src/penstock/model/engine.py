@@ -1,7 +1,7 @@
-"""The engine of a data source: how its rows are laid out and merged.
+"""The table engine of a data source: how its rows are sorted, partitioned and merged.
 
-In: the ENGINE_* directives, as text. Out: `Engine`. Called by parse, plan and lake. Invariant:
-keys are tuples of ClickHouse expressions, empty where the file says `tuple()` or nothing.
+In: the ENGINE directives of a .datasource file, as text. Out: `Engine`. Invariant: keys are tuples of ClickHouse
+expressions; a key is empty where the file has `tuple()` or no such directive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENGINES = (
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """ENGINE and its options. `ttl` is the expression as written, `settings` name = value pairs.
+    """ENGINE and its options. `ttl` is the expression as written; `settings` are pairs of name and value.
 
     `ver`, `is_deleted` (Replacing), `sign`, `version` (Collapsing) and `summed` (Summing's
     ENGINE_COLUMNS) are column names.

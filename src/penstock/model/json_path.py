@@ -1,7 +1,7 @@
-"""Where in a JSON row the value of a column is.
+"""JSON paths such as `$.a.b[:]`, which say where in a JSON row the value of a column is.
 
-In: a path such as `$.a.b[:]`. Out: its keys. Called by flow (to read rows) and sql (to write them). Invariant: the
-same path means the same place for who reads and who writes.
+In: the path as text. Out: its keys. Invariant: rows are read (flow) and written (copies) by the same function,
+so a path means the same place for both.
 """
 
 from __future__ import annotations

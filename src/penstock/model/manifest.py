@@ -1,13 +1,13 @@
-"""What a deployment is made of: physical tables, the names bound to them, the flows that feed them.
+"""The manifest of a deployment: its physical tables, the names bound to them, and the flows that feed them.
 
-In: values made by the planner. Out: `Manifest` and its parts. Called by plan, state, lake, flow,
-deploy. Invariant: a manifest is immutable and self-contained: it holds every Spark SQL text that
-reading and feeding its tables needs, so a restarted server runs it without planning again.
+In: values that the planner makes. Out: `Manifest` and its parts; they are stored as JSON with the names of their
+classes and fields (`state/manifest_codec.py`). Invariant: a manifest is immutable and holds every Spark SQL text
+that is needed to read and feed its tables, so a restarted server runs it without planning again.
 
-Every physical table has the hidden column `_seq BIGINT` = batch number * 2**20 + row of the batch
-(a row of a materialized view carries that of the row it was made from, at most the last `_seq` of the
-step that made it; a row made of many carries the latter). Landing tables also
-have `_rejects STRING`: the landing versions that do not accept the row, NULL where all do.
+Every physical table has the hidden column `_seq BIGINT` = batch number * 2**20 + position of the row in its batch.
+A row of a materialized view carries the `_seq` of the row it was made from, at most the last one of its step; a row
+that was made from many carries the latter. Tables that receive raw rows also have `_rejects STRING`: the landing
+versions that reject the row, NULL where every version accepts it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def last_seq(batch: int) -> int:
 
 
 def version_mark(version: str) -> str:
-    """How a landing version stands in `_rejects`: between spaces, so that none is part of another."""
+    """How a landing version is written in `_rejects`: between spaces, so that no mark is part of another one."""
     return f" {version} "
 
 
@@ -45,7 +45,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """One part of a partition or sorting key, as Iceberg knows it."""
+    """One part of a partition or sorting key, as an Iceberg transform (Iceberg spec, "Partition Transforms")."""
 
     kind: Literal["identity", "years", "months", "days", "hours"]
     column: str
@@ -64,9 +64,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What a column is for rows with `_seq` <= cut: a Spark SQL expression over physical columns.
-    `cut` is None until the deployment is activated on the table. In rows with `_seq` <= settled the
-    physical column holds the value already."""
+    """The value of a column in rows with `_seq` <= `cut`: a Spark SQL expression over physical columns. `cut` is
+    the cutover offset, None until the deployment is activated on the table. In rows with `_seq` <= `settled` the
+    physical column has been materialized: it holds the value itself."""
 
     expression: str
     cut: int | None = None
@@ -79,7 +79,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class BoundColumn:
-    """A logical column and the physical one it reads."""
+    """A logical column, the physical column it reads and, in `before`, its value in older rows."""
 
     name: str
     type: Type
@@ -89,8 +89,8 @@ class BoundColumn:
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """Rows with `_seq` <= upto (None: all later ones) are seen unless `version` rejects them.
-    An `upto` of None that is not the last of its chain is filled in at activation."""
+    """One link of a chain: rows with `_seq` <= `upto` (None: all later ones) are visible unless landing version
+    `version` rejects them. An `upto` of None that is not the last link is filled in at activation."""
 
     version: str
     upto: int | None = None
@@ -98,8 +98,9 @@ class Accepts:
 
 @dataclass(frozen=True)
 class Binding:
-    """A logical name bound to a physical table. `keeps`, Spark SQL over logical names, is true for rows
-    that have not expired (None: all); `merge` is what FINAL does. Without slots: columns are indexed when asked for."""
+    """A logical name bound to a physical table. `keeps`, Spark SQL over logical names, is true for rows whose TTL
+    has not expired (None: all rows); `merge` is the rule of FINAL. It has no slots because the index of its columns
+    is cached."""
 
     name: str
     table: str
@@ -118,9 +119,9 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class LandingColumn:
-    """One column filled from a raw row. `path` None: only the default fills it. `default` is Spark
-    SQL over the physical columns of the table; None: an absent value is NULL where the type allows,
-    else the row is rejected."""
+    """One column filled from a raw row, at the JSON path `path` (None: only the default fills it). `default` is Spark
+    SQL over the physical columns of the table; without one an absent value is NULL if the type allows it, else the
+    row is rejected."""
 
     name: str
     physical: str
@@ -130,15 +131,15 @@ class LandingColumn:
 
 
 Starts: TypeAlias = Literal["beginning", "placed", "met", "resumed"]
-"""Where a flow without a cursor begins: at the beginning of its source; `placed`: not before somebody
-(a history copy, an activation) has placed its cursor in the target table; `met`: at the beginning of
-its source as of the meeting of that; `resumed`: with what its source gets after its meeting."""
+"""Where a flow without a cursor begins. `beginning`: at the beginning of its source. `placed`: not before a history
+copy or an activation has committed its cursor to the target table. `met`: at the beginning of its source as of that
+table's barrier. `resumed`: with the rows that its source gets after its barrier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Raw batches of a stream → typed rows of a table. Landings of several deployments into one
-    table run as one flow whose rows carry the versions that reject them."""
+    """The flow from the raw batches of a stream to typed rows of a table. Landings of several deployments into
+    one table run as one flow, whose rows carry the versions that reject them."""
 
     stream: str
     table: str
@@ -153,8 +154,8 @@ class Landing:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table read inside a view's SQL: `placeholder` in the text stands for the binding, which
-    holds the columns that are used and no others."""
+    """A table that a view's SQL reads: `placeholder` stands in the text for the binding, which has only the columns
+    that are used."""
 
     placeholder: str
     binding: Binding
@@ -162,8 +163,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Rows that arrive in `trigger` → `sql` → rows of `table`, by the names in `fields` (physical,
-    in the order of the select list). `others` are read as they are at each step."""
+    """The flow of a materialized view: rows that arrive in `trigger` become, through `sql`, rows of `table`. `fields`
+    are the physical target columns in the order of the select list; `others` are read as they are at each step."""
 
     id: str
     pipe: str
@@ -178,9 +179,9 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The history of a new table: the rows of `source` as of one snapshot, through `select`
-    (physical target column, Spark SQL over the source's logical names). `cursors` are the flows
-    of the source table whose cursors at that snapshot become those of flows of the new table."""
+    """The flow that gives a new table its history: the rows of `source` as of one snapshot, through `select` (pairs of
+    physical target column and Spark SQL over the source's logical names). `cursors` are pairs of a flow of the source
+    table and the flow of the new table that takes over its cursor at that snapshot."""
 
     id: str
     source: Binding
@@ -194,9 +195,9 @@ Flow: TypeAlias = Union[Landing, View, Copy]
 
 @dataclass(frozen=True, slots=True)
 class Meet:
-    """A new table in which all flows meet at the end of their histories, before any goes on: its first
-    snapshot with all of them there is the meeting, the place from which a flow out of it goes on that
-    has the rows up to there already. `stops`: the batch at which streams landed in it meet."""
+    """The barrier of a new table: all flows into it wait at the end of their histories until every one has arrived. A
+    flow out of the table that has the rows up to that snapshot already goes on from there. `stops` has, for each
+    stream landed in the table, the batch at which it waits."""
 
     table: str
     stops: tuple[tuple[str, int], ...] = ()
@@ -204,8 +205,8 @@ class Meet:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything a deployment reads and feeds. `quarantines` bind `<name>_quarantine`; `meets` are
-    those of its own new tables."""
+    """Everything that a deployment reads and feeds. `quarantines` bind `<name>_quarantine`; `meets` are the barriers
+    of its own new tables."""
 
     tables: tuple[Table, ...] = ()
     bindings: tuple[Binding, ...] = ()
@@ -218,10 +219,11 @@ class Manifest:
         return self._bindings.get(name)
 
     def name_of(self, table: str) -> str:
-        """The data source that a table is bound to; the table itself where there is none."""
+        """The data source that is bound to a table; the table's own id if there is none."""
         return next((bound.name for bound in self.bindings if bound.table == table), table)
 
     def meet(self, table: str) -> Meet | None:
+        """The barrier of a table, if it has one."""
         return next((each for each in self.meets if each.table == table), None)
 
     def table(self, table: str) -> Table | None:
@@ -234,7 +236,7 @@ class Manifest:
         return next((flow for flow in flows if isinstance(flow, Landing)), None)
 
     def flows_into(self, table: str) -> tuple[Flow, ...]:
-        """The flows whose rows go to a table, in their order."""
+        """The flows that write into a table, in the manifest's order."""
         return self._flows.get(table, ())
 
     @cached_property
@@ -249,7 +251,7 @@ class Manifest:
     def copies(self) -> tuple[Copy, ...]:
         return tuple(flow for flow in self.flows if isinstance(flow, Copy))
 
-    # What is looked up by name is indexed when it is first asked for, which is why there are no slots.
+    # These indexes are cached, which is why the class has no slots.
 
     @cached_property
     def _bindings(self) -> Mapping[str, Binding]:

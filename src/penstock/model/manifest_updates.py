@@ -1,8 +1,7 @@
-"""A manifest with its bindings changed: cuts filled in, columns settled, tables replaced.
+"""Changes of a manifest: cutover offsets filled in, columns marked as materialized, bindings replaced.
 
-In: a manifest, and what is known now. Out: another manifest. Called by deploy, and by the laws of plan.
-Invariant: a binding changes wherever it stands, also where flows read by it; what is filled in already
-stays as it is.
+In: a manifest and what became known since it was planned. Out: a new manifest. Invariant: a binding is changed
+everywhere it occurs, also inside flows; an offset that is already set keeps its value.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ from penstock.model.manifest import (
 
 
 def set_cutover_offsets(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest:
-    """The manifest with every open cut of the given tables (id → `_seq`) filled in."""
+    """The manifest with every open cutover offset of the given tables filled in: `cuts` maps a table's id to the
+    last `_seq` of before the cutover."""
 
     def bind(binding: Binding) -> Binding:
         cut = cuts.get(binding.table)
@@ -39,8 +39,8 @@ def set_cutover_offsets(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest
 
 
 def mark_materialized(manifest: Manifest, table: str, columns: Collection[str], upto: int) -> Manifest:
-    """The manifest after physical columns of a table were given their values up to a `_seq`. Readers see
-    that; flows do not, since they may read snapshots from before."""
+    """The manifest after physical columns of a table were materialized in rows with `_seq` <= `upto`. Only what
+    queries read is changed: flows may still read snapshots from before."""
 
     def bind(binding: Binding) -> Binding:
         if binding.table != table:
@@ -53,7 +53,7 @@ def mark_materialized(manifest: Manifest, table: str, columns: Collection[str], 
 
 
 def map_bindings(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Manifest:
-    """The manifest with each binding replaced, also where flows read by it."""
+    """The manifest with `bind` applied to every binding, also inside flows."""
 
     def source(read: Source) -> Source:
         return replace(read, binding=bind(read.binding))

@@ -1,12 +1,12 @@
-"""How the rows of a table with equal sorting keys become one: the merge rule of its engine.
+"""Merge rules: how an engine merges the rows that have equal sorting keys.
 
-In: made by `sql.merge_rules`. Out: the closed union `Merge`. Called by plan, state, lake and deploy.
-Invariant: everything is Spark SQL over, or a name of, a logical column of one binding; the rule acts
-on what that binding shows.
+In: values made by `sql/engines/merge_rules.py`. Out: the closed union `Merge`, which is stored as JSON under the
+names of its classes. Invariant: every text is Spark SQL over the logical columns of one binding, or the name of
+one; the rule applies to the rows that the binding shows.
 
-`keys` are the parts of the sorting key: rows are merged where all are equal. `partition` is empty
-where rows of equal keys lie in one partition for certain; else its parts make up ClickHouse's
-partition id, in whose order FINAL meets the rows (within it: in the order of insertion, `_seq`).
+`keys` are the expressions of the sorting key: rows are merged where all of them are equal. `partition` is empty
+where rows with equal keys certainly lie in one partition; otherwise its expressions make up ClickHouse's partition
+id, in whose order FINAL reads the rows (within a partition: in the order of insertion, `_seq`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TypeAlias, Union
 
 @dataclass(frozen=True, slots=True)
 class Replacing:
-    """The row with the greatest version stays, of equal ones (or without a version) the last; none if
-    it is deleted."""
+    """The row with the greatest `version` stays, the last one of equal versions or without a version column; none
+    if the `deleted` column marks it as deleted."""
 
     keys: tuple[str, ...]
     version: str | None = None
@@ -28,8 +28,8 @@ class Replacing:
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """`columns` are summed (states and simple aggregates merged); the others are those of the first
-    row. FINAL leaves out a row whose sums are all zero, if `drops_zeros`: all `columns` are numbers."""
+    """`columns` are summed (states and simple aggregates are merged); the other columns are those of the first row.
+    With `drops_zeros`, where all `columns` are numbers, FINAL leaves out a row whose sums are all zero."""
 
     keys: tuple[str, ...]
     columns: tuple[str, ...]
@@ -39,7 +39,7 @@ class Summing:
 
 @dataclass(frozen=True, slots=True)
 class Aggregating:
-    """`columns`, states and simple aggregates, are merged; the others are those of the first row."""
+    """`columns` (states and simple aggregates) are merged; the other columns are those of the first row."""
 
     keys: tuple[str, ...]
     columns: tuple[str, ...]
@@ -48,7 +48,7 @@ class Aggregating:
 
 @dataclass(frozen=True, slots=True)
 class Collapsing:
-    """Rows with sign 1 and -1 cancel each other: of what is left over FINAL shows the last row with 1."""
+    """Rows with sign 1 and -1 cancel each other; of the rest FINAL shows the last row with sign 1."""
 
     keys: tuple[str, ...]
     sign: str
@@ -57,8 +57,8 @@ class Collapsing:
 
 @dataclass(frozen=True, slots=True)
 class VersionedCollapsing:
-    """Within one version each row cancels the nearest one before it that has the other sign and is
-    not cancelled yet; FINAL shows all others."""
+    """Within one version, each row cancels the nearest earlier row with the opposite sign that is not cancelled yet;
+    FINAL shows the remaining rows."""
 
     keys: tuple[str, ...]
     sign: str

@@ -1,7 +1,7 @@
-"""A pipe as written: a list of SQL nodes, at most one of which is more than a step on the way.
+"""A pipe as its .pipe file defines it: a list of SQL nodes.
 
-In: the values `parse` reads from a .pipe file. Out: `Pipe`, `Node`. Called by every later
-package. Invariant: `kind` is a closed union; a pipe has at most one node that is not `Standard`.
+In: what `parse` reads from the file. Out: `Pipe` and `Node`. Invariant: the kind of a node is a closed union, and
+at most one node of a pipe is not `Standard`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class Standard:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A node that answers over HTTP under the pipe's name."""
+    """A node that is an HTTP endpoint under the pipe's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Materialized:
-    """A node whose rows are appended to a data source whenever its left-most table gets rows."""
+    """A materialized view: its rows are appended to a data source whenever its left-most table gets rows."""
 
     datasource: str
     location: Location = field(compare=False)
@@ -35,8 +35,8 @@ class Materialized:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A node whose rows are appended to a data source each time it is run: when somebody says so, and at the
-    times of `schedule` (cron, in UTC; None: only on demand)."""
+    """A copy node: its rows are appended to a data source each time it runs, on demand and at the times of `schedule`
+    (cron, in UTC; None: only on demand)."""
 
     datasource: str
     location: Location = field(compare=False)
@@ -48,7 +48,7 @@ NodeKind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One NODE: a name, its SQL and what it is for."""
+    """One NODE: its name, SQL and kind."""
 
     name: str
     sql: Text
@@ -88,5 +88,5 @@ class Pipe:
 
     @property
     def copies(self) -> Copied | None:
-        """What the copy node is for."""
+        """The kind of the copy node, if there is one."""
         return next((node.kind for node in self.nodes if isinstance(node.kind, Copied)), None)

@@ -1,8 +1,7 @@
-"""A whole project: every resource of a folder, by name.
+"""A project: all data sources and pipes of a folder, by name.
 
-In: parsed data sources and pipes. Out: `Project`. Called by graph, plan, deploy and serve.
-Invariant: resources are sorted by name, so equal folders give equal projects whatever the order
-or place of the files.
+In: parsed data sources and pipes. Out: `Project`. Invariant: resources are sorted by name, so equal contents give
+equal projects, whatever the order and place of the files.
 """
 
 from __future__ import annotations
@@ -17,15 +16,14 @@ from penstock.model.pipe import Materialized, Node, Pipe
 
 @dataclass(frozen=True)
 class Project:
-    """Data sources and pipes, each sorted by name. Without slots, so that what is looked up by name
-    is indexed once, when it is first asked for."""
+    """Data sources and pipes, each sorted by name. It has no slots because its indexes by name are cached."""
 
     datasources: tuple[DataSource, ...] = ()
     pipes: tuple[Pipe, ...] = ()
 
     @staticmethod
     def of(datasources: Iterable[DataSource], pipes: Iterable[Pipe]) -> Project:
-        """A project of resources in any order."""
+        """The project of these resources, given in any order."""
         return Project(
             tuple(sorted(datasources, key=lambda source: source.name)),
             tuple(sorted(pipes, key=lambda pipe: pipe.name)),
@@ -38,12 +36,12 @@ class Project:
         return self._pipes.get(name)
 
     def feeders(self, datasource: str) -> tuple[tuple[Pipe, Node], ...]:
-        """The materialized views that write into a data source."""
+        """The materialized views that write into a data source, as pairs of pipe and node."""
         return self._feeders.get(datasource, ())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name SQL may read."""
+        """Every name that SQL may read."""
         return tuple(source.name for source in self.datasources) + tuple(pipe.name for pipe in self.pipes)
 
     @cached_property

@@ -1,12 +1,7 @@
-"""The configuration of a project: what `penstock.toml` says, and what holds where it says nothing.
+"""The settings of a project: what `penstock.toml` says, with the defaults for what it leaves out.
 
-In: nothing. Out: `Settings` and its parts. Called by parse, lake, state, flow, deploy and serve.
-Invariant: a field has the name that it has in the file.
-
-Which values of the settings are secrets.
-
-In: `Settings`. Out: texts. Called by serve and by every process that opens a lake. Invariant: a value is one
-by the name it has, or by where it stands in an address.
+In: nothing; `parse` fills the values in. Out: `Settings`, and which of its values are secrets. Invariant: a field
+has the name of its key in the file; a value is secret because of its key's name or its place in a URL.
 """
 
 from __future__ import annotations
@@ -21,8 +16,8 @@ from penstock.model.pipe import Dialect
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Where the server listens. A query that takes more than `max_query_seconds` is cancelled; an answer
-    of more rows or bytes is refused."""
+    """Where the server listens. A query that takes longer than `max_query_seconds` is cancelled; a result with more
+    rows or bytes than allowed is refused."""
 
     host: str = "127.0.0.1"
     port: int = 7180
@@ -33,7 +28,7 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """The Spark session. `packages` replaces the packages it loads; `conf` is added as it is."""
+    """The Spark session. `packages` replaces the packages that it loads; `conf` is passed on unchanged."""
 
     master: str = "local[*]"
     driver_memory: str = "2g"
@@ -43,16 +38,15 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True)
 class StateSettings:
-    """The state store, as an SQLAlchemy URL; None is the embedded one."""
+    """The state store, as an SQLAlchemy URL; None is the embedded SQLite file."""
 
     url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeploySettings:
-    """For how long the previous deployment can be rolled back to. A version that lags more than
-    `max_lag_seconds` is not switched to. `strategy` names, by data source, the strategy to take in place
-    of the cheapest one."""
+    """For how many hours a rollback to the previous deployment is possible; the greatest lag with which a version can
+    be promoted; and `strategy`: by data source, the strategy to use instead of the cheapest one."""
 
     rollback_window_hours: int = 24
     max_lag_seconds: int = 30
@@ -61,9 +55,9 @@ class DeploySettings:
 
 @dataclass(frozen=True, slots=True)
 class FlowSettings:
-    """The most that one step of a flow reads, so that it ends between two crashes. One that takes more
-    than `max_step_seconds` is cancelled and tried again with less; one for a deployment that is not live
-    gets `staging_step_seconds` beside live's flows, then a process of its own."""
+    """The most that one step of a flow reads, so that it ends soon even if the server crashes now and then. A step of
+    more than `max_step_seconds` is cancelled and tried again with less; one for a deployment that is not live may take
+    `staging_step_seconds` beside live's flows, then it moves to a process of its own."""
 
     max_step_rows: int = 2_000_000
     max_step_bytes: int = 268_435_456
@@ -73,9 +67,8 @@ class FlowSettings:
 
 @dataclass(frozen=True, slots=True)
 class BackfillSettings:
-    """How histories are filled: the most bytes (of source files) a second, None for no limit; how long
-    rows of live may wait before it slows down; from how many bytes on it gets a Spark process of its
-    own."""
+    """How histories are filled: the most bytes of source files a second (None: no limit); how many seconds live's rows
+    may wait before histories slow down; and from how many bytes on a history gets a Spark process of its own."""
 
     max_bytes_per_second: int | None = None
     yield_after_seconds: int = 10
@@ -84,9 +77,9 @@ class BackfillSettings:
 
 @dataclass(frozen=True, slots=True)
 class InboxSettings:
-    """When rows are refused before it is too late: with less than `min_free_bytes` free on the disk of the
-    inbox, or more than `max_pending_bytes` of a stream not yet in its tables. `folder` is where they are
-    kept, None for the embedded one."""
+    """When rows are refused: with less than `min_free_bytes` free on the disk of the inbox, or with more than
+    `max_pending_bytes` of a stream not yet in its tables. `folder` is where raw rows are kept (None: in the project's
+    `.penstock` folder)."""
 
     folder: str | None = None
     min_free_bytes: int = 268_435_456
@@ -95,7 +88,7 @@ class InboxSettings:
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceSettings:
-    """What is done in the background, and how often (`docs/maintenance.md`). All times are in seconds."""
+    """Background maintenance and its intervals (`docs/maintenance.md`). All times are in seconds, sizes in bytes."""
 
     interval_seconds: int = 30
     compact_files: int = 32
@@ -112,8 +105,8 @@ class MaintenanceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A whole `penstock.toml`. `catalog` holds the properties of the Iceberg catalog (`type`,
-    `uri`, `warehouse` …); empty is the embedded one."""
+    """A whole `penstock.toml`. `catalog` has the properties of the Iceberg catalog (`type`, `uri`, `warehouse` …);
+    empty means the embedded one."""
 
     dialect: Dialect = "clickhouse"
     server: ServerSettings = ServerSettings()
@@ -131,7 +124,7 @@ _SECRET_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|accoun
 
 
 def secret_values(settings: Settings) -> tuple[str, ...]:
-    """Passwords, keys and tokens, sorted."""
+    """The passwords, keys and tokens among the settings, sorted."""
     found = {*_secrets_in_properties(settings.catalog), *_secrets_in_properties(settings.spark.conf)}
     found.update(_secrets_in_address(settings.state.url or ""))
     return tuple(sorted(found))
@@ -145,7 +138,7 @@ def _secrets_in_properties(properties: Mapping[str, str]) -> Iterator[str]:
 
 
 def _secrets_in_address(text: str) -> Iterator[str]:
-    """The password and the secret parameters of an address, also behind `jdbc:`."""
+    """The password and the secret parameters of a URL, which may begin with `jdbc:`."""
     try:
         parts = urlsplit(text.removeprefix("jdbc:"))
         password = parts.password

@@ -1,7 +1,6 @@
-"""What TOKEN lines of a project say a token may do.
+"""The scopes that the TOKEN lines of a project grant.
 
-In: a project. Out: scopes by the names of tokens. Called by deploy/core when another version goes live. Invariant:
-a scope is for one data source or pipe, never for everything.
+In: a project. Out: scopes by token name. Invariant: a scope covers one data source or pipe, never everything.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ TokenGrants = Mapping[str, tuple[str, ...]]
 
 
 def collect_grants(project: Project) -> TokenGrants:
-    """By the name of a token its scopes: `read:NAME`, `append:NAME`."""
+    """The scopes by token name: `read:NAME`, `append:NAME`."""
     found: dict[str, dict[str, None]] = {}
     resources: tuple[DataSource | Pipe, ...] = (*project.datasources, *project.pipes)
     for resource in resources:

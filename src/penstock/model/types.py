@@ -1,7 +1,7 @@
-"""The column types of a project, by ClickHouse's names, as immutable values.
+"""Column types under ClickHouse's names, as immutable values.
 
-In: nothing. Out: the closed union `Type`; `str(type)` is its ClickHouse spelling. Called by every
-package. Invariant: two types are the same type exactly when they are equal.
+In: nothing. Out: the closed union `Type`; `str(type)` is its ClickHouse spelling. Invariant: two values are equal
+exactly when they mean the same type. Source: ClickHouse's documentation, "Data types".
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Bool:
-    """true or false."""
+    """Bool: true or false."""
 
     def __str__(self) -> str:
         return "Bool"
@@ -60,7 +60,7 @@ class Bool:
 
 @dataclass(frozen=True, slots=True)
 class String:
-    """Text."""
+    """String: text."""
 
     def __str__(self) -> str:
         return "String"
@@ -96,7 +96,7 @@ class Date:
 
 @dataclass(frozen=True, slots=True)
 class DateTime:
-    """A second. `zone` is how it is shown and parsed; None is the server's zone (UTC)."""
+    """A point in time in whole seconds. `zone` is the time zone for parsing and display; None is UTC."""
 
     zone: str | None = None
 
@@ -106,7 +106,7 @@ class DateTime:
 
 @dataclass(frozen=True, slots=True)
 class DateTime64:
-    """A moment with `precision` decimal digits of a second (0 … 6)."""
+    """A point in time with `precision` decimal digits of a second (0 … 6)."""
 
     precision: int = 3
     zone: str | None = None
@@ -141,8 +141,8 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A fixed row of values; each field has a type and may have a name. Without a field it is the type of what
-    has no value: ClickHouse's Nothing."""
+    """A fixed number of values; each field has a type and may have a name. A tuple without fields stands for
+    ClickHouse's Nothing, the type without values."""
 
     fields: tuple[tuple[str | None, Type], ...]
 
@@ -209,7 +209,7 @@ class IPv6:
 
 @dataclass(frozen=True, slots=True)
 class AggregateFunction:
-    """The mergeable state of an aggregate: what `<function>State` gives and `<function>Merge` takes."""
+    """The mergeable state of an aggregate: the result of `<function>State` and the argument of `<function>Merge`."""
 
     function: str
     arguments: tuple[Type, ...] = ()
@@ -232,9 +232,28 @@ class SimpleAggregateFunction:
 
 
 Type: TypeAlias = Union[
-    Int, Float, Decimal, Bool, String, FixedString, UUID, Date, DateTime, DateTime64, Enum, Array, Tuple, Map,
-    Nullable, LowCardinality, Json, IPv4, IPv6, AggregateFunction, SimpleAggregateFunction,
-]  # fmt: skip
+    Int,
+    Float,
+    Decimal,
+    Bool,
+    String,
+    FixedString,
+    UUID,
+    Date,
+    DateTime,
+    DateTime64,
+    Enum,
+    Array,
+    Tuple,
+    Map,
+    Nullable,
+    LowCardinality,
+    Json,
+    IPv4,
+    IPv6,
+    AggregateFunction,
+    SimpleAggregateFunction,
+]
 
 
 def is_nullable(of: Type) -> bool:
@@ -258,11 +277,11 @@ def unwrap_type(of: Type) -> Type:
 
 
 _RESERVED = ("all", "distinct", "false", "from", "inf", "nan", "null", "select", "table", "true", "values")
-"""The words that ClickHouse writes in back-quotes where they are names."""
+"""Words that ClickHouse writes in back-quotes when they are names."""
 
 
 def _quote_field_name(name: str) -> str:
-    """A field's name as a type may hold it: in back-quotes where it is more than a word."""
+    """The name of a tuple field as ClickHouse spells it: in back-quotes unless it is a plain word."""
     if name.isascii() and name.isidentifier() and name.lower() not in _RESERVED:
         return name
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"

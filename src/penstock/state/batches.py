@@ -1,8 +1,8 @@
-"""The batch log: raw input, cut once into numbered batches.
+"""The batch log: raw rows, grouped into numbered batches per stream.
 
-In: a segment on disk and what is in it. Out: `Batch` values in order. Called by flow/writer (append)
-and by the landing flows. Invariant: the numbers of a stream are 1, 2, 3 … without a gap; a batch
-that was returned is on disk and never changes; one that was condemned stays so.
+In: a segment file that is on disk, with its rows and size. Out: `Batch` values in order. Invariant: the numbers of
+a stream are 1, 2, 3 … without a gap; a batch that was returned is on disk and never changes; a batch that was
+condemned because its file is damaged stays condemned.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class BatchLog:
             return _find_by_segment(connection, stream, segment)
 
         try:
-            return self._database.once(write, find)
+            return self._database.write_once(write, find)
         except IntegrityError as error:
             raise Conflict(f"another writer appends to `{stream}`, or one of the idempotency keys is known") from error
 
@@ -108,20 +108,20 @@ class BatchLog:
             take_named_lock(connection, stream)
             return _find_by_segment(connection, stream, segment)
 
-    def logged(self, stream: str, segments: Collection[str]) -> set[str]:
+    def find_logged(self, stream: str, segments: Collection[str]) -> set[str]:
         """Those of the segments that the log names. Reads the whole stream, a row at a time."""
         query = sa.select(batches.c.segment).where(batches.c.stream == stream)
         with self._database.read() as connection:
             found = connection.execution_options(stream_results=True).execute(query).scalars()
             return {segment for segment in found if segment in segments}
 
-    def confirm(self) -> None:
+    def check_ownership(self) -> None:
         """Raises Fenced if this server does not own the store any more: it has no say then in what the log
         names."""
         with self._database.write():
             pass
 
-    def after(
+    def read_after(
         self, stream: str, number: int, most_rows: int, most_bytes: int, upto: int | None = None
     ) -> tuple[Batch, ...]:
         """The batches after `number` (and up to `upto`) that together are within the limits; at
@@ -179,7 +179,7 @@ class BatchLog:
         with self._database.read() as connection:
             return dict(connection.execute(query).tuples().all())
 
-    def with_key(self, stream: str, key: str) -> Batch | None:
+    def find_by_key(self, stream: str, key: str) -> Batch | None:
         """The batch that a call with this idempotency key went to."""
         same = sa.and_(batch_keys.c.stream == batches.c.stream, batch_keys.c.number == batches.c.number)
         query = _SELECT_BATCH.join(batch_keys, same)
@@ -210,7 +210,7 @@ class BatchLog:
             connection.execute(sa.insert(damaged_segments).values(values))
         return replace(batch, damage=problem), True
 
-    def condemned(self, limit: int) -> tuple[Batch, ...]:
+    def list_condemned(self, limit: int) -> tuple[Batch, ...]:
         """The batches whose segment was found damaged, the last of each stream first."""
         query = sa.select(*_BATCH_COLUMNS).join(damaged_segments, _IS_CONDEMNED)
         query = query.order_by(damaged_segments.c.number.desc(), damaged_segments.c.stream).limit(limit)

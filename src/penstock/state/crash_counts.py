@@ -1,7 +1,6 @@
-"""How often a flow was under way when Spark's process ended, or took too long beside live.
+"""Counts how many times in a row a flow was running when Spark's process ended, or exceeded its time beside live.
 
-In: tables and flows. Out: counts. Called by deploy. Invariant: a flow that ends a step is forgotten, so
-what is counted are deaths in a row.
+In: a table and a flow. Out: counts. Invariant: a step that ends by itself resets the count of its flow.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class CrashCounts:
     def deaths(self) -> Mapping[FlowKey, int]:
         return dict(self._deaths)
 
-    def died(self, flows: Iterable[FlowKey]) -> None:
+    def record_deaths(self, flows: Iterable[FlowKey]) -> None:
         """Spark's process ended while these were under way, or may end for what they left behind."""
         with self._database.write() as connection:
             take_named_lock(connection, attempts.name)
@@ -43,7 +42,7 @@ class CrashCounts:
                 values = {"table_id": table, "flow": flow, "deaths": count}
                 connection.execute(sa.insert(attempts).values(values))
 
-    def lived(self, flow: FlowKey) -> None:
+    def clear(self, flow: FlowKey) -> None:
         """A step of the flow ended by itself."""
         if self._deaths.pop(flow, None) is not None:
             this = sa.and_(attempts.c.table_id == flow[0], attempts.c.flow == flow[1])

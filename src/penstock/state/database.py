@@ -1,22 +1,9 @@
-"""Open the state store and bring it to the newest schema.
+"""The connection to the state store, on SQLite or Postgres: opening, migrations, transactions and errors.
 
-In: a SQLAlchemy URL. Out: `Database`, whose `read` and `write` give a connection in a transaction.
-Called by every module of state and by deploy/pipeline. Invariant: a `write` that returned is on
-disk; on SQLite it holds the only write lock from its first statement, so what it read stays true (on
-Postgres each module locks what it reads, see `locks`); once guarded by a token of the lease, nothing is
-written after another server has taken the lease.
-
-Connect to the state store: how each of SQLite and Postgres is opened and set up.
-
-In: a SQLAlchemy URL. Out: an engine whose transactions begin as `database` needs them. Called by
-`database`. Invariant: an error names the store without its password; a connection that its user has
-left in a transaction does not keep its locks for ever.
-
-What a database says when it cannot do what was asked, as errors of our own.
-
-In: an exception of SQLAlchemy. Out: Unavailable (ask again later), StorageFull or Failed. Called by
-`database` around each transaction. Invariant: a broken constraint passes as it is, since it means
-something to who wrote; no message has a statement, a parameter or a password in it.
+In: an SQLAlchemy URL. Out: `Database`, whose `read` and `write` give a connection inside a transaction. Invariant:
+a `write` that returned is on disk. On SQLite it holds the only write lock from its first statement, so what it read
+stays true; on Postgres each module locks what it reads (`locks`). Once a lease token is set (`guard`), nothing is
+written after another server has taken the lease. No error text contains a statement, its parameters or a password.
 """
 
 from __future__ import annotations
@@ -98,7 +85,7 @@ class Database:
             yield connection
         reached("state.after")
 
-    def once(self, write: Callable[[Connection], T], find: Callable[[Connection], T | None]) -> T:
+    def write_once(self, write: Callable[[Connection], T], find: Callable[[Connection], T | None]) -> T:
         """Write in a transaction of its own, and again where the connection died in the middle, unless
         `find` then finds it there. `find` waits for transactions that may still write it (`locks.alone`).
 

@@ -1,7 +1,7 @@
-"""The deployments there are and were: every version of the project, with its plan and manifest.
+"""The deployments: every version of the project, with its plan, manifest and state.
 
-In: what the planner made, and moves of state. Out: `Deployment` values. Called by deploy.
-Invariant: a state changes only from one the caller named; otherwise nothing is written.
+In: what the planner made, and changes of state. Out: `Deployment` values. Invariant: a state changes only if the
+current one is among those that the caller expects; otherwise nothing is written.
 """
 
 from __future__ import annotations

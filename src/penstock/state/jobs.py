@@ -1,7 +1,7 @@
-"""Jobs: work that is done once, on demand or at a time, and what became of it.
+"""Jobs: work that runs once, on demand or at a scheduled time, and its outcome.
 
-In: what is to be done. Out: `Job` values. Called by deploy/copies. Invariant: a job moves only from a state that
-who moves it names; for one time of a schedule there is one job, whatever the server went through.
+In: what is to be done. Out: `Job` values. Invariant: a job changes its state only if the current one is among those
+that the caller expects; a scheduled time has one job, however often the server restarts.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class Jobs:
         with self._database.read() as connection:
             return tuple(Job(*row) for row in connection.execute(query))
 
-    def next(self) -> Job | None:
+    def oldest_open(self) -> Job | None:
         """The oldest that is not over."""
         query = sa.select(*jobs.c).where(jobs.c.state.in_(OPEN_STATES)).order_by(jobs.c.id).limit(1)
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
         return Job(*row) if row is not None else None
 
-    def waits(self, pipe: str) -> bool:
+    def has_open_job(self, pipe: str) -> bool:
         """Whether a job of the pipe is not over."""
         query = sa.select(jobs.c.id).where(jobs.c.pipe == pipe, jobs.c.state.in_(OPEN_STATES)).limit(1)
         with self._database.read() as connection:

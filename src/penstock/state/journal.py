@@ -1,8 +1,7 @@
-"""What a deployment was about to do, what of it is done and what is undone, so that a restart goes on
-there, forward or back.
+"""The journal of deployment steps: which are intended, done or undone, so that a restart can go on, forward or back.
 
-In: numbered steps. Out: `Entry` values in order. Called by deploy/executor and deploy/undo. Invariant:
-a step is marked intended before it runs, done only after it has run, undone only after its inverse.
+In: numbered steps. Out: `JournalEntry` values in order. Invariant: a step is marked intended before it runs, done
+only after it has run, and undone only after its inverse has run.
 """
 
 from __future__ import annotations

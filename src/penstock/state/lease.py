@@ -1,7 +1,7 @@
-"""Who owns the warehouse: one row with a token that only grows and a beat that says the owner lives.
+"""The lease of the warehouse: one row with a token that only grows and a heartbeat of the owner.
 
-In: what a server says of itself. Out: `Holding`. Called by deploy/owner. Invariant: whoever takes the
-lease has a greater token than all before, and every write of the store by an earlier one is refused.
+In: the owner's description of itself. Out: `LeaseRecord`. Invariant: a server that takes the lease gets a greater
+token than every owner before it, and every later write of an earlier owner is refused.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class LeaseRecord:
     what it says of itself."""
 
     token: int
-    beat: int
+    heartbeat: int
     owner: Mapping[str, object]
 
     @property
-    def free(self) -> bool:
+    def is_free(self) -> bool:
         """Nobody had it yet, or the last owner let it go."""
-        return self.beat == 0
+        return self.heartbeat == 0
 
 
 class Lease:
@@ -47,7 +47,7 @@ class Lease:
     def take(self, seen: LeaseRecord, owner: Mapping[str, object]) -> int:
         """Take it from the owner that was seen; from now on this store writes under the new token, which
         is returned. Raises Fenced if another server took it meanwhile, or the owner lives after all."""
-        same = sa.and_(lease.c.id == ROW, lease.c.token == seen.token, lease.c.beat == seen.beat)
+        same = sa.and_(lease.c.id == ROW, lease.c.token == seen.token, lease.c.beat == seen.heartbeat)
         values = {"token": seen.token + 1, "beat": 1, "owner": dict(owner)}
         with self._database.write() as connection:
             lock_out_writers(connection)
@@ -56,7 +56,7 @@ class Lease:
         self._database.guard(seen.token + 1)
         return seen.token + 1
 
-    def beat(self) -> None:
+    def heartbeat(self) -> None:
         """A sign of life. Raises Fenced where another server has taken over."""
         with self._database.write() as connection:
             connection.execute(sa.update(lease).where(lease.c.id == ROW).values(beat=lease.c.beat + 1))

@@ -1,7 +1,7 @@
-"""Which deployment is live: one row, changed by compare-and-set.
+"""The live pointer: which deployment is live and which was before, changed by compare-and-set.
 
-In: the version the caller saw and what it wants. Out: `Pointed`. Called by deploy/promote.
-Invariant: the pointer and the states that go with it change in one transaction or not at all.
+In: the pointer version that the caller saw, and the new values. Out: `LiveVersions`. Invariant: the pointer and the
+deployment states that go with it change in one transaction, or not at all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Locks that hold until the transaction ends, where the database lets more than one write at a time.
+"""Locks that last until the transaction ends, for databases that allow several writers at a time.
 
-In: a connection in a transaction. Out: nothing. Called by `database`, `lease` and `batches`. Invariant:
-on SQLite there is nothing to do, since `write` has the only write lock; on Postgres whoever waits is
-served in order, so a constant stream of writers keeps nobody from taking the lease.
+In: a connection inside a transaction. Out: nothing. Invariant: on SQLite there is nothing to do, since `write` holds
+the only write lock; on Postgres waiters are served in order, so a steady stream of writers cannot keep a server from
+taking the lease.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What each physical table was when Penstock last made or changed it.
+"""What each physical table looked like when Penstock last made or changed it.
 
-In: `MadeTable` values. Out: the same. Called by lake/recorded. Invariant: one record a table; it says
-what Penstock made, never what somebody else made of it since.
+In: `MadeTable` values. Out: the same. Invariant: there is one record per table; it holds what Penstock made, never
+what somebody else made of the table since.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The operations log: what was done to which data source, and how long it took.
 
-In: `Operation` values. Out: the latest of them. Called by flow and deploy; later a service data
-source. Invariant: it only grows by whole operations; nothing depends on what it holds.
+In: `Operation` values. Out: the latest ones. Invariant: entries are added and trimmed whole; nothing depends on
+what the log holds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The tables of the state store, as SQLAlchemy Core knows them.
+"""The tables of the state store, as SQLAlchemy Core describes them.
 
-In: nothing. Out: `METADATA`, one `Table` a name, and what fits. Called by every module of state, by who takes numbers
-of rows from outside, and by the migrations' test. Invariant: what is here is what `migrations/` builds; a test
-compares the two.
+In: nothing. Out: `METADATA` and one `Table` per name. Invariant: this is what the scripts in `migrations/` build;
+a test compares the two.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who may call: named tokens with scopes.
+"""API tokens: who may call, with which scopes.
 
-In: names and scopes. Out: a secret (once), `Token` values. Called by serve and deploy/pipeline.
-Invariant: the store holds digests only; a secret cannot be read back from it.
+In: names and scopes. Out: a secret (shown once) and `ApiToken` values. Invariant: the store holds only digests of
+the secrets; a secret cannot be read back.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class ApiToken:
         wanted = ("admin", scope) if name is None else ("admin", scope, f"{scope}:{name}")
         return any(each in wanted for each in self.scopes)
 
-    def allows_some(self, scope: str) -> bool:
+    def allows_any(self, scope: str) -> bool:
         """Whether there is anything that it allows this for."""
         return self.allows(scope) or any(each.startswith(f"{scope}:") for each in self.scopes)
 
 
-    def granted(self, grants: Mapping[str, tuple[str, ...]]) -> ApiToken:
+    def with_grants(self, grants: Mapping[str, tuple[str, ...]]) -> ApiToken:
         """With what is declared for its name, if an admin said that it be so."""
         if DECLARED not in self.scopes:
             return self

@@ -50,7 +50,7 @@ def due(jobs: Jobs) -> list[tuple[str, str]]:
 
 
 def over(jobs: Jobs) -> None:
-    while (job := jobs.next()) is not None:
+    while (job := jobs.oldest_open()) is not None:
         jobs.move(job.id, OPEN_STATES, "done")
 
 

@@ -87,7 +87,7 @@ def test_a_process_that_began_anew_takes_up_its_own_lease(tmp_path: Path, me: di
     take_lease(before, me, None)
     take_lease(lease_of(tmp_path), me, None)
     with pytest.raises(Fenced):
-        before.beat()
+        before.heartbeat()
 
 
 STOPPED = """

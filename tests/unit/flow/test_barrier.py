@@ -40,7 +40,7 @@ def test_a_landing_meets_at_its_batch() -> None:
     copied: dict[str, Cursor] = {"copy": TailCursor(4)}
     assert barrier_snapshot(stopped, line(copied, {**copied, "landing.s": BatchCursor(6)})) is None
     assert barrier_snapshot(stopped, line(copied, {**copied, "landing.s": BatchCursor(7)})) == 2
-    assert stopped.stop("landing.s") == 7
+    assert stopped.stop_batch("landing.s") == 7
 
 
 def test_who_gathers() -> None:

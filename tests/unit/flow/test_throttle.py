@@ -21,19 +21,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_without_a_limit_and_without_lag_it_is_always_open(clock: Clock) -> None:
     pace = BackfillThrottle(BackfillRate(), lambda: 0.0)
-    pace.took(10**12, 1.0)
-    assert pace.is_open()
+    pace.record_step(10**12, 1.0)
+    assert pace.may_start()
 
 
 def test_a_step_is_followed_by_the_rest_that_keeps_the_rate(clock: Clock) -> None:
     pace = BackfillThrottle(BackfillRate(bytes_per_second=100), lambda: 0.0)
     clock.now += 2.0
-    pace.took(1000, 2.0)
-    assert not pace.is_open()
+    pace.record_step(1000, 2.0)
+    assert not pace.may_start()
     clock.now += 7.9
-    assert not pace.is_open()
+    assert not pace.may_start()
     clock.now += 0.2
-    assert pace.is_open()
+    assert pace.may_start()
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.floats(0.01, 5.0)), min_size=1, max_size=30))
@@ -43,12 +43,12 @@ def test_over_any_steps_the_rate_holds(steps: list[tuple[int, float]]) -> None:
     try:
         began, read, pace = clock.now, 0, BackfillThrottle(BackfillRate(bytes_per_second=1000), lambda: 0.0)
         for size, seconds in steps:
-            while not pace.is_open():
+            while not pace.may_start():
                 clock.now += 0.01
             # Before each step, what was read so far was read at the rate or slower.
             assert read <= 1000 * (clock.now - began) + 1
             clock.now += seconds
-            pace.took(size, seconds)
+            pace.record_step(size, seconds)
             read += size
     finally:
         patch.undo()
@@ -58,13 +58,13 @@ def test_while_live_lags_it_slows_to_a_tenth_and_does_not_stop(clock: Clock) -> 
     lag = [60.0]
     pace = BackfillThrottle(BackfillRate(yield_after=10.0), lambda: lag[0])
     clock.now += 3.0
-    pace.took(1, 3.0)
-    assert not pace.is_open()
+    pace.record_step(1, 3.0)
+    assert not pace.may_start()
     clock.now += REST_FACTOR * 3.0 - 0.1
-    assert not pace.is_open()
+    assert not pace.may_start()
     clock.now += 0.2
-    assert pace.is_open()
-    pace.took(1, 3.0)
+    assert pace.may_start()
+    pace.record_step(1, 3.0)
     lag[0] = 0.0
     clock.now += LAG_VALID_SECONDS + 0.1
-    assert pace.is_open()
+    assert pace.may_start()

@@ -82,7 +82,7 @@ class MemoryPipeline:
 
     def find_token(self, secret: str) -> ApiToken | None:
         found = self.tokens.find(secret)
-        return found.granted(self.grants) if found is not None else None
+        return found.with_grants(self.grants) if found is not None else None
 
     def append(self, name: str, body: bytes, key: str | None) -> Receipt:
         if name not in self.rows:

@@ -108,8 +108,8 @@ def test_what_a_token_allows() -> None:
     assert not one.allows("read", "ab")
     assert not one.allows("read")
     assert one.allows("append", "anything")
-    assert one.allows_some("read")
-    assert not one.allows_some("deploy")
+    assert one.allows_any("read")
+    assert not one.allows_any("deploy")
     assert ApiToken("t", ("admin",)).allows("read", "x")
 
 

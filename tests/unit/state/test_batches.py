@@ -35,8 +35,8 @@ def test_a_batch_reads_back_equal_in_another_process(store_url: str) -> None:
     made = BatchLog(first).append("d", "d/a.ndjson", 3, 42, NOW, ["key"])
     first.close()
     second = open_database(store_url)
-    assert BatchLog(second).after("d", 0, 10, 1000) == (made,)
-    assert BatchLog(second).with_key("d", "key") == made
+    assert BatchLog(second).read_after("d", 0, 10, 1000) == (made,)
+    assert BatchLog(second).find_by_key("d", "key") == made
     assert made == Batch("d", 1, "d/a.ndjson", 3, 42, NOW)
     second.close()
 
@@ -57,7 +57,7 @@ def test_what_follows_is_within_the_limits_and_at_least_one(
 ) -> None:
     batches = BatchLog(database)
     fill(batches, 5)
-    found = batches.after("d", 1, most_rows, most_bytes, upto)
+    found = batches.read_after("d", 1, most_rows, most_bytes, upto)
     assert [batch.number for batch in found] == numbers
 
 
@@ -68,7 +68,7 @@ def test_a_key_belongs_to_one_batch_of_its_stream(database: Database) -> None:
         batches.append("d", "d/2", 1, 1, NOW, ["k"])
     assert batches.head("d") == 1
     assert batches.append("e", "e/1", 1, 1, NOW, ["k"]).number == 1
-    assert batches.with_key("d", "unknown") is None
+    assert batches.find_by_key("d", "unknown") is None
 
 
 def test_rows_between(database: Database) -> None:
@@ -84,7 +84,7 @@ def test_writers_at_once_never_leave_a_gap(database: Database) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [batch.number for batch in batches.after("d", 0, 2**62, 2**62)] == list(range(1, 41))
+    assert [batch.number for batch in batches.read_after("d", 0, 2**62, 2**62)] == list(range(1, 41))
 
 
 def test_a_number_taken_by_another_writer_is_a_conflict(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,21 +102,21 @@ def test_a_digest_is_kept_and_a_condemned_batch_stays_so(database: Database) -> 
     batches = BatchLog(database)
     made = batches.append("d", "d/1", 3, 42, NOW, (), "ab" * 32)
     fill(batches, 1)
-    assert batches.after("d", 0, 100, 1000)[0] == made
+    assert batches.read_after("d", 0, 100, 1000)[0] == made
     assert (made.digest, made.damage) == ("ab" * 32, None)
     condemned, now = batches.condemn(made, "damaged segment d/1: gone")
     assert (condemned, now) == (replace(made, damage="damaged segment d/1: gone"), True)
     assert batches.condemn(made, "another reason") == (condemned, False)
-    assert batches.after("d", 0, 100, 1000)[0] == condemned
-    assert batches.condemned(10) == (condemned,)
+    assert batches.read_after("d", 0, 100, 1000)[0] == condemned
+    assert batches.list_condemned(10) == (condemned,)
     assert batches.find("d", "d/1") == condemned
 
 
 def test_what_the_log_names(database: Database) -> None:
     batches = BatchLog(database)
     fill(batches, 3)
-    assert batches.logged("d", {"d/0.ndjson", "d/2.ndjson", "d/9.ndjson"}) == {"d/0.ndjson", "d/2.ndjson"}
-    assert batches.logged("e", {"d/0.ndjson"}) == set()
+    assert batches.find_logged("d", {"d/0.ndjson", "d/2.ndjson", "d/9.ndjson"}) == {"d/0.ndjson", "d/2.ndjson"}
+    assert batches.find_logged("e", {"d/0.ndjson"}) == set()
     assert batches.bytes_between("d", 1, 3) == 200
 
 
@@ -128,13 +128,13 @@ def test_millions_of_pending_rows_in_bounded_memory(database: Database) -> None:
     while lot := list(itertools.islice(rows, 2_000)):
         with database.write() as connection:
             connection.execute(sa.insert(table), lot)
-    batches.after("d", 0, 1, 1)
+    batches.read_after("d", 0, 1, 1)
     tracemalloc.start()
     assert batches.heads() == {"d": count}
     assert batches.rows_between("d", 0, count) == 300 * count
-    assert len(batches.after("d", 17, 60_000, 2**62)) == 200
-    assert len(batches.after("d", 0, 2**62, 2**62, 30)) == 30
-    assert batches.logged("d", {"d/7.ndjson", "d/x"}) == {"d/7.ndjson"}
+    assert len(batches.read_after("d", 17, 60_000, 2**62)) == 200
+    assert len(batches.read_after("d", 0, 2**62, 2**62, 30)) == 30
+    assert batches.find_logged("d", {"d/7.ndjson", "d/x"}) == {"d/7.ndjson"}
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * 2**20, "all batches together are more than ten"

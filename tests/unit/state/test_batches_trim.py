@@ -25,7 +25,7 @@ def batches(tmp_path: Path) -> BatchLog:
 
 
 def numbers(batches: BatchLog, after: int) -> list[int]:
-    return [each.number for each in batches.after("s", after, 100, 10**6)]
+    return [each.number for each in batches.read_after("s", after, 100, 10**6)]
 
 
 def test_the_oldest_go_and_are_told_once(batches: BatchLog) -> None:
@@ -40,12 +40,12 @@ def test_a_table_that_needs_them_is_not_filled_with_a_part(batches: BatchLog) ->
     batches.trim("s", 4, NOW + timedelta(days=1), 100)
     for after in range(4):
         with pytest.raises(BatchesTrimmed, match=f"batch {after + 1} of `s`"):
-            batches.after("s", after, 100, 10**6)
+            batches.read_after("s", after, 100, 10**6)
 
 
 def test_a_key_is_known_for_ever(batches: BatchLog) -> None:
     batches.trim("s", 4, NOW + timedelta(days=1), 100)
-    known = batches.with_key("s", "k")
+    known = batches.find_by_key("s", "k")
     assert known is not None
     assert (known.number, known.segment) == (2, TRIMMED)
 
@@ -64,9 +64,9 @@ def test_a_lot_at_a_time(batches: BatchLog) -> None:
 
 
 def test_what_was_condemned_stays_in_the_log(batches: BatchLog) -> None:
-    batches.condemn(batches.after("s", 0, 1, 10)[0], "damaged")
+    batches.condemn(batches.read_after("s", 0, 1, 10)[0], "damaged")
     batches.trim("s", 4, NOW + timedelta(days=1), 100)
-    assert [each.number for each in batches.condemned(10)] == [1]
+    assert [each.number for each in batches.list_condemned(10)] == [1]
 
 
 def test_old_operations_go(tmp_path: Path) -> None:

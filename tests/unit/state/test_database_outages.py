@@ -98,7 +98,7 @@ def test_a_commit_whose_answer_is_lost_is_made_once(
     assert batches.append("d", "d/2", 2, 2, NOW, keys).number == 2
     assert proxy.cuts == 1
     assert batches.append("d", "d/3", 3, 3, NOW).number == 3
-    assert [each.segment for each in batches.after("d", 0, 100, 100)] == ["d/1", "d/2", "d/3"]
+    assert [each.segment for each in batches.read_after("d", 0, 100, 100)] == ["d/1", "d/2", "d/3"]
 
 
 @pytest.mark.parametrize(("cut", "beats"), [("before the commit", 1), ("after the commit", 2)])
@@ -107,8 +107,8 @@ def test_of_another_write_the_caller_is_told(far: Database, proxy: PostgresProxy
     lease.take(lease.read(), {})
     proxy.cut = cut
     with pytest.raises(Unavailable):
-        lease.beat()
-    assert lease.read().beat == beats
+        lease.heartbeat()
+    assert lease.read().heartbeat == beats
 
 
 def test_a_burst_of_appends_through_restarts_is_there_once(store: Database, postgres: Postgres) -> None:
@@ -124,7 +124,7 @@ def test_a_burst_of_appends_through_restarts_is_there_once(store: Database, post
             try:
                 batch = batches.append("d", f"d/{key}", 1, 1, NOW, [key])
             except Unavailable:
-                found = batches.with_key("d", key)
+                found = batches.find_by_key("d", key)
                 batch = found or batches.append("d", f"d/{key}", 1, 1, NOW, [key])
             acknowledged.append((f"d/{key}", batch.number))
             number += 1
@@ -147,7 +147,7 @@ def test_a_burst_of_appends_through_restarts_is_there_once(store: Database, post
     for thread in threads:
         thread.join()
     assert failures == []
-    logged = [(each.segment, each.number) for each in batches.after("d", 0, 2**62, 2**62)]
+    logged = [(each.segment, each.number) for each in batches.read_after("d", 0, 2**62, 2**62)]
     assert [number for _, number in logged] == list(range(1, len(logged) + 1))
     assert sorted(logged) == sorted(acknowledged)
     assert len(logged) >= 120

@@ -17,17 +17,17 @@ def jobs(database: Database) -> Jobs:
 
 
 def test_the_oldest_that_is_not_over_comes_next(jobs: Jobs) -> None:
-    assert jobs.next() is None
+    assert jobs.oldest_open() is None
     first, second = (jobs.create("copy", name, "t", {"day": "x"}) for name in ("a", "b"))
-    assert jobs.next() == first
+    assert jobs.oldest_open() == first
     assert (first.state, first.parameters, first.rows, first.error) == ("waiting", {"day": "x"}, None, None)
-    assert jobs.waits("b")
+    assert jobs.has_open_job("b")
     jobs.move(first.id, OPEN_STATES, "failed", error={"error": "why"})
-    assert jobs.next() == second
+    assert jobs.oldest_open() == second
     done = jobs.move(second.id, OPEN_STATES, "done", rows=2**40, stream="t", deployment=7)
     assert (done.rows, done.stream, done.deployment, done.is_open) == (2**40, "t", 7, False)
-    assert jobs.next() is None
-    assert not jobs.waits("b")
+    assert jobs.oldest_open() is None
+    assert not jobs.has_open_job("b")
     assert [job.id for job in jobs.recent(10)] == [second.id, first.id]
     assert jobs.get(first.id).error == {"error": "why"}
 

@@ -23,7 +23,7 @@ def test_the_first_server_takes_a_free_lease(database: Database) -> None:
     lease = Lease(database)
     assert lease.read() == LeaseRecord(0, 0, {})
     assert lease.take(lease.read(), {"host": "a"}) == 1
-    lease.beat()
+    lease.heartbeat()
     assert lease.read() == LeaseRecord(1, 2, {"host": "a"})
 
 
@@ -32,7 +32,7 @@ def test_after_a_takeover_the_first_server_writes_nothing(database: Database, ot
     first.take(first.read(), {"host": "a"})
     assert second.take(second.read(), {"host": "b"}) == 2
     with pytest.raises(Fenced):
-        first.beat()
+        first.heartbeat()
     with pytest.raises(Fenced):
         ApiTokens(database).create("t", ("read",))
     with pytest.raises(Fenced):
@@ -45,10 +45,10 @@ def test_a_beat_between_look_and_take_keeps_the_lease(database: Database, other:
     first, second = Lease(database), Lease(other)
     first.take(first.read(), {})
     seen = second.read()
-    first.beat()
+    first.heartbeat()
     with pytest.raises(Fenced):
         second.take(seen, {})
-    first.beat()
+    first.heartbeat()
 
 
 def test_of_two_that_wait_one_gets_it(database: Database, other: Database) -> None:
@@ -63,7 +63,7 @@ def test_of_two_that_wait_one_gets_it(database: Database, other: Database) -> No
 def test_a_lease_that_was_let_go_is_free(database: Database, other: Database) -> None:
     first, second = Lease(database), Lease(other)
     first.take(first.read(), {})
-    assert not second.read().free
+    assert not second.read().is_free
     first.release()
-    assert second.read().free
+    assert second.read().is_free
     assert second.take(second.read(), {}) == 2

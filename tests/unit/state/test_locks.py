@@ -119,12 +119,12 @@ def test_records_of_tables_damage_and_deaths_at_once(database: Database) -> None
     table = MadeTable("t", "u", (MadeColumn("a", "int", 1),))
     works: Sequence[Callable[[int], object]] = (
         lambda _: made.keep([table]),
-        lambda _: deaths.died([("t", "f"), ("t", "g")]),
+        lambda _: deaths.record_deaths([("t", "f"), ("t", "g")]),
         lambda _: batches.condemn(batch, "torn"),
     )
     assert at_once(*[repeated(work, 5) for work in works for _ in range(3)]) == []
     assert made.all() == (table,)
-    assert [each.damage for each in batches.condemned(9)] == ["torn"]
+    assert [each.damage for each in batches.list_condemned(9)] == ["torn"]
 
 
 def test_writers_of_all_kinds_get_on_under_a_beating_lease(database: Database) -> None:
@@ -138,7 +138,7 @@ def test_writers_of_all_kinds_get_on_under_a_beating_lease(database: Database) -
     lease.take(lease.read(), {})
     deployments.create("d", None, {}, {}, Manifest())
     works: Sequence[Callable[[int], object]] = (
-        lambda number: lease.beat(),
+        lambda number: lease.heartbeat(),
         lambda number: lease.describe({"host": number}),
         lambda number: batches.append("d", f"d/{number}", 1, 1, NOW),
         lambda number: batches.append("d", f"e/{number}", 1, 1, NOW),
@@ -148,7 +148,7 @@ def test_writers_of_all_kinds_get_on_under_a_beating_lease(database: Database) -
         lambda number: deployments.pause(1, of=["planned"]),
     )
     assert at_once(*[repeated(work, 25) for work in works]) == []
-    assert lease.read().beat == 26
+    assert lease.read().heartbeat == 26
     assert batches.heads() == {"d": 50, "e": 25}
 
 
@@ -238,4 +238,4 @@ def test_a_name_that_is_held_keeps_no_other_waiting_where_many_can_write(postgre
 def test_a_batch_reads_back_as_it_was_made(database: Database) -> None:
     made = BatchLog(database).append("d", "d/1", 2**40, 2**41, NOW, digest="ab" * 32)
     assert isinstance(made, Batch)
-    assert BatchLog(database).after("d", 0, 2**62, 2**62) == (made,)
+    assert BatchLog(database).read_after("d", 0, 2**62, 2**62) == (made,)

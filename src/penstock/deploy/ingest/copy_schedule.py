@@ -45,7 +45,7 @@ class CopySchedule(PeriodicTask):
             self._due[pipe, copied.schedule] = due
 
     def _begin(self, pipe: str, datasource: str, due: datetime) -> None:
-        if self._jobs.waits(pipe):
+        if self._jobs.has_open_job(pipe):
             log.warning("the copy `%s` is due, and its job before is not over: it is left out", pipe)
             return
         try:

@@ -179,7 +179,7 @@ def _place_cursors(store: StateStore, warehouse: Warehouse, id: int, table: str)
     for view in store.deployments.get(id).manifest.views:
         source = warehouse.registry.snapshots(view.trigger.binding.table)
         if view.table == table:
-            through = {stream: batch for at in source.progress.values() for stream, batch in at.through.items()}
+            through = {stream: batch for at in source.progress.values() for stream, batch in at.watermarks.items()}
             progress[view.id] = Progress(TailCursor(source.current.id if source.current else -1), through)
     if warehouse.registry.refresh(table).current is None:
         warehouse.registry.place(table, progress)

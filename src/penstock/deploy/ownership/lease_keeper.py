@@ -29,7 +29,7 @@ def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseR
     Java: it may have been stopped while it had SQLite's only lock, of the store or of the catalog."""
     seen, since, told = lease.read(), time.monotonic(), False
     while True:
-        gone, silent = seen.free or _is_dead(seen, me), time.monotonic() - since > STALL
+        gone, silent = seen.is_free or _is_dead(seen, me), time.monotonic() - since > STALL
         if gone or silent:
             if not gone and seen.owner.get("host") == me["host"]:
                 _end_holder(seen)
@@ -102,7 +102,7 @@ class LeaseKeeper:
     def _run(self) -> None:
         while not self._stop.wait(BEAT):
             try:
-                self._lease.beat()
+                self._lease.heartbeat()
             except Fenced:
                 self._lost()
                 return

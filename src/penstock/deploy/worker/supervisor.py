@@ -129,7 +129,7 @@ class WorkerSupervisor:
             self._changed.wait_for(lambda: self._running is None or self._running[1] is not child)
 
     def _leave(self) -> None:
-        self._around.scheduler.leave(frozenset().union(*self.tables.values()))
+        self._around.scheduler.exclude(frozenset().union(*self.tables.values()))
 
     def _keep(self) -> None:
         while True:

@@ -1,7 +1,7 @@
-"""Refuse rows before it is too late: while commits still have room, and before too much waits.
+"""Refuse rows early: while commits still have room on the disk, and before too many rows wait for their tables.
 
-In: the size of a body. Out: nothing, or an error. Called by `inbox` before a body is queued. Invariant: what
-it refuses is not kept; it asks the disk and the batch log at most once a second.
+In: the size of a request body. Out: nothing, or an error. Invariant: a refused body is not kept; the disk and the
+batch log are asked at most once a second.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """When batches arrived, as far as this server knows.
 
-In: numbers of batches as they come into the log. Out: the last of each stream, and how long one has
-waited. Called by inbox, stepper and deploy. Invariant: time is counted by a clock that never jumps; a
-batch that was there when the server started counts from then.
+In: batch numbers as they are logged. Out: the last batch of each stream, and how long a batch has waited. Invariant:
+time is measured by a monotonic clock; a batch that existed when the server started counts from then.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Arrivals:
     def head(self, stream: str) -> int:
         return self._heads.get(stream, 0)
 
-    def waited(self, stream: str, after: int) -> float:
+    def seconds_waiting(self, stream: str, after: int) -> float:
         """Seconds since the first batch after `after` arrived; 0 where there is none."""
         if self.head(stream) <= after:
             return 0.0

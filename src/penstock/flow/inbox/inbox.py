@@ -1,9 +1,8 @@
-"""Take raw rows in: on disk and in the batch log before they are acknowledged.
+"""The inbox: raw rows are on disk and in the batch log before they are acknowledged.
 
-In: lines of a data source's stream. Out: the number of their batch once they are durable. Called by
-deploy/ingest for the Events API. Invariant: a body is in exactly one batch, or in none and the caller got an
-error; a body whose idempotency key was taken before, however long ago and whatever that body held, is in
-the batch that went to then.
+In: lines of a stream. Out: the number of their batch, once they are durable. Invariant: a body is in exactly one
+batch, or in none and the caller got an error; a body with an idempotency key that was used before, however long ago
+and for whatever rows, is answered with the batch of that first body.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Inbox:
         body = RequestBody(tuple(lines), key, Future())
         self._admission.admit(stream, body.size)
         self._writer(stream).put(body)
-        return body.kept.result()
+        return body.batch_number.result()
 
     def close(self) -> None:
         """Keep what waits, then stop."""

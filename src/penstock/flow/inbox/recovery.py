@@ -1,8 +1,8 @@
-"""Cut torn tails: files of the inbox that no log names, left by a server that died before it logged them.
+"""Remove segment files that the batch log does not name: a server died after writing and before logging them.
 
-In: the inbox folder and the batch log. Out: those files are gone. Called by `inbox` when it opens, before it
-writes. Invariant: nothing that was acknowledged is removed, nor anything that this server or one after it
-writes: only files that were there when it began, once their writer has lost its say in the log.
+In: the inbox folder and the batch log, before this server writes. Out: those files are gone. Invariant: nothing that
+was acknowledged is removed, nor a file of this or a later server: only files that existed when the check began, once
+their writer can no longer write to the log.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def _clean_stream(folder: Path, stream: str, began: int, batches: BatchLog) -> i
     cut = 0
     names = _list_segments(folder / stream)
     while lot := set(itertools.islice(names, MAX_NAMES)):
-        logged = batches.logged(stream, {f"{stream}/{name}" for name in lot})
+        logged = batches.find_logged(stream, {f"{stream}/{name}" for name in lot})
         torn = [name for name in lot if f"{stream}/{name}" not in logged]
         if torn:
             # The owner before us cannot log them any more, and we hold the log: it is complete as to them.
-            batches.confirm()
+            batches.check_ownership()
             cut += _remove_older(folder / stream, torn, began)
     return cut
 

@@ -1,8 +1,8 @@
-"""Find damaged segments before a step reads them, and decide once that none of their rows is taken.
+"""Find damaged segments before a step reads them, and decide once that none of their rows is used.
 
-In: the batches of a step. Out: the same, with what is known of their damage. Called by `stepper` before it
-lands or mends. Invariant: the decision is in the state store before any table acts on it, so all tables of
-the stream, and every repetition of a step, follow it, also if the file can be read again later.
+In: the batches of a step. Out: the same batches with their damage. Invariant: the decision is in the state store
+before any table acts on it, so every table of the stream and every repeated step follows it, even if the file
+becomes readable again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SegmentCheck:
         self._batches = batches
         self._operations = operations
 
-    def checked(self, batches: Sequence[Batch]) -> tuple[Batch, ...]:
+    def check(self, batches: Sequence[Batch]) -> tuple[Batch, ...]:
         """The batches as they can be landed. Raises OSError where a file cannot be read for a reason that is
         not its own (the disk is not mounted, no more open files …): the step is tried again."""
         return tuple(batch if batch.damage is not None else self._examined(batch) for batch in batches)

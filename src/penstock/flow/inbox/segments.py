@@ -1,8 +1,7 @@
-"""The files in which raw rows wait: NDJSON, written once, on disk before anybody is told so.
+"""Segments: the NDJSON files that hold raw rows, written once and forced to disk before they are logged.
 
-In: lines. Out: a file below the inbox folder. Called by `writer` (write), `intact` (examine) and `workers`
-(read, in Spark's workers). Invariant: a file that the batch log names was complete on disk, its folder's
-entry too, before the log named it; one whose bytes are not those any more gives no row.
+In: lines. Out: a file below the inbox folder, and its lines again. Invariant: a file that the batch log names was
+complete on disk, with its folder's entry, before it was logged; a file whose bytes have changed gives no row.
 """
 
 from __future__ import annotations

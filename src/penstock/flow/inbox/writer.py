@@ -1,7 +1,7 @@
-"""One stream's writer: a thread that makes batches of the bodies that wait.
+"""The writer of one stream: a thread that turns waiting request bodies into batches (group commit).
 
-In: bodies. Out: batches, each on disk and in the log. Called by `inbox`. Invariant: whoever waits for a body
-gets an answer, whatever the thread dies of; a body is acknowledged only if the log names the file it is in.
+In: bodies. Out: batches, each on disk and in the log. Invariant: every caller gets an answer, whatever ends the
+thread; a body is acknowledged only if the log names the file it is in.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RequestBody:
 
     lines: tuple[bytes, ...]
     key: str | None
-    kept: Future[int]
+    batch_number: Future[int]
 
     @property
     def size(self) -> int:
@@ -130,8 +130,8 @@ class StreamWriter:
             _fail_bodies(group, Failed(f"the rows could not be kept: {error}"))
         else:
             for body in group:
-                if not body.kept.done():
-                    body.kept.set_result(number)
+                if not body.batch_number.done():
+                    body.batch_number.set_result(number)
 
     def _new(self, group: Sequence[RequestBody]) -> list[RequestBody]:
         """The bodies that are not there yet: a key seen before, or twice in the group, is once, whatever the
@@ -139,9 +139,9 @@ class StreamWriter:
         new: list[RequestBody] = []
         keys: set[str] = set()
         for body in group:
-            earlier = self._batches.with_key(self._stream, body.key) if body.key else None
+            earlier = self._batches.find_by_key(self._stream, body.key) if body.key else None
             if earlier is not None:
-                body.kept.set_result(earlier.number)
+                body.batch_number.set_result(earlier.number)
             elif body.key is None or body.key not in keys:
                 keys |= {body.key} if body.key else set()
                 new.append(body)
@@ -187,5 +187,5 @@ def _writer_ended(stream: str) -> Unavailable:
 
 def _fail_bodies(group: Sequence[RequestBody], error: PenstockError) -> None:
     for body in group:
-        if not body.kept.done():
-            body.kept.set_exception(error)
+        if not body.batch_number.done():
+            body.batch_number.set_exception(error)

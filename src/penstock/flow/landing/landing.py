@@ -1,13 +1,9 @@
-"""Raw batches → typed rows of a landing table, and the rows that do not fit → its quarantine.
+"""Land raw batches: typed rows into the table, rows that do not fit into its quarantine.
 
-In: the landings that share one table (one a version) and the batches after its cursor, as `intact` gave
-them. Out: one commit of rows, then, where rows were rejected or a segment is damaged, one commit to the
-quarantine. Called by `stepper`. Invariant: a quarantine commit for a step is made before the next step, so
-after a crash only the last step's rejected rows can be missing, and `mend_quarantine` adds them.
-
-Deal the segments of a step out to Spark's tasks.
-
-In: batches, as `intact` gave them. Out: `Tasks`. Called by `landing`. Invariant: each batch is in one task.
+In: the landings that share one table (one a version) and the batches after its cursor, checked for damage. Out: one
+commit of rows; then, if rows were rejected or a segment is damaged, one commit to the quarantine. Invariant: a
+step's quarantine commit is made before the next step, so after a crash only the last step's rejected rows can be
+missing, and `repair_quarantine` adds them.
 """
 
 from __future__ import annotations

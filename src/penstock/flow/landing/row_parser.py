@@ -1,8 +1,7 @@
-"""One raw row → typed values, or the reasons why a landing version does not take it.
+"""Parse one raw row: its typed values, or the reasons why a landing version rejects it.
 
-In: the landings that share a table, and a line of NDJSON. Out: `Typed`. Called by `landing` (in
-Spark's workers) and by `inbox` (to answer a POST): one code for both. Invariant: a row is either
-accepted by a version with every value exact, or rejected by it with at least one reason.
+In: the landings that share a table, and a line of NDJSON. Out: `ParsedRow`. The same code lands rows and answers a
+POST. Invariant: a version either accepts a row with every value exact, or rejects it with at least one reason.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class RowParser:
             (landing.version, [_column_parser(each) for each in landing.columns if each.path]) for landing in landings
         ]
 
-    def type(self, line: bytes) -> ParsedRow:
+    def parse(self, line: bytes) -> ParsedRow:
         """Values of every version that accepts the line, reasons of every other one."""
         try:
             row = decode_row(line)

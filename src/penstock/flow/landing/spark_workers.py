@@ -1,8 +1,7 @@
-"""What runs in Spark's Python workers: segments → rows, as Arrow.
+"""What runs in Spark's Python workers: segments become rows, as Arrow record batches.
 
-In: the segments of a task. Out: record batches of accepted, or of rejected, rows. Called by
-`landing`. Invariant: imports little, since every worker process imports it; the same segments give
-the same rows each time.
+In: the segments of a task. Out: record batches of accepted, or of rejected, rows. Invariant: imports little, since
+every worker process imports it; the same segments give the same rows each time.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class AcceptedRows:
         typer = RowParser(self.landings)
         for piece in task:
             for seq, line in piece.lines():
-                typed = typer.type(line)
+                typed = typer.parse(line)
                 if typed.rejects:
                     self.rejected.add(len(typed.rejects))
                 if typed.values is not None:
@@ -93,7 +92,7 @@ class RejectedRows:
         typer = RowParser(self.landings)
         for piece in task:
             for seq, line in piece.lines():
-                for version, problems in typer.type(line).rejects:
+                for version, problems in typer.parse(line).rejects:
                     yield _quarantine_row(piece, seq, version, line, problems)
             if piece.damage is not None:
                 yield from self._damaged(piece, piece.damage)

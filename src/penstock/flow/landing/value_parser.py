@@ -1,18 +1,10 @@
-"""One JSON value → the value a column stores, by ClickHouse's rules for ingested JSON.
+"""Parse one JSON value into the value that a column stores, by ClickHouse's rules for JSON input.
 
-In: a value as `json` gives it (numbers with a point as their text, see `rows`) and a column type.
-Out: a Python value that Arrow takes for the stored type; `Unfit` says why not. Called by `rows`.
-Invariant: nothing is rounded, wrapped or cut to fit; what does not fit raises.
-
-One JSON value → a date or a time, as columns store them.
-
-In: a number, or a text with or without an offset. Out: days or microseconds since 1970; `Unfit` says why not. Called
-by `values`. Invariant: a text without an offset is in the column's zone.
-
-What a column's type cannot hold, and how it is told.
-
-In: a value of a row. Out: `Unfit`, and the value as an error shows it. Called by `values` and `moments`.
-Invariant: what is shown is short, whatever the value is.
+In: a value as `json` decodes it (numbers with a point as `JsonNumber`) and a column type. Out: a Python value that
+Arrow accepts for the stored type; dates as days and times as microseconds since 1970. Raises `InvalidValue`.
+Invariant: nothing is rounded or wrapped: a value that does not fit is refused (only digits of a time beyond its
+precision are cut off); a time without an offset is in the column's time zone. Source: ClickHouse's documentation of
+the JSONEachRow format.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What somebody else made of a table: the difference between what was recorded and what is.
+"""Drift: the differences between a table as Penstock recorded it and as it is now.
 
-In: a record and the table as it is. Out: `Difference` values. Called by `recorded`. Invariant: pure; what
-Penstock does itself (appends, settling, compaction, expiry of old snapshots) is no difference.
+In: a record and the observed table. Out: `TableDrift` values. Invariant: pure; what Penstock does itself (appends,
+materialized columns, compaction, expiry of old snapshots) is no drift.
 """
 
 from __future__ import annotations

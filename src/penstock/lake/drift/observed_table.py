@@ -1,7 +1,7 @@
-"""What a physical table is now, whoever made it so.
+"""What a physical table is now, whoever changed it.
 
-In: a table's Iceberg metadata. Out: `Actual`: its identity, its columns, and of each snapshot whether
-Penstock made it. Called by `recorded`. Invariant: reads metadata only, and says nothing that is not in it.
+In: a table's Iceberg metadata. Out: `ObservedTable`: its identity, its columns, and for each snapshot whether
+Penstock made it. Invariant: reads metadata only.
 """
 
 from __future__ import annotations

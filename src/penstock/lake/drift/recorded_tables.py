@@ -1,8 +1,8 @@
-"""The tables as Penstock made them, and the check that they still are what it made.
+"""The record of each table as Penstock made it, and the check that the table still is what was recorded.
 
-In: the store of records, and word of every table that Penstock makes, changes or drops. Out:
-`Difference`s, or Drifted. Called by flow (before each step) and by deploy. Invariant: only Penstock's own
-changes get into a record; of what others do it says so and changes nothing, neither record nor table.
+In: the stored records, and a call for every table that Penstock creates, alters or drops. Out: `TableDrift` values,
+or DriftedTable. Invariant: a record holds only changes by Penstock; changes by others are reported, and neither
+record nor table is touched.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RecordedTables:
         """How often each table began to be changed, or was: odd while it is."""
         self._settled = threading.Condition(self._guard)
 
-    def made(self, table: str) -> None:
+    def record_created(self, table: str) -> None:
         """Record a table that was just created or cloned, as it is. Of a clone's rows, those of before are
         taken as the original's are."""
         now = self._load(table)
@@ -84,7 +84,7 @@ class RecordedTables:
             changed = [each for each in now.columns if each.name in columns]
             self._keep(replace(before, columns=_sort_by_id(others + changed)))
 
-    def dropped(self, table: str) -> None:
+    def record_dropped(self, table: str) -> None:
         """Forget a table that Penstock dropped."""
         with self._guard:
             self._looked.pop(table, None)
@@ -98,7 +98,7 @@ class RecordedTables:
             log.info("table %s has no record: taken as it is, with %d columns", table, len(now.columns))
             self._keep(_make_record(table, now, now.sequence))
 
-    def agree(self, table: str, wanted: Mapping[str, Field]) -> None:
+    def reconcile(self, table: str, wanted: Mapping[str, Field]) -> None:
         """Take as Penstock's own what a crash kept from being recorded: columns that deployments name and
         that were added or widened to what they want, columns that none of them names and that are gone."""
         before, now = self._of(table), self._load(table)

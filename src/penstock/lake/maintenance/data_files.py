@@ -1,9 +1,9 @@
 """The data files of a table, and which of them are worth rewriting into one.
 
-In: a table and one of its snapshots. Out: `DataFile`s; runs of them. Called by deploy/compaction and
-deploy/ttl. Invariant: a run is of one partition and adjacent in the order of `_seq`, so files stay ranges
-of `_seq` and histories are still cut where files end; a file is rewritten only together with others that
-are as much as it, so each row is rewritten a few times, however long its stream runs.
+In: a table and one of its snapshots. Out: `DataFile` values and groups of them. Invariant: a group is of one
+partition and adjacent in the order of `_seq`, so files stay ranges of `_seq` and slices of a history still end where
+files end. No file of a group outweighs the others, so each row is rewritten only a few times, however long its
+stream runs (size-tiered compaction).
 """
 
 from __future__ import annotations

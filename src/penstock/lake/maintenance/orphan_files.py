@@ -1,8 +1,8 @@
 """Find and delete files that no table refers to.
 
-In: folders of tables. Out: fewer files. Called by deploy/orphans. Invariant: what any table of the
-warehouse refers to, in any of its snapshots, stays, also where a clone shares it; so does what is younger
-than the age asked for: it may belong to a commit that is still being made.
+In: folders of tables. Out: fewer files. Invariant: a file that any table of the warehouse refers to in any of its
+snapshots stays, also where clones share it; so does a file younger than the given age, which may belong to a commit
+in progress.
 """
 
 from __future__ import annotations

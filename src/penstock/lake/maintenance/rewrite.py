@@ -1,16 +1,9 @@
-"""Put new files in the place of some of a table's data files: with fewer, larger, sorted ones, or with
-those of their rows that stay.
+"""Replace data files of a table: by fewer, larger ones, by the rows that stay, or with columns materialized.
 
-In: data files of a snapshot and what becomes of their rows. Out: one Iceberg snapshot, or none. Called by
-deploy/compaction and deploy/ttl. Invariant: appends are neither stopped nor touched: they pass over a
-`replace`, and follow an `overwrite` at their second try; flows read neither; the progress of the flows is
-carried along, so it is never only in a snapshot that may expire.
-
-Write the values of bridged columns into the rows that only had an expression for them.
-
-In: a table, physical columns with their expressions, a range of `_seq`. Out: one Iceberg snapshot that
-replaces the files of these rows. Called by deploy. Invariant: no row comes or goes and no other column
-changes; flows pass over the snapshot, since it appends nothing.
+In: data files of a snapshot and what becomes of their rows. Out: one Iceberg snapshot, or none. Invariant: appends
+are neither blocked nor touched (they ignore a `replace` and succeed after an `overwrite` at their second try);
+flows read none of these snapshots, which add no row; a rewrite carries the progress of the flows along, so it is
+never only in a snapshot that may expire.
 """
 
 from __future__ import annotations
@@ -57,7 +50,7 @@ def compact_files(
 ) -> RewriteResult:
     """The same rows, in one file in this order (Spark SQL over physical columns). Raises Outdated."""
     java = JavaTable(lake, table)
-    tasks = java.tasks(snapshot, [file.path for file in files])
+    tasks = java.read_tasks(snapshot, [file.path for file in files])
 
     def replace(new: Sequence[JavaObject]) -> JavaObject:
         update = java.table.newRewrite().validateFromSnapshot(snapshot)
@@ -80,7 +73,7 @@ def rewrite_files(  # noqa: PLR0913 - what is rewritten, and into what
 ) -> RewriteResult:
     """What `make` leaves of the rows of these files, in this order. Raises Outdated."""
     java = JavaTable(lake, table)
-    tasks = java.tasks(snapshot, [file.path for file in files])
+    tasks = java.read_tasks(snapshot, [file.path for file in files])
 
     def overwrite(new: Sequence[JavaObject]) -> JavaObject:
         update = java.table.newOverwrite().validateFromSnapshot(snapshot).validateNoConflictingDeletes()
@@ -93,7 +86,7 @@ def rewrite_files(  # noqa: PLR0913 - what is rewritten, and into what
 def drop_files(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile]) -> RewriteResult:
     """No row of these files stays: they are not read. Raises Outdated."""
     java = JavaTable(lake, table)
-    tasks = java.tasks(snapshot, [file.path for file in files])
+    tasks = java.read_tasks(snapshot, [file.path for file in files])
 
     def delete(new: Sequence[JavaObject]) -> JavaObject:
         update = java.table.newOverwrite().validateFromSnapshot(snapshot).validateNoConflictingDeletes()

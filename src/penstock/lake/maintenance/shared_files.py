@@ -1,8 +1,7 @@
-"""Let a table delete its files again when the last clone that shared them is gone.
+"""Let a table delete its files again once the last clone that shared them is gone.
 
-In: the tables there are. Out: properties of tables. Called by deploy/maintenance. Invariant: a table
-deletes no file that another one may refer to: a clone has its location, so tables share files only if
-they have the same one.
+In: the tables of the warehouse. Out: changed table properties. Invariant: a table deletes no file that another one
+may refer to. A clone has the location of its original, so only tables with the same location share files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Forget snapshots of a table that nobody needs, and delete the files that only they refer to.
+"""Expire snapshots of a table that nobody needs, and delete the files that only they refer to.
 
-In: a table, its snapshots and which of them somebody needs. Out: fewer snapshots. Called by
-deploy/expiry. Invariant: the line from the oldest snapshot that is needed to the current one stays whole;
-of a table whose files a clone may share no file is deleted here.
+In: a table, its snapshots and which of them are needed. Out: fewer snapshots. Invariant: the line from the oldest
+needed snapshot to the current one stays whole; of a table that may share files with a clone, no file is deleted
+here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SnapshotHistory:
     """Those that led to the current one, oldest first, and the others."""
 
     line: tuple[SnapshotInfo, ...] = ()
-    aside: tuple[SnapshotInfo, ...] = ()
+    detached: tuple[SnapshotInfo, ...] = ()
 
 
 def list_snapshots(lake: Lake, table: str) -> SnapshotHistory:
@@ -62,7 +62,7 @@ def expirable_snapshots(found: SnapshotHistory, needed: Collection[int], before:
         if successor.made >= before:
             break
         line.append(version)
-    aside = [each for each in found.aside if each.made < before and each.id not in needed]
+    aside = [each for each in found.detached if each.made < before and each.id not in needed]
     return tuple(each.id for each in (*aside, *line) if not each.held)
 
 
@@ -70,7 +70,7 @@ def expire_snapshots(lake: Lake, table: str, snapshots: Sequence[int]) -> bool:
     """Forget these. The caller keeps clones from being made of the table. Returns whether it was done."""
     java = JavaTable(lake, table)
     if java.shares_files:
-        return java.forget(snapshots)
+        return java.remove_snapshots(snapshots)
     # Without it, what is older than five days goes as well, whoever reads it.
     update = java.table.expireSnapshots().expireOlderThan(0)
     for snapshot in snapshots:

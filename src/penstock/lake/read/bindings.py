@@ -1,8 +1,7 @@
-"""Read a table through a binding, as Spark SQL text.
+"""Spark SQL that reads a table through a binding.
 
-In: a binding and which part of the table. Out: a parenthesised SELECT with the binding's logical
-columns. Called by flow and deploy (queries). Invariant: a reader sees the columns and the rows of
-its own version only, whatever other versions share the table.
+In: a binding and the part of the table to read. Out: a SELECT in parentheses with the binding's logical columns.
+Invariant: a reader sees the columns and rows of its own version only, whatever other versions share the table.
 """
 
 from __future__ import annotations

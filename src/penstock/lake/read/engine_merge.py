@@ -1,27 +1,26 @@
-"""The rows of a table as its engine merges them, as Spark SQL text.
+"""Spark SQL for the rows of a table as its engine merges them.
 
-In: a `Merge`, the columns, and a relation: `(SELECT …)` of these columns under their logical names
-and of `_seq`. Out: a parenthesised SELECT. Called by `read` (FINAL) and by compaction. Invariant:
-pure; equal input gives equal text.
+In: a `Merge`, the columns, and a relation: `(SELECT …)` of these columns under their logical names and of `_seq`.
+Out: a SELECT in parentheses. Invariant: pure; equal input gives equal text.
 
-`final` gives the columns, as FINAL shows them. `compacted` gives them with `_seq`, to be written in
-the place of the rows: whatever is inserted after, FINAL gives the same as over the rows themselves,
-and so does a query that merges or sums the columns that the rule merges. For that to be true:
+`final_relation` gives the columns as FINAL shows them. `compacted_relation` gives them with `_seq`, to be written
+in place of the rows: whatever is inserted later, FINAL gives the same as over the original rows, and so does a
+query that merges or sums the columns that the rule merges. This needs that:
 
-- the rows are, for each key that is in them, *all* rows of the table up to some `_seq`, and none will
-  come that has a smaller one (no history is being copied into the table, no flow is behind). A history
-  that slices the table by `_seq` reads a snapshot of before, held for it;
-- `may_compact(rule)`: where a key can lie in several partitions, rows that collapse are left alone;
-- every deployment that binds the table reads it by the same rule over the same settled columns, and no
-  row of it is rejected by one of them only: else name the column `_rejects` in `apart`;
-- rows of TTL expired are out of the relation already, or all in it.
+- for each key the relation has *all* rows of the table up to some `_seq`, and none with a smaller one will come (no
+  history is being copied into the table, no flow is behind). A history that slices the table by `_seq` reads an
+  older snapshot, which a tag keeps;
+- `can_compact(rule)` holds: where a key can lie in several partitions, rows that collapse are left as they are;
+- every deployment that binds the table reads it by the same rule over the same materialized columns, and no row is
+  rejected by only one of them; otherwise name the column `_rejects` in `apart`;
+- rows whose TTL has expired are either all in the relation or all left out.
 
-What is written: of Replacing the row that stays, as it is, also if it is deleted (a later row of an older
-version must stay hidden). Of Summing and Aggregating one row with the greatest `_seq`, also if its sums
-are zero. Of Collapsing and VersionedCollapsing the rows that are not cancelled, as they are; of a balanced
-key that ends with a row of sign 1, this and one that it cancels. Rows that ClickHouse would not take (a
-sign other than 1 and -1, a deletion mark other than 0 and 1) FINAL leaves out; `compacted` keeps the latest
-of those of Replacing, and leaves the others out.
+What is written: of Replacing, the row that stays, unchanged, even if it is marked as deleted (a later row of an
+older version must stay hidden). Of Summing and Aggregating, one row with the greatest `_seq`, even if its sums are
+zero. Of Collapsing and VersionedCollapsing, the rows that are not cancelled, unchanged; of a balanced key that ends
+with a row of sign 1, this row and one that it cancels. Rows that ClickHouse would refuse (a sign other than 1 and
+-1, a deletion mark other than 0 and 1) are left out by FINAL; `compacted_relation` keeps the latest of those of
+Replacing and leaves out the others. Source: ClickHouse's documentation of the MergeTree family.
 """
 
 from __future__ import annotations

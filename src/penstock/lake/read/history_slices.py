@@ -1,8 +1,8 @@
-"""Cut the rows of one snapshot of a table into slices of `_seq`, each about so many rows.
+"""Cut the rows of one snapshot of a table into slices of `_seq` with about the wanted size.
 
-In: a table, one of its snapshots and how far a reader is. Out: the next `Piece`. Called by `view`
-and `copy`. Invariant: the slices of a snapshot depend on nothing but the snapshot, the position
-and the size asked for; together they hold each row once, whatever the sizes.
+In: a table, one of its snapshots and how far a reader is. Out: the next `HistorySlice`. Invariant: a slice depends
+on nothing but the snapshot, the position and the size limits; together the slices hold each row once, whatever the
+limits.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""Run a compiled query over the tables of one deployment.
+"""Run a compiled query, and return its rows or write them to a file line by line.
 
-In: Spark SQL and limits. Out: `Result`. Called by deploy. Invariant: a query that goes over a limit is
-cancelled and frees its cores; no more than the limit is kept of its answer.
-
-Write the rows of a query to a file, a line each.
-
-In: Spark SQL of one column of texts, an open file, and somebody who may stop it. Out: the number of rows. Called by
-deploy/reader for copies. Invariant: a row at a time goes through memory, however many there are; a query that is
-asked again begins the file anew.
+In: Spark SQL and limits. Out: `QueryResult`, or lines of a file. Invariant: a query that exceeds a limit is
+cancelled and frees its cores; no more than the limit is kept in memory (`write_lines`: one row at a time).
 """
 
 from __future__ import annotations

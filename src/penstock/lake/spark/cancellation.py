@@ -1,15 +1,12 @@
-"""Spark work of one thread that ends when its time is up, or when somebody says so.
+"""Cancel the Spark jobs of one thread after some seconds, or when a callback asks for it.
 
-In: a session and seconds, or a question. Out: the work's end, or one of two exceptions. Called by flow, lines
-and query.
-Invariant: what is cancelled frees its cores (reaper.py); jobs of other threads are not touched.
+In: a session, and seconds or a callback. Out: the result of the work, or SparkTimeout or WorkCancelled. Invariant:
+jobs of other threads are not touched, and a core that was to be freed becomes free within seconds, or Spark ends.
 
-End a local Spark in which a task goes on although it was cancelled.
-
-In: the Spark context and the job group that was cancelled. Out: nothing; its process may be ended, and the server
-begins anew (serve/rebirth). Called by jobs. Source: a task ends where Spark looks whether it was cancelled, which is
-between rows of what is read; a nested loop or an expression of one row that takes minutes does not look (Spark's
-documentation of spark.task.reaper). Invariant: a core that was to be freed is free, or Spark ends, within seconds.
+A cancelled task ends where Spark checks for it, which is between the rows that it reads; a nested loop or a single
+expression that runs for minutes does not check (Spark's documentation of spark.task.reaper). On a cluster Spark's
+task reaper ends the executor. In a local Spark, where that setting does nothing, this module ends the JVM and the
+server starts again (`serve/server`).
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""The Iceberg catalog, in the words of each of its two readers: Spark and PyIceberg.
+"""The Iceberg catalog's configuration, for Spark and for PyIceberg.
 
-In: `[catalog]` of penstock.toml and the folder of the embedded state. Out: properties. Called by
-`session`. Invariant: both read the same catalog, embedded (SQLite), in Postgres or a remote one; a
-login is never part of an address that a driver may quote in an error.
-
-Iceberg's connections to a catalog in Postgres: asked again only where nothing can have been done.
-
-In: a Spark session. Out: nothing. Called by `session`. Invariant: a commit whose answer was lost is never
-sent a second time. Iceberg's own pool does so; the catalog then says (rightly) that the table has moved on,
-Iceberg takes its commit for refused, and deletes the files of the rows that are in the table.
+In: `[catalog]` of penstock.toml and the folder of the embedded state. Out: properties. Invariant: both read the same
+catalog, which is embedded (SQLite), in Postgres, or remote; a login is never part of an address that a driver may
+quote in an error; a commit whose answer was lost is never sent a second time (`disable_blind_commit_retry`).
 """
 
 from __future__ import annotations

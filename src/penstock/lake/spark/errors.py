@@ -1,7 +1,7 @@
-"""What Spark says of a failure, in a sentence a user can act on.
+"""Spark's errors as one sentence that a user can act on.
 
-In: an exception from PySpark, py4j or Python. Out: one line without stack, class names or JVM
-text. Called by flow and deploy. Invariant: never more than `LONGEST` characters, never a traceback.
+In: an exception from PySpark, py4j or Python. Out: one line without stack trace, class names or JVM text.
+Invariant: never more than `MAX_CHARACTERS` characters, never a secret.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Fetch the jars of Spark's packages once, ahead of the first session.
+"""Fetch the jars of Spark's packages ahead of the first session: `python -m penstock.lake.spark.jar_download`.
 
-In: nothing. Out: the package cache is filled, or the exit code is not 0. Called by the set-up
-script as `python -m penstock.lake.spark.jar_download`. Invariant: leaves nothing but the package cache.
+In: nothing. Out: a filled package cache, or an exit code other than 0. Invariant: leaves nothing but the package
+cache.
 """
 
 from __future__ import annotations

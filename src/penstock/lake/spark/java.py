@@ -1,7 +1,7 @@
-"""Find a Java that Spark 4.1 can run on.
+"""Find a Java that Spark 4.1 runs on.
 
-In: the environment. Out: JAVA_HOME of a Java 17 or 21, or a `JavaMissing` that says what to
-install. Called by `session` and by the set-up script. Invariant: nothing is installed or changed.
+In: the environment. Out: JAVA_HOME of a Java 17 or later. Raises `JavaMissing`, which says what to install.
+Invariant: nothing is installed or changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How physical tables and columns are written in Spark SQL.
+"""Names of physical tables and columns in Spark SQL.
 
-In: names. Out: quoted text. Called by the other modules of lake and by flow. Invariant: every
-name that reaches Spark SQL went through `quoted`.
+In: names and texts. Out: quoted Spark SQL. Invariant: every name that becomes part of Spark SQL in lake and flow was
+quoted here.
 """
 
 from __future__ import annotations

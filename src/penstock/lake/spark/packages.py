@@ -1,8 +1,8 @@
-"""The jars that Spark needs beside its own, and how a session gets them.
+"""The jars that Spark needs besides its own, and how a session finds them.
 
-In: settings. Out: Spark configuration. Called by `session`. Invariant: jars that were fetched before
-are used from the package cache, on the class path: no look-up at start, and Spark does not hand them
-to its Python workers, which read the list of a jar's files before each task (0.2 s for Iceberg's).
+In: settings. Out: Spark configuration. Invariant: jars that are in the package cache already are put on the class
+path: nothing is looked up at start, and Spark does not hand them to its Python workers, which would read each jar's
+list of files before every task (0.2 s for Iceberg's).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Open the lake: one Spark application and one Iceberg catalog.
 
-In: settings and the folder of the embedded state. Out: `Lake`. Called by deploy/pipeline and
-tests. Invariant: nothing that Spark or its JVM prints reaches the terminal; it goes to a log file.
+In: settings and the folder of the embedded state. Out: `Lake`. Invariant: output of Spark and its JVM goes to a log
+file, never to the terminal.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Append rows to a table together with the progress of its flows: the one way rows get in.
+"""Append rows to a table together with the progress of its flows: the only way in which rows are added.
 
-In: a DataFrame with exactly the table's columns to fill, every flow's progress, and the snapshot that
-they follow. Out: one Iceberg snapshot. Called by flow/registry. Invariant: rows and cursors are one
-atomic commit, which is refused where rows were added since that snapshot: no step can be committed
-twice, not even by a server that was stopped in the middle of it and woke up after another took over.
+In: a DataFrame, the progress of every flow into the table, and the snapshot that the rows follow. Out: one Iceberg
+snapshot. Invariant: rows and cursors are one atomic commit, which is refused if rows were added since that snapshot.
+So no step is committed twice, not even by a server that was stopped in the middle of it and continues after another
+one took over.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A table as Iceberg's own Java library has it, for what neither Spark SQL nor PyIceberg offers.
+"""A table through Iceberg's own Java library, for what neither Spark SQL nor PyIceberg offers.
 
-In: the lake and a table. Out: `JavaTable`: its data files, and commits that carry the flows' progress.
-Called by `rewrite`, `expire` and `orphans`. Invariant: a commit goes on top of exactly the snapshot whose
-progress it carries, or is refused: no cursor ever steps back.
+In: the lake and a table. Out: `JavaTable`: its read tasks, and commits that carry the flows' progress along.
+Invariant: a commit is made on top of exactly the snapshot whose progress it carries, or is refused: no cursor ever
+goes back.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class JavaTable:
         """Whether a clone may refer to its files: then nothing deletes them but the orphan cleaning."""
         return bool(self.table.properties().get("gc.enabled") == "false")
 
-    def tasks(self, snapshot: int, paths: Collection[str]) -> list[JavaObject]:
+    def read_tasks(self, snapshot: int, paths: Collection[str]) -> list[JavaObject]:
         """Iceberg's read tasks of these data files of a snapshot. Raises Outdated where one is not in it."""
         wanted = set(paths)
         found: list[JavaObject] = []
@@ -102,7 +102,7 @@ class JavaTable:
             snapshot = self.table.snapshot(parent) if parent is not None else None
         return {}
 
-    def forget(self, snapshots: Collection[int]) -> bool:
+    def remove_snapshots(self, snapshots: Collection[int]) -> bool:
         """Take snapshots out of the table's metadata and delete no file. Returns whether that was done."""
         self.table.refresh()
         operations = self.table.operations()

@@ -1,8 +1,7 @@
-"""Physical tables: make, change in place and drop them.
+"""Physical tables: create, alter, clone and drop them.
 
-In: `Table`, `Field`, `Transform` values of a manifest. Out: Iceberg metadata changes; no row is
-moved. Called by deploy. Invariant: every function can be run again after a crash and ends in the
-same table.
+In: `Table`, `Field` and `Transform` values of a manifest. Out: changed Iceberg metadata; no row is moved. Invariant:
+every function can run again after a crash and leads to the same table.
 """
 
 from __future__ import annotations

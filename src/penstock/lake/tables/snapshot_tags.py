@@ -1,8 +1,7 @@
-"""Keep the snapshot that a history is read from, whoever expires snapshots meanwhile.
+"""Iceberg tags that keep a snapshot from expiring while a history is read from it.
 
-In: a table, a snapshot and the flow that reads it. Out: an Iceberg tag, or none. Called by deploy.
-Invariant: a tag of ours is there from before the first slice is read until the last one is committed; both
-ways can be run again.
+In: a table, a snapshot and the flow that reads it. Out: an Iceberg tag, or its removal. Invariant: the tag exists
+from before the first slice is read until the last one is committed; setting and removing it can both be repeated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The snapshots of a table, with the cursors that were committed in them.
 
-In: a table's Iceberg metadata. Out: `Snapshots`. Called by flow and deploy. Invariant: the last
-snapshot that carries cursors carries those of every flow into the table, so rows and cursors are
-one atomic state; maintenance snapshots (replace, delete) carry none and are passed over.
+In: a table's Iceberg metadata. Out: `Snapshots`. Invariant: the last snapshot with cursors has those of every flow
+into the table, so rows and cursors are one atomic state; a maintenance snapshot without cursors is passed over.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Progress:
     """How far a flow is: its cursor, and per stream the last batch whose rows are all in."""
 
     cursor: Cursor
-    through: Mapping[str, int] = field(default_factory=dict)
+    watermarks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Snapshots:
     rows: int = 0
     bytes: int = 0
     files: int = 0
-    aside: tuple[Snapshot, ...] = ()
+    detached: tuple[Snapshot, ...] = ()
 
     @property
     def current(self) -> Snapshot | None:
@@ -65,7 +64,7 @@ class Snapshots:
 
     def at(self, snapshot: int) -> Mapping[str, Progress]:
         """Of every flow, as of a snapshot. Raises KeyError for one that is not there."""
-        kept = next((each for each in self.aside if each.id == snapshot), None)
+        kept = next((each for each in self.detached if each.id == snapshot), None)
         if kept is not None and kept.progress is not None:
             return kept.progress
         return progress_at(self.line, self.index(snapshot))
@@ -95,7 +94,7 @@ def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Sn
     newest = found.current_snapshot() if found is not None else None
     if found is None or newest is None:
         return Snapshots()
-    parsed = {snapshot.id: snapshot for snapshot in (*known.line, *known.aside)} if known else {}
+    parsed = {snapshot.id: snapshot for snapshot in (*known.line, *known.detached)} if known else {}
     by_id = {snapshot.snapshot_id: snapshot for snapshot in found.metadata.snapshots}
     line: list[Snapshot] = []
     step: IcebergSnapshot | None = newest
@@ -114,7 +113,7 @@ def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:
     options = {f"snapshot-property.{FLOWS}": str(len(progress))}
     for flow, at in progress.items():
         options[f"snapshot-property.{CURSOR}{flow}"] = encode_cursor(at.cursor)
-        options[f"snapshot-property.{WATERMARK}{flow}"] = orjson.dumps(dict(at.through)).decode()
+        options[f"snapshot-property.{WATERMARK}{flow}"] = orjson.dumps(dict(at.watermarks)).decode()
     return options
 
 

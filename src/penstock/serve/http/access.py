@@ -39,14 +39,14 @@ def authorize(request: Request, find: FindToken, scope: Scope, name: str | None)
     """Raises Unauthorized without a valid token, Forbidden if it lacks the scope for the name."""
     token = identify(request, find)
     if not token.allows(scope, name):
-        what = scope if name is None or not token.allows_some(scope) else f"{scope} `{name[:100]}`"
+        what = scope if name is None or not token.allows_any(scope) else f"{scope} `{name[:100]}`"
         raise Forbidden(f"the token `{token.name}` may not {what}", hint=f"it may: {', '.join(token.scopes)}")
 
 
 def authorize_some(request: Request, find: FindToken, scope: Scope) -> None:
     """The same for a call whose handler asks what the token may read, name by name."""
     token = identify(request, find)
-    if not token.allows_some(scope):
+    if not token.allows_any(scope):
         raise Forbidden(f"the token `{token.name}` may not {scope}", hint=f"it may: {', '.join(token.scopes)}")
 
 
@@ -73,7 +73,7 @@ def hide_names(request: Request, error: PenstockError) -> PenstockError:
     token: ApiToken | None = getattr(request.state, "token", None)
     if token is None or isinstance(error, (Unauthorized, Forbidden)):
         return error
-    if all(token.allows(scope) for scope in PER_NAME if token.allows_some(scope)):
+    if all(token.allows(scope) for scope in PER_NAME if token.allows_any(scope)):
         return error
     kept = [Problem(each.code, each.message, each.location, None, each.level) for each in error.problems]
     told = type(error)(error.message, kept)

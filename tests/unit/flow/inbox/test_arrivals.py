@@ -22,9 +22,9 @@ def test_what_waits_is_counted_from_the_first_batch_that_is_missing(clock: list[
         clock[0] = at
         arrivals.add("s", number)
     clock[0] = 6.0
-    assert [arrivals.waited("s", after) for after in (0, 1, 2, 3)] == [5.0, 4.0, 1.0, 0.0]
+    assert [arrivals.seconds_waiting("s", after) for after in (0, 1, 2, 3)] == [5.0, 4.0, 1.0, 0.0]
     assert arrivals.heads == {"s": 3}
-    assert arrivals.waited("other", 0) == 0.0
+    assert arrivals.seconds_waiting("other", 0) == 0.0
 
 
 def test_batches_from_before_the_start_wait_since_the_start(clock: list[float]) -> None:
@@ -32,8 +32,8 @@ def test_batches_from_before_the_start_wait_since_the_start(clock: list[float]) 
     clock[0] = 3.0
     arrivals.add("s", 8)
     clock[0] = 4.0
-    assert arrivals.waited("s", 5) == 4.0
-    assert arrivals.waited("s", 7) == 1.0
+    assert arrivals.seconds_waiting("s", 5) == 4.0
+    assert arrivals.seconds_waiting("s", 7) == 1.0
 
 
 def test_what_is_forgotten_waits_since_the_start(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,12 +42,12 @@ def test_what_is_forgotten_waits_since_the_start(clock: list[float], monkeypatch
     for number in range(1, 6):
         clock[0] += 1.0
         arrivals.add("s", number)
-    assert arrivals.waited("s", 1) == 5.0
-    assert arrivals.waited("s", 4) == 0.0
+    assert arrivals.seconds_waiting("s", 1) == 5.0
+    assert arrivals.seconds_waiting("s", 4) == 0.0
 
 
 def test_a_clock_that_is_set_back_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     arrivals = Arrivals({})
     arrivals.add("s", 1)
     monkeypatch.setattr(time, "time", lambda: 0.0)
-    assert 0.0 <= arrivals.waited("s", 0) < 60.0
+    assert 0.0 <= arrivals.seconds_waiting("s", 0) < 60.0

@@ -29,7 +29,7 @@ class Kept:
         self.inbox = Inbox(self.folder, self.batches, self.arrived.append)
 
     def lines(self) -> list[bytes]:
-        found = self.batches.after("s", 0, 2**62, 2**62)
+        found = self.batches.read_after("s", 0, 2**62, 2**62)
         return [
             line for batch in found for line in read_segment(self.folder / batch.segment, batch.bytes, batch.digest)
         ]

@@ -57,7 +57,7 @@ def check(home: Path, acknowledged: list[bytes]) -> None:
     database = open_database(f"sqlite:///{home / 'state.db'}")
     batches = BatchLog(database)
     Inbox(home / "inbox", batches, lambda batch: None).close()
-    logged = [batch for stream in set(STREAMS) for batch in batches.after(stream, 0, 2**62, 2**62)]
+    logged = [batch for stream in set(STREAMS) for batch in batches.read_after(stream, 0, 2**62, 2**62)]
     found: list[bytes] = []
     for batch in logged:
         path = home / "inbox" / batch.segment

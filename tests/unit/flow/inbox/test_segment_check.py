@@ -39,12 +39,12 @@ class Stream:
         return self.folder / self.logged()[number - 1].segment
 
     def logged(self) -> tuple[Batch, ...]:
-        return self.batches.after("s", 0, 2**62, 2**62)
+        return self.batches.read_after("s", 0, 2**62, 2**62)
 
     def checked(self) -> list[int]:
         """The numbers of those that are damaged, as a server that just started sees them."""
         intact = SegmentCheck(self.folder, self.batches, self.operations)
-        return [batch.number for batch in intact.checked(self.logged()) if batch.damage]
+        return [batch.number for batch in intact.check(self.logged()) if batch.damage]
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def stream(tmp_path: Path, database: Database) -> Stream:
 
 def test_whole_segments_pass_as_they_are(stream: Stream, tmp_path: Path) -> None:
     intact = SegmentCheck(stream.folder, stream.batches, stream.operations)
-    assert intact.checked(stream.logged()) == stream.logged()
-    assert stream.batches.condemned(10) == ()
+    assert intact.check(stream.logged()) == stream.logged()
+    assert stream.batches.list_condemned(10) == ()
 
 
 def test_a_decision_stays_when_the_file_can_be_read_again(stream: Stream) -> None:
@@ -65,8 +65,8 @@ def test_a_decision_stays_when_the_file_can_be_read_again(stream: Stream) -> Non
     assert stream.checked() == [2]
     stream.path(2).parent.joinpath(stream.path(2).name).write_bytes(content)
     assert stream.checked() == [2]
-    assert [(batch.number, batch.rows) for batch in stream.batches.condemned(10)] == [(2, 1)]
-    named = stream.batches.condemned(10)[0]
+    assert [(batch.number, batch.rows) for batch in stream.batches.list_condemned(10)] == [(2, 1)]
+    named = stream.batches.list_condemned(10)[0]
     assert named.damage is not None
     assert named.damage.startswith(f"damaged segment {named.segment}: it cannot be read: No such file")
 

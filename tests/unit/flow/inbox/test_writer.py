@@ -47,7 +47,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def rows(folder: Path, batches: BatchLog) -> list[bytes]:
-    found = batches.after("s", 0, 2**62, 2**62)
+    found = batches.read_after("s", 0, 2**62, 2**62)
     return [line for each in found for line in read_segment(folder / each.segment, each.bytes, each.digest)]
 
 

@@ -21,7 +21,7 @@ V2 = landing("v2", ("id", "UInt32", "$.id", None), ("n", "UInt8", "$.n", "0"))
 
 
 def test_values_by_path() -> None:
-    assert RowParser([V1]).type(b'{"id": 1, "user": {"name": "x"}}') == ParsedRow({"id": 1, "name": "x"})
+    assert RowParser([V1]).parse(b'{"id": 1, "user": {"name": "x"}}') == ParsedRow({"id": 1, "name": "x"})
 
 
 def test_absent_and_null_are_null_where_the_type_allows() -> None:
@@ -31,11 +31,11 @@ def test_absent_and_null_are_null_where_the_type_allows() -> None:
         b'{"id": 1, "user": {"name": null}}',
         b'{"id": 1, "user": 7}',
     ):
-        assert RowParser([V1]).type(line) == ParsedRow({"id": 1, "name": None})
+        assert RowParser([V1]).parse(line) == ParsedRow({"id": 1, "name": None})
 
 
 def test_a_missing_required_value_rejects_with_every_reason() -> None:
-    typed = RowParser([landing("v", ("id", "UInt8", "$.id", None), ("n", "UInt8", "$.n", None))]).type(b'{"n": 300}')
+    typed = RowParser([landing("v", ("id", "UInt8", "$.id", None), ("n", "UInt8", "$.n", None))]).parse(b'{"n": 300}')
     assert typed.values is None
     assert typed.rejects == (("v", ("id: is absent and has no default", "n: 300 is outside UInt8 (0 to 255)")),)
 
@@ -44,26 +44,26 @@ def test_a_missing_required_value_rejects_with_every_reason() -> None:
     "line", [b"nonsense", b"[1]", b"7", b"\xff{}", b'{"a": NaN}', b"[" * 100_000, b'{"a": ' + b"1" * 5000 + b"}"]
 )
 def test_what_is_no_object_is_rejected_by_every_version(line: bytes) -> None:
-    typed = RowParser([V1, V2]).type(line)
+    typed = RowParser([V1, V2]).parse(line)
     assert typed.values is None
     assert [version for version, _ in typed.rejects] == ["v1", "v2"]
 
 
 def test_a_row_that_one_version_rejects_is_stored_for_the_other() -> None:
-    typed = RowParser([V1, V2]).type(b'{"id": 1, "n": "many", "user": {"name": "x"}}')
+    typed = RowParser([V1, V2]).parse(b'{"id": 1, "n": "many", "user": {"name": "x"}}')
     assert typed.values == {"id": 1, "name": "x"}
     assert typed.rejects == (("v2", ('n: "many" is not a UInt8',)),)
 
 
 def test_a_nullable_column_with_a_default_tells_absent_from_null() -> None:
     typer = RowParser([landing("v", ("x", "Nullable(UInt8)", "$.x", "7"))])
-    assert typer.type(b"{}").values == {"x": None, "_absent_x": True}
-    assert typer.type(b'{"x": null}').values == {"x": None}
+    assert typer.parse(b"{}").values == {"x": None, "_absent_x": True}
+    assert typer.parse(b'{"x": null}').values == {"x": None}
 
 
 def test_arrays_by_path() -> None:
     typer = RowParser([landing("v", ("a", "Array(UInt8)", "$.l[:].n", "[]"), ("whole", "String", "$", None))])
-    values = typer.type(b'{"l": [{"n": 1}, {"n": 2}]}').values
+    values = typer.parse(b'{"l": [{"n": 1}, {"n": 2}]}').values
     assert values == {"a": [1, 2], "whole": '{"l":[{"n":1},{"n":2}]}'}
 
 

@@ -52,9 +52,9 @@ lines = (
 @example(b"\0")
 def test_any_line(line: bytes) -> None:
     for typer in TYPERS:
-        before = [typer.type(each) for each in GOOD]
-        found = typer.type(line)
+        before = [typer.parse(each) for each in GOOD]
+        found = typer.parse(line)
         assert (found.values is None) == bool(found.rejects)
         assert all(reasons and all(reasons) for _, reasons in found.rejects)
         # Nothing of a bad line stays behind in the typer.
-        assert [typer.type(each) for each in GOOD] == before
+        assert [typer.parse(each) for each in GOOD] == before

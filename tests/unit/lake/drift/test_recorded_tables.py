@@ -102,7 +102,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def test_what_penstock_does_is_no_difference(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     assert world.found() == []
     world.append(1, 2, **OURS)
     world.append(3, **OURS)
@@ -115,7 +115,7 @@ def test_what_penstock_does_is_no_difference(world: World) -> None:
 
 
 def test_dropped_and_put_back(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     world.append(1, **OURS)
     metadata = world.table.metadata_location
     world.catalog.drop_table("penstock.t")
@@ -126,7 +126,7 @@ def test_dropped_and_put_back(world: World) -> None:
 
 
 def test_dropped_and_made_again_is_another_table(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     world.append(1, **OURS)
     world.catalog.drop_table("penstock.t")
     world.make()
@@ -138,7 +138,7 @@ def test_dropped_and_made_again_is_another_table(world: World) -> None:
 
 
 def test_a_look_counts_for_a_second(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     assert not world.stopped()
     world.catalog.drop_table("penstock.t")
     assert not world.stopped()
@@ -147,7 +147,7 @@ def test_a_look_counts_for_a_second(world: World, monkeypatch: pytest.MonkeyPatc
 
 
 def test_files_that_are_gone(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     shutil.rmtree(world.folder)
     assert world.found() == [("dropped", "dropped-table")]
     assert "gone" in world.told()
@@ -190,7 +190,7 @@ def _add_more(world: World) -> None:
     ],
 )
 def test_columns(world: World, alter: Callable[[World], None], told: str, stops: bool) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     alter(world)
     assert world.found() == [("columns", "changed-columns")]
     assert world.told().endswith(told)
@@ -198,7 +198,7 @@ def test_columns(world: World, alter: Callable[[World], None], told: str, stops:
 
 
 def test_a_change_of_penstocks_own_hides_no_other(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     _add_more(world)
     with world.recorded.changing("t", ["n"]):
         _widen_n(world)
@@ -212,7 +212,7 @@ def test_a_change_of_penstocks_own_hides_no_other(world: World) -> None:
 def test_who_looks_during_a_change_of_penstocks_own_waits_for_its_end(world: World) -> None:
     """A kill at random found it: the column of a retired version was dropped and not recorded yet, when a flow
     that reads the table began its next step."""
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     with ThreadPoolExecutor(1) as pool:
         with world.recorded.changing("t", ["code"]):
             _drop_code(world)
@@ -222,7 +222,7 @@ def test_who_looks_during_a_change_of_penstocks_own_waits_for_its_end(world: Wor
 
 
 def test_a_look_that_a_change_overtakes_is_made_again(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     load, changed = world.load, threading.Event()
 
     def overtaken(table: str) -> IcebergTable | None:
@@ -237,7 +237,7 @@ def test_a_look_that_a_change_overtakes_is_made_again(world: World) -> None:
 
 
 def test_a_change_that_fails_is_not_recorded(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
 
     def fails() -> None:
         with world.recorded.changing("t", ["code"]):
@@ -250,37 +250,37 @@ def test_a_change_that_fails_is_not_recorded(world: World) -> None:
 
 
 def test_what_a_crash_left_unrecorded_is_penstocks_own(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     _add_more(world)
     _widen_n(world)
     _drop_code(world)
     wanted = {
         name: Field(name, parse_type(type)) for name, type in {"id": "Int64", "n": "Int64", "more": "String"}.items()
     }
-    world.recorded.agree("t", {name: wanted[name] for name in ("id", "n")})
+    world.recorded.reconcile("t", {name: wanted[name] for name in ("id", "n")})
     assert world.told().endswith("from outside: `more` was added")
-    world.recorded.agree("t", wanted)
+    world.recorded.reconcile("t", wanted)
     assert world.found() == []
 
 
 def test_a_wanted_column_that_is_gone_is_not_agreed_to(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     _make_code_again(world)
-    world.recorded.agree("t", {"code": Field("code", parse_type("String"))})
+    world.recorded.reconcile("t", {"code": Field("code", parse_type("String"))})
     assert world.told().endswith("`code` was dropped and made again")
 
 
 @pytest.mark.parametrize(("wanted", "agreed"), [("Int64", True), ("Int32", False), ("Float64", False)])
 def test_a_widened_column_is_agreed_to_as_wanted(world: World, wanted: str, agreed: bool) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     _widen_n(world)
     others = {name: Field(name, parse_type("String")) for name in ("id", "code")}
-    world.recorded.agree("t", {**others, "n": Field("n", parse_type(wanted))})
+    world.recorded.reconcile("t", {**others, "n": Field("n", parse_type(wanted))})
     assert (world.found() == []) == agreed
 
 
 def test_rows_from_outside_do_not_stop_flows(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     world.append(1, 2, **OURS)
     foreign = world.append(3)
     world.append(4, **OURS)
@@ -295,7 +295,7 @@ def test_rows_from_outside_do_not_stop_flows(world: World) -> None:
 
 
 def test_rolled_back_and_put_back(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     first = world.append(1, **OURS)
     last = world.append(2, **OURS)
     world.go_to(first)
@@ -310,7 +310,7 @@ def test_rolled_back_and_put_back(world: World) -> None:
 
 
 def test_rows_of_others_may_be_rolled_back(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     last = world.append(1, **OURS)
     world.append(9)
     assert world.found() == [("rows", "foreign-rows")]
@@ -320,7 +320,7 @@ def test_rows_of_others_may_be_rolled_back(world: World) -> None:
 
 def test_settled_columns_may_not_be_rolled_back(world: World) -> None:
     """A manifest says of them that they need not be computed any more."""
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     first = world.append(1, 2, **OURS)
     world.table.delete("id = 2", snapshot_properties=SETTLED)
     world.go_to(first)
@@ -328,7 +328,7 @@ def test_settled_columns_may_not_be_rolled_back(world: World) -> None:
 
 
 def test_a_rollback_is_not_forgotten_when_the_snapshots_expire(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     first = world.append(1, **OURS)
     last = world.append(2, **OURS)
     assert world.found() == []
@@ -341,7 +341,7 @@ def test_a_rollback_is_not_forgotten_when_the_snapshots_expire(world: World) -> 
 
 
 def test_old_snapshots_may_expire(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     first = world.append(1, **OURS)
     world.append(2, **OURS)
     world.table.maintenance.expire_snapshots().by_id(first).commit()
@@ -350,7 +350,7 @@ def test_old_snapshots_may_expire(world: World) -> None:
 
 def test_without_the_progress_of_its_flows_a_table_is_left_alone(world: World) -> None:
     """Its flows would begin at the beginning and fill it a second time."""
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     last = world.append(1, **OURS)
     world.append(9)
     assert world.found() == [("rows", "foreign-rows")]
@@ -376,7 +376,7 @@ def test_a_clone_takes_over_what_was_accepted(world: World) -> None:
     world.append(9)
     world.recorded.adopt("t")
     world.catalog.register_table("penstock.clone", world.table.metadata_location)
-    world.recorded.made("clone")
+    world.recorded.record_created("clone")
     assert world.recorded.differences("clone") == ()
     world.append(10)
     assert world.found() == [("rows", "foreign-rows")]
@@ -384,9 +384,9 @@ def test_a_clone_takes_over_what_was_accepted(world: World) -> None:
 
 
 def test_a_dropped_table_is_forgotten(world: World) -> None:
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     world.catalog.drop_table("penstock.t")
-    world.recorded.dropped("t")
+    world.recorded.record_dropped("t")
     world.make()
     assert world.found() == []
     assert MadeTables(world.database).all() == ()
@@ -394,7 +394,7 @@ def test_a_dropped_table_is_forgotten(world: World) -> None:
 
 def test_a_record_and_the_table_agree(world: World) -> None:
     world.append(1, **OURS)
-    world.recorded.made("t")
+    world.recorded.record_created("t")
     (kept,) = MadeTables(world.database).all()
     now = observe_table(world.table)
     assert (kept.uuid, kept.columns, kept.newest) == (now.uuid, now.columns, 1)
