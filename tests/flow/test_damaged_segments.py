@@ -51,14 +51,14 @@ class Landings:
     def land(self, target: LandingTable) -> LandingResult:
         cursor = self.pipeline.registry.cursor(target.table, target.flow)
         after = cursor.number if isinstance(cursor, BatchCursor) else 0
-        batches = self.intact.checked(self.pipeline.batches.after(target.stream, after, 2**62, 2**62))
+        batches = self.intact.check(self.pipeline.batches.read_after(target.stream, after, 2**62, 2**62))
         return land_batches(self.pipeline.lake, self.pipeline.registry, target, batches, self.pipeline.inbox)
 
     def mend(self, target: LandingTable) -> None:
         missing = unquarantined_step(self.pipeline.registry, target)
         if missing is not None:
             first, last = missing
-            batches = self.intact.checked(self.pipeline.batches.after(target.stream, first, 2**62, 2**62, last))
+            batches = self.intact.check(self.pipeline.batches.read_after(target.stream, first, 2**62, 2**62, last))
             repair_quarantine(self.pipeline.lake, self.pipeline.registry, target, batches, self.pipeline.inbox)
 
     def ids(self, target: LandingTable) -> list[int]:
@@ -82,7 +82,7 @@ def post(pipeline: ManualPipeline, ids: Sequence[object]) -> Path:
     """One batch; returns its segment."""
     stream = _stream(pipeline, "damaged")
     pipeline.post(stream, [b'{"id": %s}' % str(id).encode() for id in ids])
-    return pipeline.inbox / pipeline.batches.after(stream, pipeline.batches.head(stream) - 1, 1, 1)[0].segment
+    return pipeline.inbox / pipeline.batches.read_after(stream, pipeline.batches.head(stream) - 1, 1, 1)[0].segment
 
 
 def events(landings: Landings) -> LandingTable:
@@ -131,7 +131,7 @@ def test_each_kind_of_damage_takes_out_its_segment_and_nothing_else(pipeline: Ma
     assert [line for of, line, _ in left if of == version] == expected
     assert [line for of, line, _ in left if of == "w"] == expected
     assert all(problem.startswith("damaged segment ") for _, line, problem in left if "number" not in line)
-    assert [batch.number for batch in pipeline.batches.condemned(10)] == [6, 5, 4, 3, 2]
+    assert [batch.number for batch in pipeline.batches.list_condemned(10)] == [6, 5, 4, 3, 2]
 
 
 def test_the_flow_goes_on_and_other_streams_are_not_touched(pipeline: ManualPipeline) -> None:
@@ -192,7 +192,7 @@ def test_damage_between_the_check_and_the_reading_fails_the_step_and_the_next_de
     post(pipeline, [3])
     landings = Landings(pipeline)
     target = events(landings)
-    checked = landings.intact.checked(pipeline.batches.after(target.stream, 0, 2**62, 2**62))
+    checked = landings.intact.check(pipeline.batches.read_after(target.stream, 0, 2**62, 2**62))
     flip(path)
     with pytest.raises(Exception, match="DamagedSegment"):
         land_batches(pipeline.lake, pipeline.registry, target, checked, pipeline.inbox)
