@@ -71,7 +71,7 @@ class Tidy(Running):
 
     def snapshots_of(self, table: str) -> int:
         found = list_snapshots(self.core.warehouse.lake, table)
-        return len(found.line) + len(found.aside)
+        return len(found.line) + len(found.detached)
 
     def stored(self, table: str) -> int:
         """Rows on disk, whoever sees them."""

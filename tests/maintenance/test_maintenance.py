@@ -137,7 +137,7 @@ def test_raw_rows_go_when_every_table_has_them(tidy: Tidy) -> None:
     assert len(list(folder.iterdir())) == 1, "the last step's: a restart looks at it again"
     assert tidy.keep("raws", rows(0, 10), "first") == 1, "the key is known for ever"
     with pytest.raises(BatchesTrimmed):
-        tidy.pipeline.batches.after("raws", 0, 10, 10**9)
+        tidy.pipeline.batches.read_after("raws", 0, 10, 10**9)
     tidy.restart()
     tidy.post("raws", rows(50, 10))
     assert answers(tidy, "raws")[0] == [(60, sum(range(60)), 60)]

@@ -123,7 +123,7 @@ class Pipeline:
     def find_token(self, secret: str) -> ApiToken | None:
         """The token of a secret; one that is `declared` with what TOKEN lines of the live version grant it."""
         found = self.tokens.find(secret)
-        return found.granted(self.core.board.running.grants) if found is not None else None
+        return found.with_grants(self.core.board.running.grants) if found is not None else None
 
     def status(self) -> dict[str, object]:
         """What runs, how far it is and what fails, as JSON values."""
@@ -132,7 +132,7 @@ class Pipeline:
     def spark_ended(self) -> None:
         """Count the steps under way for versions that are not live, when Spark's process has ended in them."""
         under_way = self.core.flows.scheduler.under_way
-        self.store.crash_counts.died([work.key for work in under_way if work.priority > PRIORITY["previous"]])
+        self.store.crash_counts.record_deaths([work.key for work in under_way if work.priority > PRIORITY["previous"]])
 
     def _list_parts(self) -> tuple[PipelinePart, ...]:
         """The parts in the order in which they start; they stop in reverse order."""
@@ -186,9 +186,9 @@ class Pipeline:
             warehouse.recorded,
         )
         callbacks = SchedulerCallbacks(
-            diverged=self._split_deployments,
+            split_required=self._split_deployments,
             outgrown=lambda work: move_slow_flow(self.core, work),
-            lived=lambda work: store.crash_counts.lived(work.key),
+            step_ended=lambda work: store.crash_counts.clear(work.key),
         )
         scheduler = Scheduler(stepper, explain_error, callbacks, float(settings.flow.staging_step_seconds))
         worker = WorkerSupervisor(
@@ -200,7 +200,7 @@ class Pipeline:
                 registry,
                 store.crash_counts,
                 self._live_lag,
-                callbacks.diverged,
+                callbacks.split_required,
             )
         )
         return RunningFlows(registry, arrivals, stepper, scheduler, worker)

@@ -37,7 +37,7 @@ def pipeline_status(
         ],
         "damaged": [
             {"stream": each.stream, "batch": each.number, "rows": each.rows, "damage": each.damage}
-            for each in batches.condemned(MOST_DAMAGED)
+            for each in batches.list_condemned(MOST_DAMAGED)
         ],
         "drift": [each.as_json() for each in drift],
         "maintenance": maintenance.as_json(),

@@ -67,7 +67,7 @@ class CopyJobs(PeriodicTask):
 
     def look(self) -> None:
         """Run the jobs that wait. What the store or the disk refuses for a while is tried again at the next look."""
-        while not self._stop.is_set() and (job := self._around.core.store.jobs.next()) is not None:
+        while not self._stop.is_set() and (job := self._around.core.store.jobs.oldest_open()) is not None:
             with suppress(WorkCancelled):
                 self._work(job)
 

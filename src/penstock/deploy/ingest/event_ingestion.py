@@ -94,7 +94,7 @@ def _row_parser(landing: Landing) -> RowParser:
 
 
 def _count_rejected(parser: RowParser, lines: Sequence[bytes]) -> int:
-    return sum(1 for line in lines if parser.type(line).rejects)
+    return sum(1 for line in lines if parser.parse(line).rejects)
 
 
 def _is_json(line: bytes) -> bool:

@@ -69,7 +69,7 @@ def _hold_landing(core: Core, manifest: Manifest, step: Activate) -> Iterator[Ma
     def late() -> list[FlowLag]:
         return [each for each in find_lags(core.warehouse.registry, base, heads) if each.table in needed]
 
-    with core.flows.stepper.held(heads):
+    with core.flows.stepper.capped(heads):
         if not core.flows.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
             raise Conflict(
                 f"the deployment could not begin: {describe_worst_lag(late())}",
@@ -97,11 +97,11 @@ def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
         physical_tables.widen_field(warehouse.lake, clone.table.id, field)
     physical_tables.set_sort_order(warehouse.lake, clone.table.id, clone.table.sort)
     physical_tables.set_partition_key(warehouse.lake, clone.table.id, clone.table.partition)
-    warehouse.recorded.made(clone.table.id)
+    warehouse.recorded.record_created(clone.table.id)
     warehouse.registry.forget(clone.table.id)
     own = {flow.id for flow in manifest.flows if flow.table == clone.table.id}
     known = warehouse.registry.refresh(clone.table.id).progress
-    warehouse.registry.place(clone.table.id, {flow: at for flow, at in known.items() if flow in own})
+    warehouse.registry.replace_progress(clone.table.id, {flow: at for flow, at in known.items() if flow in own})
     warehouse.registry.forget(clone.of)
 
 
@@ -123,7 +123,7 @@ def _begin_histories(warehouse: Warehouse, manifest: Manifest, table: str) -> No
             case View() | Landing():
                 pass
     if progress:
-        warehouse.registry.place(table, progress)
+        warehouse.registry.replace_progress(table, progress)
 
 
 def _first_cursor(warehouse: Warehouse, view: View) -> Cursor:
@@ -165,7 +165,9 @@ def _has_bridged_column(manifest: Manifest, table: str) -> bool:
 
 def _last_seq_in_table(warehouse: Warehouse, table: str) -> int:
     """The last `_seq` there is: of what is landed in the table, or of what its views have read."""
-    batches = [batch for at in warehouse.registry.snapshots(table).progress.values() for batch in at.through.values()]
+    batches = [
+        batch for at in warehouse.registry.snapshots(table).progress.values() for batch in at.watermarks.values()
+    ]
     return last_seq(max(batches, default=0))
 
 

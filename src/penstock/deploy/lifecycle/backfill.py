@@ -49,7 +49,7 @@ def move_slow_flow(core: Core, work: WorkItem) -> bool:
     if it can. It counts as one in which Spark's process ended, which may follow (lake/reaper): then it does not begin
     beside live again. Called by the thread that made the step, which must not wait for itself."""
     with suppress(PenstockError):  # a count that is lost only means one more try beside live
-        core.store.crash_counts.died([work.key])
+        core.store.crash_counts.record_deaths([work.key])
     if not _can_run_in_worker(core.flows, core.board, work):
         return False
     begin = partial(core.flows.worker.begin, work.deployments[0], [work.table], "idle")

@@ -27,7 +27,7 @@ def split_tables(core: Core, id: int, table: str) -> None:
     with core.flows.exclusive(names):
         for each, clone in names.items():
             physical_tables.clone_table(core.warehouse.lake, each, clone)
-            core.warehouse.recorded.made(clone)
+            core.warehouse.recorded.record_created(clone)
             core.warehouse.registry.forget(each)
         core.store.deployments.revise(id, lambda manifest: rename_tables(manifest, names))
         core.board.refresh()

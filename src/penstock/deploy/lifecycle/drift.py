@@ -67,7 +67,7 @@ def find_drift(recorded: RecordedTables, everything: Collection[Deployment]) -> 
         recorded.adopt(table)
         differences = recorded.differences(table)
         if any(each.kind == "columns" for each in differences):
-            recorded.agree(table, _wanted_columns(table, everything))
+            recorded.reconcile(table, _wanted_columns(table, everything))
             differences = recorded.differences(table)
         users = [each for each in running if each.manifest.table(table) is not None]
         ids, name = tuple(sorted(each.id for each in users)), _datasource_name(table, users)

@@ -139,7 +139,7 @@ def _run_step(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one c
     match step:
         case CreateTable(table):
             physical_tables.create_table(lake, table)
-            core.warehouse.recorded.made(table.id)
+            core.warehouse.recorded.record_created(table.id)
         case AddFields(table, fields):
             with core.flows.exclusive([table]):
                 with core.warehouse.recorded.changing(table, [field.name for field in fields]):
@@ -170,7 +170,7 @@ def _run_step(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one c
 
 def _commit_empty_snapshot(warehouse: Warehouse, table: str) -> None:
     """Commit no row: time travel shows a snapshot's own columns, so new ones need a new snapshot."""
-    warehouse.registry.place(table, warehouse.registry.refresh(table).progress)
+    warehouse.registry.replace_progress(table, warehouse.registry.refresh(table).progress)
 
 
 def _place_cursors(store: StateStore, warehouse: Warehouse, id: int, table: str) -> None:
@@ -182,7 +182,7 @@ def _place_cursors(store: StateStore, warehouse: Warehouse, id: int, table: str)
             through = {stream: batch for at in source.progress.values() for stream, batch in at.watermarks.items()}
             progress[view.id] = Progress(TailCursor(source.current.id if source.current else -1), through)
     if warehouse.registry.refresh(table).current is None:
-        warehouse.registry.place(table, progress)
+        warehouse.registry.replace_progress(table, progress)
 
 
 def _catch_up(core: Core, id: int) -> None:

@@ -153,7 +153,7 @@ def _align_versions(
         return found
 
     try:
-        with flows.stepper.held(heads):
+        with flows.stepper.capped(heads):
             if not flows.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
                 raise Conflict(
                     f"the switch was not made: {describe_worst_lag(late())}",

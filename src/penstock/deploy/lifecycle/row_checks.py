@@ -156,7 +156,7 @@ def _sample_ranges(warehouse: Warehouse, table: str, rows: int) -> tuple[str, fl
     if rows <= MOST:
         return "true", 1
     progress = warehouse.registry.snapshots(table).progress.values()
-    last = last_seq(max((batch for at in progress for batch in at.through.values()), default=0))
+    last = last_seq(max((batch for at in progress for batch in at.watermarks.values()), default=0))
     width = last // RANGES
     share = MOST / rows
     ranges = (f"{SEQ} BETWEEN {start} AND {start + int(width * share)}" for start in range(0, last, width))

@@ -34,7 +34,7 @@ def drop_unused_tables(core: Core) -> None:
             log.info("dropping table %s", table)
             if core.warehouse.recorded.is_own(table):
                 physical_tables.drop_table(core.warehouse.lake, table)
-            core.warehouse.recorded.dropped(table)
+            core.warehouse.recorded.record_dropped(table)
             core.warehouse.registry.forget(table)
     for table, field in sorted(_table_fields(over) - _table_fields(kept)):
         if table in there and table in _table_ids(kept) and field not in (SEQ, REJECTS):

@@ -100,7 +100,7 @@ def _drop_tables(core: Core, deployment: Deployment, names: Collection[str]) -> 
         with core.flows.exclusive([name]):
             if core.warehouse.recorded.is_own(name):
                 physical_tables.drop_table(core.warehouse.lake, name)
-            core.warehouse.recorded.dropped(name)
+            core.warehouse.recorded.record_dropped(name)
             core.warehouse.registry.forget(name)
 
 

@@ -62,7 +62,7 @@ class ColumnMaterializer:
         self._thread.join()
 
     def _run(self) -> None:
-        self._core.flows.stepper.enter_lane("background")
+        self._core.flows.stepper.join_pool("background")
         rest = PAUSE
         while not self._stop.wait(rest):
             started = time.monotonic()

@@ -55,7 +55,7 @@ class Maintenance(PeriodicTask):
     def look(self) -> None:
         """Do what is due, one thing after the other, unless rows of live wait."""
         if not self._entered:
-            self._core.flows.stepper.enter_lane("background")
+            self._core.flows.stepper.join_pool("background")
             self._entered = True
         self._known = (0.0, None)
         settings = self._core.settings.maintenance

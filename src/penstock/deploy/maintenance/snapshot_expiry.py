@@ -36,7 +36,7 @@ class SnapshotExpiry:
         if table in needs.all or any(table in theirs for theirs in core.flows.worker.tables.values()):
             return False
         found = list_snapshots(core.warehouse.lake, table)
-        known = self._seen(table, [each.id for each in (*found.line[:-1], *found.aside)])
+        known = self._seen(table, [each.id for each in (*found.line[:-1], *found.detached)])
         late = time.monotonic() - self.safe
         before = time.time() - core.settings.maintenance.snapshot_seconds
         ids = [id for id in expirable_snapshots(found, needs.of(table), before) if known[id] <= late]

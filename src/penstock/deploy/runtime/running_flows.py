@@ -53,4 +53,4 @@ class RunningFlows:
     def lag(self, manifest: Manifest) -> float:
         """Seconds that the oldest row has waited which a version lacks; branches that fail do not count."""
         late = self.late(manifest, self.arrivals.heads, self.failing())
-        return max((self.arrivals.waited(each.stream, each.at) for each in late), default=0.0)
+        return max((self.arrivals.seconds_waiting(each.stream, each.at) for each in late), default=0.0)

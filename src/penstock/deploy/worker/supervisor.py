@@ -192,7 +192,7 @@ class WorkerSupervisor:
             case "stepped":
                 around.registry.refresh(key[0])
                 around.scheduler.report(key, None)
-                around.crash_counts.lived(key)
+                around.crash_counts.clear(key)
             case "failed":
                 retry = time.monotonic() + min(2.0 ** (said.attempts - 1), MAX_RETRY_WAIT)
                 around.scheduler.report(key, FlowFailure(said.message, said.attempts, retry))
@@ -202,7 +202,7 @@ class WorkerSupervisor:
                 pass
 
     def _died(self, step: tuple[str, str]) -> None:
-        self._around.crash_counts.died([step])
+        self._around.crash_counts.record_deaths([step])
         deaths = self._around.crash_counts.deaths[step]
         log.warning("the process of %s into %s has ended (%d times)", step[1], step[0], deaths)
         message = f"its Spark process ended in the middle of a step, {deaths} times in a row (out of memory?)"
