@@ -277,7 +277,7 @@ def test_a_copy_leaves_posted_rows_their_room(running: Running, monkeypatch: pyt
     assert failed.state == "failed"
     assert failed.error is not None
     assert failed.error["code"] == "storage-full", failed.error
-    assert list(running.pipeline.copies._around.folder.iterdir()) == []
+    assert list(running.pipeline.copies._context.folder.iterdir()) == []
 
 
 def test_a_job_with_the_number_of_one_that_was_trimmed_appends_its_rows(running: Running) -> None:

@@ -1,7 +1,7 @@
-"""What settings mean for the parts of a running pipeline.
+"""Values that the parts of a running pipeline take from the settings.
 
-In: `Settings` and the folder of the embedded state. Out: the values the parts are made with. Called by
-pipeline, apart_process and serve. Invariant: the server and its child process understand them alike.
+In: `Settings` and the folder of the embedded state. Out: addresses, folders, limits. Invariant: the server and its
+worker process read the settings alike.
 """
 
 from __future__ import annotations

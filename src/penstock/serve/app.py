@@ -1,7 +1,7 @@
-"""The HTTP interface: every call, the scope it needs and its handler, in one table.
+"""The HTTP interface: every call with the scope it needs and its handler, in one table.
 
-In: a `Host`. Out: an ASGI application. Called by `main` and the tests. Invariant: no call is served
-that is not in `CALLS`; each goes through `_serve`, so tokens and errors are treated in one place.
+In: a `PipelineHost`. Out: an ASGI application. Invariant: only the calls in `CALLS` are served, each through
+`_serve`, so that tokens and errors are treated in one place.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Run copies: a query's rows, as of one moment, appended to a data source as if somebody had posted them.
+"""Copies: the rows of a query, as of one moment, appended to a data source as if somebody had posted them.
 
-In: a copy's name, or the time of its schedule. Out: a `Job`. Called by `pipeline`. Invariant: the rows of a job are
-on disk before the first of them is appended, and every part of them is appended under a key of its own; so a job
-whose rows were read is finished after any crash, with no row lost or doubled, and any other has appended nothing.
+In: a copy's name and parameters, or the time of its schedule. Out: a `Job`. Invariant: all rows of a job are on disk
+before the first is appended, and each part is appended under an idempotency key of its own; so a job whose rows were
+read is finished after any crash without a row lost or doubled, and any other job has appended nothing.
 """
 
 from __future__ import annotations
@@ -53,70 +53,70 @@ class CopyContext:
 class CopyJobs(PeriodicTask):
     """One job runs at a time, the oldest first. `stop` leaves the one under way to the next start."""
 
-    def __init__(self, around: CopyContext):
+    def __init__(self, context: CopyContext):
         super().__init__("copies", LOOK)
-        self._around = around
-        self._given_up = threading.Event()
+        self._context = context
+        self._cancelled = threading.Event()
         self._reading = 0
 
     def start(self) -> None:
         """Go on with the jobs that were under way."""
-        self._around.folder.mkdir(parents=True, exist_ok=True)
-        self._clear()
+        self._context.folder.mkdir(parents=True, exist_ok=True)
+        self._remove_old_files()
         super().start()
 
     def look(self) -> None:
         """Run the jobs that wait. What the store or the disk refuses for a while is tried again at the next look."""
-        while not self._stop.is_set() and (job := self._around.core.store.jobs.oldest_open()) is not None:
+        while not self._stop.is_set() and (job := self._context.core.store.jobs.oldest_open()) is not None:
             with suppress(WorkCancelled):
-                self._work(job)
+                self._run_job(job)
 
     def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
         """A job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
-        target = self._around.reader.target(pipe, parameters)
+        target = self._context.reader.target(pipe, parameters)
         told = {name: _parameter_to_json(value) for name, value in parameters.items()}
-        return self._around.core.store.jobs.create("copy", pipe, target, told)
+        return self._context.core.store.jobs.create("copy", pipe, target, told)
 
     def cancel(self, id: int) -> Job:
         """Raises NotFound; Conflict for a job that is over, or of which rows may be appended already."""
-        cancelled = self._around.core.store.jobs.move(id, ("waiting", "reading"), "cancelled")
+        cancelled = self._context.core.store.jobs.move(id, ("waiting", "reading"), "cancelled")
         if id == self._reading:
-            self._given_up.set()
+            self._cancelled.set()
         return cancelled
 
-    def _clear(self) -> None:
+    def _remove_old_files(self) -> None:
         """Remove the rows of jobs that are over."""
-        for path in self._around.folder.iterdir():
+        for path in self._context.folder.iterdir():
             name = path.name.partition(".")[0]
             if not name.isdigit() or not self._is_open(int(name)):
                 path.unlink(missing_ok=True)
 
     def _is_open(self, id: int) -> bool:
         try:
-            return self._around.core.store.jobs.get(id).is_open
+            return self._context.core.store.jobs.get(id).is_open
         except NotFound:
             return False
 
-    def _work(self, job: Job) -> None:
-        path = self._around.folder / f"{job.id}.ndjson"
+    def _run_job(self, job: Job) -> None:
+        path = self._context.folder / f"{job.id}.ndjson"
         try:
             if job.state != "appending":
-                job = self._read(job, path)
-            self._append(job, path)
+                job = self._read_rows(job, path)
+            self._append_rows(job, path)
         except _JobOver as over:
             log.info("job %d: %s", job.id, over)
         path.unlink(missing_ok=True)
 
-    def _read(self, job: Job, path: Path) -> Job:
+    def _read_rows(self, job: Job, path: Path) -> Job:
         """Its rows, on disk. Raises _Over."""
-        self._given_up.clear()
+        self._cancelled.clear()
         self._reading = job.id
         try:
-            self._around.core.store.jobs.move(job.id, ("waiting", "reading"), "reading")
+            self._context.core.store.jobs.move(job.id, ("waiting", "reading"), "reading")
             told = self._spool(job, path)
             reached("copy.spooled")
             known = {"deployment": told.deployment, "stream": told.stream, "rows": told.rows}
-            return self._around.core.store.jobs.move(job.id, READING, "appending", **known)
+            return self._context.core.store.jobs.move(job.id, READING, "appending", **known)
         except Conflict as error:
             raise _JobOver("it was cancelled") from error
         except Unavailable:
@@ -124,7 +124,7 @@ class CopyJobs(PeriodicTask):
         except PenstockError as error:
             if self._spark_ended():
                 raise WorkCancelled from error
-            self._fail(job, error)
+            self._fail_job(job, error)
             raise _JobOver(error.message) from error
         finally:
             self._reading = 0
@@ -133,7 +133,7 @@ class CopyJobs(PeriodicTask):
         fresh = path.with_suffix(".new")
         try:
             with fresh.open("wb") as file:
-                told = self._around.reader.copy(job.pipe, _call_parameters(job), file, self._stops)
+                told = self._context.reader.copy(job.pipe, _call_parameters(job), file, self._must_stop)
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)
@@ -148,61 +148,61 @@ class CopyJobs(PeriodicTask):
             fresh.unlink(missing_ok=True)
         return told
 
-    def _stops(self) -> bool:
-        return self._stop.is_set() or self._given_up.is_set() or self._is_full()
+    def _must_stop(self) -> bool:
+        return self._stop.is_set() or self._cancelled.is_set() or self._is_full()
 
     def _is_full(self) -> bool:
         """Whether more rows of a copy would take the room that posted ones need."""
-        least = self._around.core.settings.inbox.min_free_bytes
-        return shutil.disk_usage(self._around.folder).free < least
+        least = self._context.core.settings.inbox.min_free_bytes
+        return shutil.disk_usage(self._context.folder).free < least
 
     def _spark_ended(self) -> bool:
         """Whether the query failed because Spark's process is gone: the server begins anew, and the job with it."""
-        return not self._stop.wait(PAUSE) and has_ended(self._around.core.warehouse.lake.jvm)
+        return not self._stop.wait(PAUSE) and has_ended(self._context.core.warehouse.lake.jvm)
 
-    def _fail(self, job: Job, error: PenstockError) -> None:
-        self._around.core.store.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
-        self._log(job, "error", error.message)
+    def _fail_job(self, job: Job, error: PenstockError) -> None:
+        self._context.core.store.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
+        self._log_operation(job, "error", error.message)
 
-    def _append(self, job: Job, path: Path) -> None:
+    def _append_rows(self, job: Job, path: Path) -> None:
         """Raises _Over, Stopped."""
         if not path.exists():
             message = "the rows that were read are gone from the inbox's folder; some may have been appended"
-            self._fail(job, Failed(message, hint="compare the data source before you run it again"))
+            self._fail_job(job, Failed(message, hint="compare the data source before you run it again"))
             raise _JobOver(message)
         batch = 0
         for number, lines in enumerate(_split_rows(path)):
-            batch = self._keep(job, f"{_idempotency_key(job)} part {number}", lines)
+            batch = self._append_part(job, f"{_idempotency_key(job)} part {number}", lines)
             reached("copy.appended")
-        self._shown(job, batch)
-        self._log(job, "ok", None)
-        self._around.core.store.jobs.move(job.id, APPENDING, "done", error=None)
+        self._wait_until_queryable(job, batch)
+        self._log_operation(job, "ok", None)
+        self._context.core.store.jobs.move(job.id, APPENDING, "done", error=None)
 
-    def _keep(self, job: Job, key: str, lines: list[bytes]) -> int:
+    def _append_part(self, job: Job, key: str, lines: list[bytes]) -> int:
         """Append a part, once. What passes is waited for. Raises Stopped."""
         while True:
             try:
-                return self._around.ingestion.append_lines(_stream_name(job), lines, key)
+                return self._context.ingestion.append_lines(_stream_name(job), lines, key)
             except (Overloaded, StorageFull, Unavailable) as error:
                 log.warning("job %d waits: %s", job.id, error.message)
-                self._around.core.store.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
+                self._context.core.store.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
             if self._stop.wait(PAUSE):
                 raise WorkCancelled
 
-    def _shown(self, job: Job, batch: int) -> None:
+    def _wait_until_queryable(self, job: Job, batch: int) -> None:
         """Wait for the last batch, while the server runs. Raises Stopped."""
         end = time.monotonic() + SHOWN_WITHIN
         while batch and time.monotonic() < end:
             with suppress(Timeout):
-                self._around.ingestion.wait(Receipt(_stream_name(job), batch, 0, 0), PAUSE)
+                self._context.ingestion.wait(Receipt(_stream_name(job), batch, 0, 0), PAUSE)
                 return
             if self._stop.is_set():
                 raise WorkCancelled
 
-    def _log(self, job: Job, result: str, error: str | None) -> None:
+    def _log_operation(self, job: Job, result: str, error: str | None) -> None:
         elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()
         rows = job.rows or 0
-        self._around.core.store.operations.log(
+        self._context.core.store.operations.log(
             Operation("copy", job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
         )
 

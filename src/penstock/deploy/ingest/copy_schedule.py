@@ -1,8 +1,8 @@
-"""Run copies at the times of their schedules.
+"""Create the jobs of copies at the times of their schedules.
 
-In: the copies of the live deployment that have one. Out: jobs. Called by `pipeline`, in a thread of its own. Invariant:
-for each time there is at most one job, whatever became of the server; times that passed while none ran are not made
-up for, and a copy of which a job is not over yet is left out that time.
+In: the copies of the live deployment that have a schedule (cron syntax, UTC). Out: jobs. Invariant: there is at most
+one job for each time; times that passed while no server ran are not made up for; a copy is skipped while its previous
+job is still active.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class CopySchedule(PeriodicTask):
                 continue
             due = before.get((pipe, copied.schedule)) or next(CronSim(copied.schedule, now))
             if due <= now:
-                self._begin(pipe, copied.datasource, due)
+                self._create_job(pipe, copied.datasource, due)
                 due = next(CronSim(copied.schedule, now))
             self._due[pipe, copied.schedule] = due
 
-    def _begin(self, pipe: str, datasource: str, due: datetime) -> None:
+    def _create_job(self, pipe: str, datasource: str, due: datetime) -> None:
         if self._jobs.has_open_job(pipe):
             log.warning("the copy `%s` is due, and its job before is not over: it is left out", pipe)
             return

@@ -1,9 +1,9 @@
-"""The moment from which a deployment's flows run: clones are made, histories begin and cuts are set,
-all at one place in every stream.
+"""Start the flows of a new deployment: clone tables, begin histories and set cutover offsets, all at one place of
+every stream.
 
-In: a prepared deployment and its clones. Out: tables at that place, the manifest with its cuts. Called
-by `executor`. Invariant: it is one move of state at the end; before it nothing of the deployment has
-run, so after a crash all is done again from the start.
+In: a prepared deployment and its `Activate` step. Out: tables at that place, and the manifest with its cutover offsets.
+Invariant: one change of the deployment's state ends it; before that nothing of the deployment has run, so after a
+crash everything is done again from the start.
 """
 
 from __future__ import annotations

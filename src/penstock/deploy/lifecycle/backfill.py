@@ -1,7 +1,7 @@
-"""Which histories are filled beside live's flows, and which in a Spark process of their own.
+"""Decide which flows the worker process runs: large backfills, slow steps, and steps that ended Spark.
 
-In: a deployment and its plan. Out: tables for `apart`. Called by executor and pipeline. Invariant: where a
-history is filled changes nothing about what is filled: the cursors in the tables say how far it is.
+In: a deployment and its plan, or a flow. Out: tables given to the worker. Invariant: where a history is filled
+changes nothing about the rows: the cursors in the tables say how far it is.
 """
 
 from __future__ import annotations

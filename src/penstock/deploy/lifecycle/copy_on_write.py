@@ -1,9 +1,8 @@
-"""Give a deployment tables of its own when it can no longer share those of another one.
+"""Give a deployment tables of its own when it can no longer share those of another one (copy-on-write split).
 
-In: a view's table and the deployments that have to leave it. Out: clones (no row copied) and new
-manifests. Called by `deployer` when a flow meets a row that one landing version accepts and another
-rejects. Invariant: the clone holds the snapshots of the original up to the row before, so every
-cursor in it, and every cursor that points to it, stays true.
+In: a view's table and the deployments that must leave it, because a landing version accepts a row that another one
+rejects. Out: clones (no row is copied) and new manifests. Invariant: a clone has the snapshots of the original up to
+the row before, so every cursor in it, and every cursor that points to it, stays true.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Plan a project against what is live, save the plan, and carry it out in a thread of its own.
+"""Plan a project against the live deployment, save the plan, carry it out in a thread, and move deployments.
 
-In: a project's files and options. Out: `Deployment` records and `Event`s. Called by `pipeline`.
-Invariant: one plan is made and saved at a time, so the ids and the names of new tables are unique.
-
-What a caller of `deploy` may choose.
-
-In: the parameters of `POST /v1/deploy`. Out: `DeployOptions`. Called by serve and deploy. Invariant:
-the defaults are those of the HTTP interface.
+In: a project's files and options, or a reference to a deployment. Out: `Deployment` records and their events.
+Invariant: one plan is made and saved at a time, so ids and names of new tables are unique; promotions, rollbacks,
+retirements and discards wait for each other.
 """
 
 from __future__ import annotations
@@ -43,6 +39,17 @@ STORE_PAUSE = 2.0
 log = logging.getLogger("penstock.deploy")
 
 
+@dataclass(frozen=True, slots=True)
+class DeployOptions:
+    """`check` plans and keeps nothing; `promote` makes the deployment live as soon as it is ready;
+    `allow_destructive` accepts a plan that loses rows or resources."""
+
+    check: bool = False
+    promote: bool = True
+    allow_destructive: bool = False
+    name: str | None = None
+
+
 class Deployer:
     """Makes, resumes and moves deployments. Thread-safe; switches wait for each other."""
 
@@ -58,21 +65,21 @@ class Deployer:
         the id 0). Raises InvalidProject with all problems."""
         with self._planning:
             newest = max((each.id for each in self._core.store.deployments.list()), default=0)
-            plan = self._plan(files, f"d{newest + 1}", options)
+            plan = self._make_plan(files, f"d{newest + 1}", options)
             told = {**plan_to_json(plan), "auto_promote": options.promote}
-            problems = (*plan.problems, *self._drifted(plan), *self._counted(plan, options))
+            problems = (*plan.problems, *self._check_drift(plan), *self._check_rows(plan, options))
             told |= {"problems": [problem.as_json() for problem in problems]}
             if options.check or not plan.changes:
                 return _unsaved_deployment(self._core.store.pointer.read().live, files, plan, told)
             made = self._save(files, options, plan, told)
-        self._start(made.id)
+        self._start_thread(made.id)
         return made
 
     def resume_unfinished(self) -> None:
         """After a start: go on with what was under way, forward or back, and drop what was left to drop."""
         for deployment in self._core.store.deployments.list():
             if is_unfinished(self._core.store, deployment):
-                self._start(deployment.id)
+                self._start_thread(deployment.id)
             elif deployment.state == "discarded" and not is_undone(self._core.store, deployment):
                 undo_steps(self._core, deployment)
         drop_unused_tables(self._core)
@@ -80,7 +87,7 @@ class Deployer:
 
     def promote(self, ref: str | None) -> Deployment:
         with self._switching:
-            return self._swept(switch.promote(self._core, self._core.store.find(ref or "staging")))
+            return self._clean_up(switch.promote(self._core, self._core.store.find(ref or "staging")))
 
     def rollback(self) -> Deployment:
         with self._switching:
@@ -88,31 +95,31 @@ class Deployer:
 
     def retire(self, ref: str | None) -> Deployment:
         with self._switching:
-            return self._swept(
+            return self._clean_up(
                 switch.retire(self._core.store, self._core.board, self._core.store.find(ref or "previous"))
             )
 
     def discard(self, ref: str | None) -> Deployment:
         with self._switching:
             gone = switch.discard(self._core.store, self._core.board, self._core.store.find(ref or "staging"))
-        self._join(gone.id)
+        self._join_thread(gone.id)
         undo_steps(self._core, gone)
-        return self._swept(gone)
+        return self._clean_up(gone)
 
     def pause(self, ref: str | None) -> Deployment:
         """Do nothing more that only this deployment needs, until it is resumed."""
-        return self._paused(ref, self._core.store.deployments.pause)
+        return self._change_pause(ref, self._core.store.deployments.pause)
 
     def resume(self, ref: str | None) -> Deployment:
         """Resume a paused deployment where it was."""
-        return self._paused(ref, self._core.store.deployments.resume)
+        return self._change_pause(ref, self._core.store.deployments.resume)
 
     def events(self, id: int) -> Iterator[DeploymentEvent]:
         """What the deployment does, until it comes to rest. Raises NotFound, at once."""
         self._core.store.deployments.get(id)
         return deployment_events(self._core, id)
 
-    def _paused(self, ref: str | None, change: Callable[..., Deployment]) -> Deployment:
+    def _change_pause(self, ref: str | None, change: Callable[..., Deployment]) -> Deployment:
         changed = change(self._core.store.find(ref or "staging").id, of=PAUSABLE)
         self._core.board.refresh()
         return changed
@@ -127,9 +134,9 @@ class Deployer:
     def diverged(self, parting: SplitRequired) -> None:
         """A shared view met a row that not all its deployments accept: part them, in a thread,
         since the caller holds the view's table."""
-        threading.Thread(target=self._fork, args=(parting,), name=f"fork {parting.table}", daemon=True).start()
+        threading.Thread(target=self._split, args=(parting,), name=f"fork {parting.table}", daemon=True).start()
 
-    def _fork(self, parting: SplitRequired) -> None:
+    def _split(self, parting: SplitRequired) -> None:
         with self._forking:
             for id in parting.deployments:
                 _run_logged(id, lambda id=id: split_tables(self._core, id, parting.table))  # type: ignore[misc]
@@ -139,20 +146,20 @@ class Deployer:
         for thread in list(self._threads.values()):
             thread.join()
 
-    def _swept(self, deployment: Deployment) -> Deployment:
+    def _clean_up(self, deployment: Deployment) -> Deployment:
         drop_unused_tables(self._core)
         return deployment
 
-    def _plan(self, files: Mapping[str, str], suffix: str, options: DeployOptions) -> Plan:
+    def _make_plan(self, files: Mapping[str, str], suffix: str, options: DeployOptions) -> Plan:
         loaded = load_files(files)
         _raise_errors(loaded.problems)
         streams = frozenset(self._core.flows.arrivals.heads)
         wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
-        plan = make_plan(self._live(), loaded.project, wanted)
+        plan = make_plan(self._read_live(), loaded.project, wanted)
         _raise_errors(plan.problems)
         return plan
 
-    def _counted(self, plan: Plan, options: DeployOptions) -> list[Problem]:
+    def _check_rows(self, plan: Plan, options: DeployOptions) -> list[Problem]:
         """What the plan does to the rows there are. Raises InvalidProject where it hides some without
         leave or, if that is to be checked, where a forward query fails in some."""
         hidden = () if options.allow_destructive else plan.hides
@@ -165,7 +172,7 @@ class Deployer:
         _raise_errors([*plan.problems, *found])
         return found
 
-    def _drifted(self, plan: Plan) -> tuple[Problem, ...]:
+    def _check_drift(self, plan: Plan) -> tuple[Problem, ...]:
         """What somebody else did to tables. Raises InvalidProject where the plan would go on with one of them."""
         found = drift.drift_problems(
             drift.find_drift(self._core.warehouse.recorded, self._core.store.deployments.list()), plan
@@ -173,7 +180,7 @@ class Deployer:
         _raise_errors([*plan.problems, *found])
         return found
 
-    def _live(self) -> Live | None:
+    def _read_live(self) -> Live | None:
         live = self._core.board.live()
         if live is None:
             return None
@@ -187,13 +194,13 @@ class Deployer:
             project,
             live.manifest,
             sizes,
-            self._columns(),
+            self._physical_columns(),
             lambda table: column_sizes(self._core.warehouse.lake, table),
-            candidates=self._candidates(live.id),
+            candidates=self._find_candidates(live.id),
             shortened=tables_with_deleted_rows(self._core.warehouse.lake, with_ttl),
         )
 
-    def _candidates(self, base: int) -> tuple[Candidate, ...]:
+    def _find_candidates(self, base: int) -> tuple[Candidate, ...]:
         """The other deployments against the same live version that have begun."""
         return tuple(
             Candidate(each.name or str(each.id), self._core.projects.load(each).project, each.manifest)
@@ -201,7 +208,7 @@ class Deployer:
             if each.base == base and each.state in ("ready", "backfilling")
         )
 
-    def _columns(self) -> dict[str, tuple[str, ...]]:
+    def _physical_columns(self) -> dict[str, tuple[str, ...]]:
         """By table, the physical columns that any deployment which is not over may have made."""
         columns: dict[str, tuple[str, ...]] = {}
         for deployment in self._core.store.deployments.list():
@@ -218,17 +225,17 @@ class Deployer:
         journal = [step_to_json(step) for step in steps]
         return self._core.store.deployments.create(options.name or "", base, files, told, plan.manifest, journal)
 
-    def _start(self, id: int) -> None:
-        thread = threading.Thread(target=self._carry_out, args=(id,), name=f"deployment {id}", daemon=True)
+    def _start_thread(self, id: int) -> None:
+        thread = threading.Thread(target=self._run_deployment, args=(id,), name=f"deployment {id}", daemon=True)
         self._threads[id] = thread
         thread.start()
 
-    def _join(self, id: int) -> None:
+    def _join_thread(self, id: int) -> None:
         thread = self._threads.pop(id, None)
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    def _carry_out(self, id: int) -> None:
+    def _run_deployment(self, id: int) -> None:
         _run_logged(id, lambda: self._execute(id))
 
     def _execute(self, id: int) -> None:
@@ -266,14 +273,3 @@ def _unsaved_deployment(
 ) -> Deployment:
     now = datetime.now(timezone.utc)
     return Deployment(0, "", "planned", base, now, now, files, told, plan.manifest)
-
-
-@dataclass(frozen=True, slots=True)
-class DeployOptions:
-    """`check` plans and keeps nothing; `promote` makes the deployment live as soon as it is ready;
-    `allow_destructive` accepts a plan that loses rows or resources."""
-
-    check: bool = False
-    promote: bool = True
-    allow_destructive: bool = False
-    name: str | None = None

@@ -1,8 +1,8 @@
-"""What somebody else did to the tables of running deployments: found, named, and left as it is.
+"""Find tables that somebody else changed (drift); they are named and left as they are.
 
-In: the recorded tables and the deployments. Out: `Drift`s, as problems of a plan, as refusals and in the
-log. Called by `pipeline` (at start, each minute, in `status`), `deployer` and `promote`. Invariant: no
-table is changed here; what a crash kept Penstock from recording of its own changes is no drift.
+In: what each table was made as, and all deployments. Out: `Drift`s: problems of a plan, refusals of a switch, lines in
+the log and in `status`. Invariant: no table is changed here; a change of Penstock's own that a crash kept it from
+recording is no drift.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Carry a planned deployment out, step by step, up to `ready`; go on after a restart.
+"""Carry a planned deployment out, step by step, up to `ready`; after a restart, go on where the journal says.
 
-In: a saved deployment and its journal. Out: tables, running flows, state moves. Called by
-`deployer`. Invariant: every step can be run again, a step is journalled as intended before and as
-done after it, so the journal alone tells where to go on.
+In: a saved deployment and its journal. Out: tables, running flows, changes of state. Invariant: every step can be run
+again; it is marked intended before it runs and done after it, so the journal alone says where to go on.
 """
 
 from __future__ import annotations

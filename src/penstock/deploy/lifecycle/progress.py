@@ -1,8 +1,7 @@
-"""What a deployment is doing, as a stream of small facts.
+"""How far a deployment is: its states, the progress of its backfills and its lag, as a stream of events.
 
-In: a deployment's id. Out: `Event`s until it comes to rest. Called by `pipeline` for the API's
-server-sent events. Invariant: derived from records and tables each time, so any number of watchers
-may come and go, also across a restart.
+In: a deployment's id. Out: `DeploymentEvent`s until the deployment comes to rest. Invariant: derived from records and
+tables each time, so any number of watchers may come and go, also across a restart.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Promote, roll back, retire and discard: the moves that readers can see.
+"""Promote, roll back, retire and discard: the changes that readers see.
 
-In: a deployment's reference. Out: the pointer and the states, changed in one transaction. Called by
-`deployer`. Invariant: a switch happens only when both versions have every batch that had arrived
-when it was asked for, so no reader sees a count go back.
+In: a deployment. Out: the live pointer and the states, changed in one transaction. Invariant: a switch happens only
+when both versions have every batch that had arrived when it was asked for, so no reader sees a count go back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Retire the previous deployment when nobody has gone back to it for long enough.
+"""Retire the previous deployment once nobody has rolled back to it for the rollback window.
 
-In: the pointer and the settings. Out: a retirement. Called by `pipeline`, in a thread of its own.
-Invariant: while a server runs, time is counted by a clock that never jumps; what passed before it
-started is taken from the store's dates.
+In: the live pointer, and the window in hours. Out: a retirement. Invariant: while a server runs, time is measured by a
+monotonic clock; the time before it started is taken from the dates in the state store.
 """
 
 from __future__ import annotations

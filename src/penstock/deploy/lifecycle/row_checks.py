@@ -1,9 +1,8 @@
-"""Whether the rows of live can be had in the next version: the checks of a forward query, on data.
+"""Check on the rows of live whether a forward query can convert them.
 
-In: `CheckRows`, and the deployment that it is for. Out: how many rows fail or take a default, and the
-worst of their values. Called by `executor` (which fails) and `deployer` (`--check`). Invariant: a
-deployment is judged by exactly the rows that the forward query is for: those up to its cut, or of the
-snapshot that it copies.
+In: a `CheckRows` step and its deployment. Out: how many rows fail or take a default, with the most frequent values.
+Invariant: a deployment is judged by exactly the rows that its forward query is for: those up to the cutover offset, or
+those of the snapshot that it copies; `--check` looks at a sample of a large table.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The states of a deployment and the legal moves between them: the one table of both.
+"""The states of a deployment and the legal moves between them.
 
-In: nothing. Out: `MOVES`, `may_move`. Called by executor, promote and docs. Invariant: no code
-moves a deployment but from the states that this table allows.
+In: nothing. Out: `MOVES` and the groups of states. Invariant: a deployment is moved only as this table allows.
 """
 
 from __future__ import annotations

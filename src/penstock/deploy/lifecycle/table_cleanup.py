@@ -1,8 +1,7 @@
-"""Drop what no deployment needs any more.
+"""Drop tables, columns and snapshot tags that no deployment needs any more.
 
-In: the records of all deployments. Out: tables and physical columns dropped. Called by `deployer`
-after a retirement or a discard, and at start. Invariant: nothing is dropped that was not made for a
-deployment that is over, or that any other deployment names.
+In: the records of all deployments. Out: tables and physical columns dropped. Invariant: only what was made for a
+deployment that is over is dropped, and only where no other deployment names it and no query reads it.
 """
 
 from __future__ import annotations

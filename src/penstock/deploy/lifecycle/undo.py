@@ -1,9 +1,8 @@
-"""Take back what a deployment did that is given up, step by step, by its journal.
+"""Undo what a failed or discarded deployment did, step by step, by its journal.
 
-In: a failed or discarded deployment. Out: the lake as if it had not been, but for what other deployments
-share by now. Called by `deployer`, also after a restart. Invariant: steps are undone last first, each
-inverse can be run again, and a step is marked undone only after its inverse; nothing that a deployment
-names which is not over is dropped or changed.
+In: the deployment. Out: the lake as it was before, but for what other deployments share by now. Invariant: steps are
+undone last first; each inverse can be run again, and a step is marked undone only after its inverse; nothing is
+dropped or changed that a deployment names which is not over.
 """
 
 from __future__ import annotations

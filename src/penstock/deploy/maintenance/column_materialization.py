@@ -1,8 +1,7 @@
-"""Settle bridged columns of the live version: so that reading them costs nothing more some day.
+"""Write the values of bridged columns into the files of live's tables, so that reading them costs nothing any more.
 
-In: the live manifest. Out: files with the values in them, and manifests that say up to where. Called
-by `pipeline`, in a thread of its own. Invariant: right at every moment: until a manifest says that rows
-are settled, readers compute the same values from the columns that these came from.
+In: the live manifest. Out: rewritten files, and manifests that say up to which `_seq` columns are stored. Invariant:
+right at every moment: until a manifest says that rows are materialized, readers compute the same values.
 """
 
 from __future__ import annotations

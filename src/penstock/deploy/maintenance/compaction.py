@@ -1,18 +1,10 @@
-"""Small files into few: what a stream of one commit a second leaves behind, rewritten in the order of the
-sorting key and, where that changes no answer, with the rows merged that the engine merges.
+"""Rewrite a table's small files as few large ones, in the order of the sorting key, and merge the rows that its engine
+merges where no answer can change.
 
-In: a table. Out: Iceberg snapshots that replace files. Called by `maintenance`. Invariant: not a row comes,
-goes or changes but by the engine's rule; each run is a commit of its own, so what is done stays done
-whatever comes between.
-
-Rows that the engine merges, merged on disk where that can change no answer.
-
-In: a table and its bindings. Out: what becomes of the rows of some of its files. Called by `compaction`.
-Invariant: FINAL, and a query that merges or sums what the engine merges, give the same before and after,
-for every version that binds the table; where that is not certain nothing is merged.
-
-Only rules are carried out for which it does not matter which rows are merged first, so that a part of a
-table can be merged by itself: the latest row of ReplacingMergeTree, sums, and states without an order.
+In: a table and its bindings. Out: Iceberg snapshots that replace files, each run a commit of its own. Invariant: FINAL,
+and every query that merges or sums what the engine merges, give the same before and after, for every version that
+binds the table. Only rules are carried out that allow rows to be merged in parts and in any order: the latest row of
+ReplacingMergeTree, sums, and states that ignore order.
 """
 
 from __future__ import annotations

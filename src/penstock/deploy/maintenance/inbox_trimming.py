@@ -1,9 +1,8 @@
-"""What was only kept in case: raw rows that every table has, and old entries of the logs.
+"""Remove raw batches that every table has, and old entries of the logs.
 
-In: the needs of all flows. Out: fewer files in the inbox and rows in the state store. Called by
-`maintenance`. Invariant: a batch is gone only where no flow that there is, nor one that may begin, reads it:
-every landing has passed it, also the step that a restart looks at again, and its table cannot be made anew.
-Idempotency keys stay, however old.
+In: the needs of all flows. Out: fewer files in the inbox and rows in the state store. Invariant: a batch is removed
+only if no flow, running or still to come, reads it: every landing has passed it, also the step that a restart looks at
+again, and its table cannot be made anew. Idempotency keys are never removed.
 """
 
 from __future__ import annotations

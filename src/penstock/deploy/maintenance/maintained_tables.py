@@ -1,8 +1,7 @@
-"""What the kinds of background maintenance have in common: which tables, by which versions, and what is
-written to the operations log.
+"""The tables that maintenance looks after, and how its work is written to the operations log.
 
-In: the core. Out: `Tended` tables; operations. Called by the modules of maintenance. Invariant: only tables
-of deployments that have not ended are tended, and none that is not what Penstock made.
+In: the records of all deployments. Out: `MaintainedTable`s; operations. Invariant: only tables of deployments that have
+not ended, and none that drifted.
 """
 
 from __future__ import annotations

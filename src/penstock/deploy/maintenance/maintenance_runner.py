@@ -1,8 +1,8 @@
-"""Tidy up behind the flows: few files, few snapshots, no row that has expired, no file that nobody needs.
+"""Run the kinds of maintenance, one after the other, in a thread of its own.
 
-In: the core and `[maintenance]` of the settings. Out: smaller tables, logs and folders. Called by `pipeline`,
-in a thread of its own. Invariant: live comes first: while its rows wait nothing begins; what fails is logged
-and tried again later, each time later; no flow ever waits for maintenance longer than one commit.
+In: the core and `[maintenance]` of the settings. Out: smaller tables, logs and folders. Invariant: live comes first:
+nothing begins while its rows wait; what fails is logged and tried again, each time later; no flow waits for
+maintenance longer than one commit takes.
 """
 
 from __future__ import annotations
@@ -60,35 +60,35 @@ class Maintenance(PeriodicTask):
         self._known = (0.0, None)
         settings = self._core.settings.maintenance
         for on in maintained_tables(self._core.store, self._core.warehouse):
-            self._try("compaction", on, 0.0, partial(compact_table, self._core, on))
+            self._run_if_due("compaction", on, 0.0, partial(compact_table, self._core, on))
             if expiry_condition(on) is not None:
-                self._try("ttl", on, settings.ttl_seconds, partial(self._delete_expired, on))
-            self._try("expiry", on, 0.0, partial(self._expire, on))
-        self._try("sharing", None, 60.0, self._share)
-        self._try("trim", None, 60.0, self._trim)
-        self._try("orphans", None, settings.orphan_interval_seconds, partial(clean_orphans, self._core))
+                self._run_if_due("ttl", on, settings.ttl_seconds, partial(self._delete_expired, on))
+            self._run_if_due("expiry", on, 0.0, partial(self._expire, on))
+        self._run_if_due("sharing", None, 60.0, self._allow_shared_deletes)
+        self._run_if_due("trim", None, 60.0, self._trim_logs)
+        self._run_if_due("orphans", None, settings.orphan_interval_seconds, partial(clean_orphans, self._core))
 
     def _delete_expired(self, on: MaintainedTable) -> bool:
-        return delete_expired(self._core, on, self._needs())
+        return delete_expired(self._core, on, self._recent_needs())
 
     def _expire(self, on: MaintainedTable) -> bool:
-        return self._expiry.run(on, self._needs())
+        return self._expiry.run(on, self._recent_needs())
 
-    def _needs(self) -> Needs:
+    def _recent_needs(self) -> Needs:
         """A few seconds old at most. What has begun since reads a snapshot that was current then: expiry keeps
         it for longer."""
         at, known = self._known
         if known is None or time.monotonic() - at > FRESH:
-            at, known = time.monotonic(), self._needs_now()
+            at, known = time.monotonic(), self._find_needs()
             self._known = at, known
         return known
 
-    def _needs_now(self) -> Needs:
+    def _find_needs(self) -> Needs:
         for table in frozenset().union(*self._core.flows.worker.tables.values()):
             self._core.warehouse.registry.refresh(table)  # another process writes it
         return find_needs(self._core.warehouse.registry, self._core.store.deployments.list())
 
-    def _try(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
+    def _run_if_due(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
         """Run it if it is due. What fails is due again after twice as long each time."""
         key, now = (kind, on.table.id if on is not None else ""), time.monotonic()
         if now < self._due.get(key, 0.0) or self._stop.is_set() or self._live_waits():
@@ -113,7 +113,7 @@ class Maintenance(PeriodicTask):
         late = find_lags(core.warehouse.registry, live.manifest, core.flows.arrivals.heads) if live is not None else ()
         return any(each.head - each.at > MOST_LAG for each in late)
 
-    def _share(self) -> bool:
+    def _allow_shared_deletes(self) -> bool:
         """Tables that shared files with a clone which is gone delete their own again."""
         core = self._core
         homes = {
@@ -125,10 +125,10 @@ class Maintenance(PeriodicTask):
         for table in sorted(homes):
             if restorable_properties(table, homes):
                 with core.flows.exclusive([table]):
-                    changed = self._allow(table) or changed
+                    changed = self._allow_deletes(table) or changed
         return changed
 
-    def _allow(self, table: str) -> bool:
+    def _allow_deletes(self, table: str) -> bool:
         """Looked at again, now that no clone is made of it."""
         core = self._core
         fresh = {
@@ -141,6 +141,6 @@ class Maintenance(PeriodicTask):
             set_properties(core.warehouse.lake, table, wanted)
         return bool(wanted)
 
-    def _trim(self) -> bool:
-        batches = trim_inbox(self._core, self._batches, self._inbox, self._needs())
+    def _trim_logs(self) -> bool:
+        batches = trim_inbox(self._core, self._batches, self._inbox, self._recent_needs())
         return bool(batches + trim_logs(self._core.settings, self._core.store))

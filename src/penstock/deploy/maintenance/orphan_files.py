@@ -1,8 +1,7 @@
-"""Files that no table refers to: what a crash left behind, and what clones shared until the last was gone.
+"""Delete files in the tables' folders that no table refers to.
 
-In: the folders of all tables that Penstock ever made. Out: fewer files. Called by `maintenance`, once a day.
-Invariant: nothing is deleted while a table is not what Penstock made of it (a dropped one may be put back),
-and nothing that is younger than the age of the settings.
+In: the folders of the tables that Penstock made. Out: fewer files. Invariant: only old files, and only while every
+table can be read: a file that any table refers to is kept, whenever it was written.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What flows, those there are and those that may begin, still need of snapshots and raw batches.
+"""Which snapshots and raw batches the flows still need, those that run and those that may begin.
 
-In: the deployments that have not ended, and the progress in the tables. Out: `Needs`. Called by expiry, ttl,
-merging and trimming. Invariant: only ever says too much. A flow that has not begun where it will begin, and
-a table that gets its cursors from another one's, keep all of what they might read.
+In: the deployments that have not ended, and the progress in the tables. Out: `Needs`. Invariant: errs on the side of
+keeping. A flow that has not begun where it will begin, and a table that gets its cursors from another one's, keep all
+that they might read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Rows that have expired for every version are deleted from disk.
+"""Delete rows from disk that have expired for every version.
 
-In: a table and the TTLs of all deployments that bind it. Out: Iceberg snapshots that overwrite files.
-Called by `maintenance`. Invariant: a row that any version still shows, or that a flow has not read yet, is
-not touched: only files go that every reader of the table has read to the end.
+In: a table and the TTLs of all deployments that bind it. Out: Iceberg snapshots that replace files. Invariant: a row
+that any version still shows, or that a flow has not read yet, stays: only files that every reader of the table has
+read to the end are touched.
 """
 
 from __future__ import annotations

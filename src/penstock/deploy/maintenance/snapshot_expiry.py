@@ -1,8 +1,8 @@
-"""Snapshots that no flow, no history, no reader and no tag needs are forgotten.
+"""Expire snapshots that no flow, history, reader or tag needs.
 
-In: a table and the needs of all flows. Out: fewer snapshots, and files that only they referred to deleted.
-Called by `maintenance`. Invariant: from the oldest snapshot that somebody has read up to, all stay; none
-goes that a query or step under way may have begun to read.
+In: a table and the needs of all flows. Out: fewer snapshots; files that only they referred to are deleted. Invariant:
+from the oldest snapshot that a flow has read up to, all stay; no snapshot goes that a running query or step may have
+begun to read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SnapshotExpiry:
         if table in needs.all or any(table in theirs for theirs in core.flows.worker.tables.values()):
             return False
         found = list_snapshots(core.warehouse.lake, table)
-        known = self._seen(table, [each.id for each in (*found.line[:-1], *found.detached)])
+        known = self._superseded_since(table, [each.id for each in (*found.line[:-1], *found.detached)])
         late = time.monotonic() - self.safe
         before = time.time() - core.settings.maintenance.snapshot_seconds
         ids = [id for id in expirable_snapshots(found, needs.of(table), before) if known[id] <= late]
@@ -48,7 +48,7 @@ class SnapshotExpiry:
             core.warehouse.registry.refresh(table)
         return bool(done)
 
-    def _seen(self, table: str, followed: list[int]) -> dict[int, float]:
+    def _superseded_since(self, table: str, followed: list[int]) -> dict[int, float]:
         before, now = self._followed.get(table, {}), time.monotonic()
         self._followed[table] = {id: before.get(id, now) for id in followed}
         return self._followed[table]

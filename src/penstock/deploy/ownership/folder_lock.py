@@ -1,13 +1,8 @@
-"""One server owns a project's folder: a lock on a file, and no leftovers of the owner before.
+"""One server owns a project's folder: a lock on a file, which ends with the process that holds it.
 
-In: the folder of the embedded state, and a way to see whether its owner lives. Out: `Owner`, held until
-the process ends. Called by serve/main before the lake is opened, and by tenure. Invariant: nobody opens the lake while
-an earlier server of this folder or its JVM still runs: one that shows no sign of life is ended first.
-
-Which machine this is.
-
-In: nothing. Out: a text that no other machine has at this time. Called by owner and tenure. Invariant:
-the same for every process of one machine (or container) until it is started again.
+In: the folder of the embedded state, and a heartbeat that shows whether its owner lives. Out: a `FolderLock`.
+Invariant: nobody opens the lake while an earlier server of this folder, or its JVM, still runs: one that shows no
+heartbeat is ended first.
 """
 
 from __future__ import annotations

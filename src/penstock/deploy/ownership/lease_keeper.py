@@ -1,9 +1,9 @@
-"""Hold the lease of the state store, and show that this server lives.
+"""Take the lease of the state store, renew it, and notice when another server has taken it over.
 
-In: the lease and what this server says of itself. Out: `Tenure`, a thread that beats. Called by
-serve/main and serve/process. Invariant: the lease is taken only from an owner that let it go, that is
-known to be dead, or that showed no sign of life for STALL seconds by this machine's own count of time
-(no two clocks are compared); who lost it is told within a few beats and writes nothing in between.
+In: the lease, and what this server says of itself. Out: `LeaseKeeper`, a thread that sends heartbeats. Invariant: the
+lease is taken only from an owner that released it, that is known to be dead, or that sent no heartbeat for STALL
+seconds by this machine's own clock (no two clocks are compared); a server that lost it learns so within a few
+heartbeats and writes nothing in between.
 """
 
 from __future__ import annotations

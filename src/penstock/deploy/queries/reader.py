@@ -1,7 +1,6 @@
 """Answer SQL and endpoints from the tables of one deployment.
 
-In: SQL or the name of an endpoint or copy, and a deployment's reference. Out: `Result`, or rows in a file. Called by
-`pipeline` and `copies`.
+In: SQL, or the name of an endpoint or a copy, and a reference to a deployment. Out: a result, or rows in a file.
 Invariant: the deployment is looked up once, before anything is read: an answer is of one version.
 """
 
@@ -87,22 +86,22 @@ class QueryReader:
         a grant of its own: what it reads need not be allowed."""
         given = RenderInput("call", parameters, self._secrets)
         with self._reading(ref) as deployment:
-            compiled, asked = self._of(deployment), Text(text, Location("query"))
+            compiled, asked = self._compiled_project(deployment), Text(text, Location("query"))
             for name in sorted(names_read(compiled.project, asked, compiled.dialect, given)):
                 if not may(name):
                     raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
-            return self._run(compile_sql(compiled.project, asked, compiled.dialect, given), deployment.manifest)
+            return self._run_query(compile_sql(compiled.project, asked, compiled.dialect, given), deployment.manifest)
 
     def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> QueryResult:
         """Run an endpoint of a deployment. Parameters that it does not have are left aside."""
         with self._reading(ref) as deployment:
-            compiled = self._of(deployment)
-            return self._run(self._endpoint(compiled, name, parameters), deployment.manifest)
+            compiled = self._compiled_project(deployment)
+            return self._run_query(self._compile_endpoint(compiled, name, parameters), deployment.manifest)
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
         """The data source that a copy of the live deployment writes to. Raises NotFound, InvalidRequest and
         InvalidQuery where it cannot be run so."""
-        return self._rows(self._of(self._core.board.readable("live")), name, parameters).target
+        return self._compile_copy(self._compiled_project(self._core.board.readable("live")), name, parameters).target
 
     def copy(
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
@@ -110,21 +109,21 @@ class QueryReader:
         """Write the rows of a copy of the live deployment, as its target takes them, a line each. Raises what
         `target` raises, and Stopped."""
         with self._reading("live") as deployment:
-            rows = self._rows(self._of(deployment), name, parameters)
+            rows = self._compile_copy(self._compiled_project(deployment), name, parameters)
             landing = deployment.manifest.landing(rows.target)
             assert landing is not None, "every data source has a landing"
-            read, sql = self._asked(rows.query, deployment.manifest)
+            read, sql = self._fill_in_tables(rows.query, deployment.manifest)
             count = write_lines(choose_session(self._core.warehouse.lake, read), sql, file, stops)
             return SpooledRows(deployment.id, landing.stream, count)
 
-    def _rows(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:
+    def _compile_copy(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:
         pipe = compiled.project.pipe(name)
         if pipe is None or pipe.copied is None:
             known = [each.name for each in compiled.project.pipes if each.copied is not None]
             raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, known))
         return compile_copy(compiled.project, pipe, pipe.copied, RenderInput("call", parameters, self._secrets))
 
-    def _endpoint(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Query:
+    def _compile_endpoint(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Query:
         pipe = _find_endpoint(compiled.project, name)
         known = compiled.parameters.get(name)
         if known is None:
@@ -150,7 +149,7 @@ class QueryReader:
                     yield deployment
                     return
 
-    def _of(self, deployment: Deployment) -> CompiledProject:
+    def _compiled_project(self, deployment: Deployment) -> CompiledProject:
         found = self._compiled.get(deployment.id)
         if found is None:
             if len(self._compiled) >= MOST_COMPILED:
@@ -158,12 +157,12 @@ class QueryReader:
             found = self._compiled[deployment.id] = _add_quarantines(deployment, self._projects.load(deployment))
         return found
 
-    def _run(self, query: Query, manifest: Manifest) -> QueryResult:
-        rows, sql = self._asked(query, manifest)
+    def _run_query(self, query: Query, manifest: Manifest) -> QueryResult:
+        rows, sql = self._fill_in_tables(query, manifest)
         answer = run_query(choose_session(self._core.warehouse.lake, rows), sql, query.columns, self._most)
         return split_totals(answer) if query.with_totals else answer
 
-    def _asked(self, query: Query, manifest: Manifest) -> tuple[int, str]:
+    def _fill_in_tables(self, query: Query, manifest: Manifest) -> tuple[int, str]:
         """How many rows a query may read, and its SQL over the tables of the manifest."""
         relations = {read.placeholder: _relation(manifest, read) for read in query.reads}
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}

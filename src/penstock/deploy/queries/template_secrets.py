@@ -1,7 +1,7 @@
 """The secrets that templates may read, from the server's environment.
 
-In: the variables `PENSTOCK_SECRET_<NAME>`. Out: values by name. Called by reader. Invariant: a value that was
-read here is shown by no log and no error (`redaction`).
+In: the variables `PENSTOCK_SECRET_<NAME>`. Out: values by name. Invariant: no log and no error shows a value that was
+read here (see `redaction`).
 """
 
 from __future__ import annotations

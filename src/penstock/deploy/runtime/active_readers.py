@@ -1,7 +1,7 @@
-"""Who reads which deployment now.
+"""Which deployments are being read now.
 
-In: queries as they begin and end. Out: the deployments that are being read. Called by reader and sweep.
-Invariant: what a query began to read stays until it has ended, whatever is promoted or retired meanwhile.
+In: queries as they begin and end. Out: the ids of deployments that a query reads. Invariant: the tables that a query
+began to read stay until it has ended, whatever is promoted or retired meanwhile.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Something that is looked at again and again, in a thread of its own.
+"""A task that a thread of its own repeats at a fixed interval.
 
-In: a name, seconds and what to do. Out: nothing. Called by drift and window. Invariant: whatever a look
-raises is told to the log, and the next look comes all the same.
+In: a name, an interval in seconds, and a subclass that says what to do. Out: nothing. Invariant: an exception is
+written to the log and ends no thread; the task runs again at the next interval.
 """
 
 from __future__ import annotations

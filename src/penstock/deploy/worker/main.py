@@ -1,8 +1,8 @@
-"""The program of the child process: `python -m penstock.deploy.worker.main`.
+"""The program of the worker process: `python -m penstock.deploy.worker.main`.
 
-In: an `Order` on the first line of standard input, then how long live's rows wait, line by line. Out:
-`Said` lines on standard output; exit code 0 when the tables' histories are complete. Called by
-`apart_child`. Invariant: it writes nothing but these tables; it is gone when its input ends.
+In: a `WorkerOrder` on the first line of standard input, then live's lag in seconds, line by line. Out: a
+`WorkerMessage` a line on standard output; exit code 0 once the tables' histories are complete. Invariant: it writes
+nothing but these tables, and ends when its input ends.
 """
 
 from __future__ import annotations
@@ -107,20 +107,20 @@ class _TableFiller:
         """Until the tables' histories are complete or, if the order says so, nothing came for a while."""
         worked = time.monotonic()
         while True:
-            works = list(self._works())
+            works = list(self._work_items())
             for work in works:
                 self._refresh(work)
             due = [work for work in works if self._stepper.has_more(work)]
             for work in due:
                 self._step(work)
             worked = time.monotonic() if due else worked
-            filling = any(self._fills(work) for work in works)
+            filling = any(self._has_history(work) for work in works)
             if not filling and (self._order.until == "complete" or time.monotonic() - worked > IDLE):
                 return COMPLETE
             if not due:
                 time.sleep(REST)
 
-    def _works(self) -> Iterator[WorkItem]:
+    def _work_items(self) -> Iterator[WorkItem]:
         """The flows into the tables. Manifests may change while this runs."""
         running = [each for each in self._deployments.in_state(*RUNNING) if not each.paused]
         for work in collect_work(running):
@@ -128,7 +128,7 @@ class _TableFiller:
             if ours and isinstance(work.run, (Copy, View)):
                 yield work
 
-    def _fills(self, work: WorkItem) -> bool:
+    def _has_history(self, work: WorkItem) -> bool:
         """Whether the flow's history is not complete."""
         return not isinstance(self._registry.cursor(work.table, work.flow), TailCursor)
 

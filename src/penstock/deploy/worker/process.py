@@ -1,7 +1,7 @@
-"""The child process of `apart`, as its keeper sees it.
+"""The worker process as its supervisor sees it, and the messages between the two.
 
-In: a deployment's tables and the settings. Out: a process, what it says line by line. Called by `apart`.
-Invariant: the child ends when its standard input does, so it never outlives its keeper.
+In: a deployment's tables and the settings. Out: a running process and its messages, line by line. Invariant: the
+worker ends when its standard input does, so it never outlives the server.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class WorkerProcess:
             stderr=(home / "apart.log").open("ab"),
             env={**os.environ, "PENSTOCK_FAULT": ""},
         )
-        self._tell(converter.dumps(order))
+        self._send(converter.dumps(order))
 
     @property
     def id(self) -> int:
@@ -85,10 +85,10 @@ class WorkerProcess:
         """Whether it ended because its tables are complete."""
         return self._process.poll() == COMPLETE
 
-    def said(self, live_lag: Callable[[], float]) -> Iterator[WorkerMessage]:
+    def messages(self, live_lag: Callable[[], float]) -> Iterator[WorkerMessage]:
         """What it says, until it is gone. Meanwhile it is told how long live's rows wait."""
         over = threading.Event()
-        teller = threading.Thread(target=self._tell_lag, args=(live_lag, over), name="apart lag", daemon=True)
+        teller = threading.Thread(target=self._send_lag, args=(live_lag, over), name="apart lag", daemon=True)
         teller.start()
         assert self._process.stdout is not None, "it was asked for"
         try:
@@ -105,19 +105,19 @@ class WorkerProcess:
         assert self._process.stdin is not None, "it was asked for"
         with suppress(OSError):  # it is gone already
             self._process.stdin.close()
-        threading.Thread(target=self._insist, name="apart end", daemon=True).start()
+        threading.Thread(target=self._kill_if_alive, name="apart end", daemon=True).start()
 
-    def _insist(self) -> None:
+    def _kill_if_alive(self) -> None:
         try:
             self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             self._process.kill()
 
-    def _tell_lag(self, live_lag: Callable[[], float], over: threading.Event) -> None:
+    def _send_lag(self, live_lag: Callable[[], float], over: threading.Event) -> None:
         while not over.wait(SECONDS_BETWEEN) and not self.ended:
-            self._tell(orjson.dumps(live_lag()))
+            self._send(orjson.dumps(live_lag()))
 
-    def _tell(self, line: bytes) -> None:
+    def _send(self, line: bytes) -> None:
         assert self._process.stdin is not None, "it was asked for"
         with suppress(OSError, ValueError):  # it is gone, or told to end; who reads what it says will know
             self._process.stdin.write(line + b"\n")

@@ -1,9 +1,9 @@
-"""Flows that run in a Spark process of their own, so that they can hurt nobody but themselves.
+"""Fills tables in a second Spark process, so that heavy work cannot hurt the live deployment.
 
-In: tables of a deployment whose histories are large, whose steps took too long beside live's, or under
-which Spark's process ended. Out: a child process that fills them, and what it says. Called by deploy.
-Invariant: a table is either the child's or the scheduler's; one child runs at a time; all that a child
-knows is in the tables, so it can be killed at any moment and begun again.
+In: tables of a deployment whose histories are large, whose steps took too long beside live's, or in whose steps
+Spark's process ended. Out: a worker process that fills them, and reports to the scheduler. Invariant: a table is
+written by the worker or by the scheduler, never by both; one worker runs at a time; all progress is in the tables, so
+the worker can be killed and started again at any moment.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class SupervisorContext:
 class WorkerSupervisor:
     """Thread-safe. `begin` returns at once; a thread of its own keeps the child."""
 
-    def __init__(self, around: SupervisorContext):
-        self._around = around
+    def __init__(self, context: SupervisorContext):
+        self._context = context
         self._wanted: dict[int, FillRequest] = {}
         self._running: tuple[int, WorkerProcess] | None = None
         self._halted = 0
-        self._stillborn = 0
+        self._failed_starts = 0
         self._changed = threading.Condition()
         self._stopping = False
-        self._thread = threading.Thread(target=self._keep, name="apart", daemon=True)
+        self._thread = threading.Thread(target=self._supervise, name="apart", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -97,7 +97,7 @@ class WorkerSupervisor:
             self._wanted[deployment] = wanted
             self._end_running(deployment)
             self._changed.notify_all()
-        self._leave()
+        self._release_tables()
 
     def end(self, deployment: int) -> None:
         """Give the deployment's tables back: it is over, paused or done."""
@@ -106,7 +106,7 @@ class WorkerSupervisor:
                 return
             self._end_running(deployment)
             self._changed.notify_all()
-        self._leave()
+        self._release_tables()
 
     @contextmanager
     def halted(self) -> Iterator[None]:
@@ -128,10 +128,10 @@ class WorkerSupervisor:
             child.end()
             self._changed.wait_for(lambda: self._running is None or self._running[1] is not child)
 
-    def _leave(self) -> None:
-        self._around.scheduler.exclude(frozenset().union(*self.tables.values()))
+    def _release_tables(self) -> None:
+        self._context.scheduler.exclude(frozenset().union(*self.tables.values()))
 
-    def _keep(self) -> None:
+    def _supervise(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._stopping or (self._wanted and not self._halted))
@@ -154,56 +154,56 @@ class WorkerSupervisor:
         with self._changed:
             if self._wanted.get(deployment) != wanted or self._halted:
                 return False
-            child = WorkerProcess(self._around.home, self._order(deployment, wanted))
+            child = WorkerProcess(self._context.home, self._make_order(deployment, wanted))
             self._running = (deployment, child)
         try:
-            complete = self._follow(child)
+            complete = self._read_messages(child)
         finally:
             with self._changed:
                 self._running = None
                 self._changed.notify_all()
-        if self._stillborn >= DEATHS:
-            self._stillborn = 0
+        if self._failed_starts >= DEATHS:
+            self._failed_starts = 0
             log.error("no process gets as far as a step for deployment %d: apart.log says why", deployment)
             return True
         return complete
 
-    def _order(self, deployment: int, wanted: FillRequest) -> WorkerOrder:
-        around, tables = self._around, tuple(sorted(wanted.tables))
-        return WorkerOrder(str(around.home), around.token, deployment, tables, wanted.until, around.settings)
+    def _make_order(self, deployment: int, wanted: FillRequest) -> WorkerOrder:
+        context, tables = self._context, tuple(sorted(wanted.tables))
+        return WorkerOrder(str(context.home), context.token, deployment, tables, wanted.until, context.settings)
 
-    def _follow(self, child: WorkerProcess) -> bool:
-        """Hear what the child says until it is gone. Returns whether its tables are complete."""
+    def _read_messages(self, child: WorkerProcess) -> bool:
+        """Handle the messages of the worker until it is gone. Returns whether its tables are complete."""
         step: tuple[str, str] | None = None
-        self._stillborn += 1
-        for said in child.said(self._around.live_lag):
-            self._stillborn = 0
-            step = said.key if said.kind == "begins" else None
-            self._take(said)
+        self._failed_starts += 1
+        for message in child.messages(self._context.live_lag):
+            self._failed_starts = 0
+            step = message.key if message.kind == "begins" else None
+            self._handle_message(message)
         for table in child.tables:
-            self._around.registry.refresh(table)
+            self._context.registry.refresh(table)
         if step is not None and not child.ended:
-            self._died(step)
+            self._count_crash(step)
         return child.complete
 
-    def _take(self, said: WorkerMessage) -> None:
-        around, key = self._around, said.key
-        match said.kind:
+    def _handle_message(self, message: WorkerMessage) -> None:
+        context, key = self._context, message.key
+        match message.kind:
             case "stepped":
-                around.registry.refresh(key[0])
-                around.scheduler.report(key, None)
-                around.crash_counts.clear(key)
+                context.registry.refresh(key[0])
+                context.scheduler.report(key, None)
+                context.crash_counts.clear(key)
             case "failed":
-                retry = time.monotonic() + min(2.0 ** (said.attempts - 1), MAX_RETRY_WAIT)
-                around.scheduler.report(key, FlowFailure(said.message, said.attempts, retry))
+                retry = time.monotonic() + min(2.0 ** (message.attempts - 1), MAX_RETRY_WAIT)
+                context.scheduler.report(key, FlowFailure(message.message, message.attempts, retry))
             case "diverged":
-                around.diverged(SplitRequired(key[0], said.deployments))
+                context.diverged(SplitRequired(key[0], message.deployments))
             case "begins":
                 pass
 
-    def _died(self, step: tuple[str, str]) -> None:
-        self._around.crash_counts.record_deaths([step])
-        deaths = self._around.crash_counts.deaths[step]
+    def _count_crash(self, step: tuple[str, str]) -> None:
+        self._context.crash_counts.record_deaths([step])
+        deaths = self._context.crash_counts.deaths[step]
         log.warning("the process of %s into %s has ended (%d times)", step[1], step[0], deaths)
         message = f"its Spark process ended in the middle of a step, {deaths} times in a row (out of memory?)"
-        self._around.scheduler.report(step, FlowFailure(message, deaths, time.monotonic() + REST))
+        self._context.scheduler.report(step, FlowFailure(message, deaths, time.monotonic() + REST))

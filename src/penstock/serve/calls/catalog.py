@@ -1,7 +1,7 @@
-"""What a deployment has: its data sources and its endpoints.
+"""Data sources and endpoints of a deployment.
 
-In: a deployment's reference. Out: names, columns and rows as JSON. Called by `app`. Invariant: what
-is listed is what that deployment's queries may read.
+In: a reference to a deployment. Out: names, columns and row counts as JSON. Invariant: lists what queries of that
+deployment may read, and no name that the token may not read.
 """
 
 from __future__ import annotations

@@ -1,22 +1,8 @@
-"""Deployments over HTTP: plan, watch, promote, roll back, discard, retire.
+"""Deployments over HTTP: plan, watch, promote, roll back, discard, retire, pause and resume.
 
-In: a project as files, or a deployment's reference. Out: deployments as JSON. Called by `app`.
-Invariant: these handlers decide nothing; what is legal is `deploy`'s to say.
-
-`GET /v1/deployments/ID/events`: what a deployment does, as server-sent events.
-
-In: a deployment's reference. Out: a stream of `state`, `progress` and `lag` events, until it comes
-to rest. Called by `app`. Invariant: a watcher costs a thread only while it waits for the next event.
-
-Deployments as JSON.
-
-In: `Deployment` values. Out: JSON objects. Called by `deployments`. Invariant: the plan is shown as
-the planner told it, whatever state the deployment is in.
-
-A project that comes as a multipart body, one part a file.
-
-In: the request of `POST /v1/deploy`. Out: text by relative path. Called by `deployments`. Invariant:
-every part is a file of the answer or a problem of it.
+In: a project as a multipart body (one part a file), or a reference to a deployment. Out: deployments as JSON, or their
+events as server-sent events. Invariant: these handlers decide nothing; each part of an upload becomes a file or a
+problem; a watcher costs a thread only while it waits for the next event.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""`POST /v0/events`: rows in.
+"""`POST /v0/events`: append rows.
 
-In: NDJSON or JSON, packed or not. Out: how many rows fit and how many are quarantined. Called by
-`app`. Invariant: 202 says that the rows are durable, 200 (with wait) that they are queryable; an
-Idempotency-Key is one ingestion for ever: the body that came first with it is kept, later ones are not
-looked at but for the counts of the answer.
-
-Rows of a call's body as lines, one JSON value a line.
-
-In: an unpacked body and its format. Out: NDJSON. Called by `ingest`. Invariant: the text of a value
-is kept as it was sent, but for the line breaks between its tokens: no digit is lost on the way.
+In: NDJSON or JSON, compressed or not. Out: how many rows fit and how many are quarantined. Invariant: 202 means that
+the rows are durable, 200 (with `wait`) that they can be queried; the first body of an Idempotency-Key is the
+one that is kept, for ever; the text of every value is kept as it was sent, so no digit is lost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How the server is: health, status, metrics.
+"""Health, status and metrics of the server.
 
-In: nothing. Out: JSON, or Prometheus' text. Called by `app`. Invariant: /health needs no token and
-answers from the first moment, also while Spark starts.
+In: nothing. Out: JSON, or the text format of Prometheus. Invariant: /health needs no token and answers from the first
+moment, also while Spark starts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Copies and their jobs over HTTP.
 
-In: a copy's name and parameters, or a job's number. Out: jobs as JSON. Called by `app`. Invariant: what answers 202
-is kept: the job runs, whatever becomes of the server.
+In: a copy's name and parameters, or a job's number. Out: jobs as JSON. Invariant: a copy that was answered with 202 is
+recorded: its job runs, whatever becomes of the server.
 """
 
 from __future__ import annotations

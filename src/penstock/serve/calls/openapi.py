@@ -1,11 +1,7 @@
-"""The interface as an OpenAPI document, made from the table of calls.
+"""The OpenAPI documents (https://spec.openapis.org/oas/v3.1.0): of all calls, and of a deployment's endpoints.
 
-In: the calls of `app`, and the endpoints of live. Out: JSON. Called by `app`. Invariant: every call of the
-table is in the document, with the parameters, bodies and answers that `shapes` has for it.
-
-A parameter of a template as OpenAPI describes one.
-
-In: `Declared`. Out: JSON. Called by openapi. Invariant: a schema never refuses what the template takes.
+In: the table of calls, and the endpoints with the parameters of their templates. Out: JSON. Invariant: every call is in
+the document as `openapi_schemas` describes it; a schema never refuses what a template takes.
 """
 
 from __future__ import annotations

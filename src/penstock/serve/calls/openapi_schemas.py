@@ -1,7 +1,7 @@
-"""What each call takes and gives, for the OpenAPI document.
+"""The parameters, bodies and answers of each call, for the OpenAPI document.
 
-In: nothing. Out: `SHAPES`, by method and path. Called by `openapi`. Invariant: a test compares the keys with
-the table of calls, and another one sends what is described here to the application.
+In: nothing. Out: `SHAPES`, by method and path. Invariant: a test compares the keys with the table of calls, and another
+one sends what is described here to the application.
 """
 
 from __future__ import annotations

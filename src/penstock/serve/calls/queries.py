@@ -1,7 +1,7 @@
-"""Answers: endpoints and SQL.
+"""Queries over HTTP: endpoints and SQL.
 
-In: a name or a query, and the deployment that is asked. Out: the answer in the wished format.
-Called by `app`. Invariant: a query is read-only; the deployment is live unless the call says so.
+In: an endpoint's name or a query, and the deployment to read. Out: the result in the requested format. Invariant: a
+query is read-only; it reads live unless the call names another deployment.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tokens over HTTP: list, create, remove.
 
-In: names and scopes. Out: tokens without their secrets; a new one's secret once. Called by `app`.
-Invariant: only a token with the scope admin gets here.
+In: names and scopes. Out: tokens without their secrets; a new token's secret once. Invariant: only a token with the
+scope admin gets here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Who may make a call, and for what.
+"""Which token a call needs, and for what.
 
-In: a request and the scope that its call needs. Out: nothing, or a refusal. Called by `app` before
-each handler, and by handlers that show several things. Invariant: a call without a valid token reaches
-no handler, but those that need none; what a token may not read is not named to it either.
+In: a request and the scope that its call needs. Out: nothing, or Unauthorized or Forbidden. Invariant: a call without a
+valid token reaches no handler but those that need none; names that a token may not read are not shown to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Answers of queries in the formats that people ask for.
+"""Results of queries as HTTP responses: JSON, NDJSON and CSV.
 
-In: a `Result`. Out: an HTTP response. Called by `queries`. Invariant: every format shows the same
-values, by ClickHouse's conventions (`values.shower`).
+In: a result and the name of a format. Out: an HTTP response. Invariant: every format shows the same values, by
+ClickHouse's conventions (see `json_values`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every error as the same JSON.
 
-In: an exception. Out: a response. Called by `app` around each handler. Invariant: the client gets
-the interface's error shape and never a traceback; what is not a user's error is in the log.
+In: an exception. Out: an HTTP response. Invariant: the client gets the error shape of the interface and never a
+traceback; what is not a user's error is in the log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Python values of a column to what JSON shows, by ClickHouse's conventions.
+"""Values of a query's result as JSON, by ClickHouse's conventions.
 
-In: a type. Out: a function from a value of a query's answer to a value orjson can write. Called by
-`render`. Invariant: a null is null whatever the type; a number keeps all its digits.
+In: a type. Out: a function from a Python value of that type to a value that orjson writes. Invariant: NULL is null
+whatever the type; a number keeps all its digits.
 """
 
 from __future__ import annotations

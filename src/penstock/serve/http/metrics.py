@@ -1,7 +1,7 @@
-"""What the server counts, in Prometheus' text form.
+"""Counters and gauges of the server, in the text format of Prometheus.
 
-In: calls as they end, and the pipeline's status. Out: the body of `GET /metrics`. Called by the
-handlers. Invariant: counters only grow; gauges are set from the status at the moment of asking.
+In: calls as they end, and the pipeline's status. Out: the body of `GET /metrics`. Invariant: counters only grow; gauges
+are set from the status at the moment of the call.
 """
 
 from __future__ import annotations

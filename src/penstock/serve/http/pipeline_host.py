@@ -1,8 +1,7 @@
-"""The pipeline as the HTTP side holds it: while it opens, runs and stops.
+"""The pipeline as the HTTP side holds it while it opens, runs and stops, and the threads that calls run in.
 
-In: an opened `Pipeline`. Out: its blocking methods, run in threads of limited number. Called by
-every handler. Invariant: appends, queries and control calls have threads of their own, so a flood
-of one kind never keeps the others waiting.
+In: an opened `Pipeline`. Out: its parts, whose blocking methods run in a limited number of threads. Invariant: appends,
+queries and control calls have threads of their own, so a flood of one kind never keeps the others waiting.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Bodies of calls, within their limits.
+"""Bodies of requests, read and decompressed within a limit.
 
-In: a request. Out: bytes, unpacked. Called by the handlers. Invariant: no more than the limit is
-ever held, packed or unpacked, whatever the headers claim.
+In: a request. Out: bytes. Invariant: never more than the limit is held, compressed or not, whatever the headers claim.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Parameters of a call: from the address, a form or a JSON object.
 
-In: a request. Out: checked values. Called by the handlers. Invariant: a wrong parameter is a 400
-that names it and says what it may be.
+In: a request. Out: checked values. Invariant: a wrong parameter is a 400 that names it and says what it may be.
 """
 
 from __future__ import annotations

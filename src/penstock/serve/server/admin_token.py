@@ -1,7 +1,7 @@
-"""The admin token: made at the first start, kept in a file that only its owner can read.
+"""The admin token: created at the first start, in a file that only its owner can read.
 
-In: the folder of the embedded state and the tokens. Out: the file `admin_token`. Called by `main`
-when the pipeline has opened. Invariant: the file's secret is valid while the server runs.
+In: the folder of the embedded state and the tokens. Out: the file `admin_token`. Invariant: its secret is valid while
+the server runs.
 """
 
 from __future__ import annotations

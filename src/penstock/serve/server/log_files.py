@@ -1,7 +1,7 @@
-"""Where the server writes what it does.
+"""Set up the server's log files.
 
-In: the folder of the embedded state. Out: logging set up. Called by `main` before anything else.
-Invariant: nothing is written to the terminal; the log never grows beyond a few files.
+In: the folder of the embedded state. Out: `server.log`, at most KEPT + 1 files of MOST_BYTES bytes. Invariant: nothing
+is written to the terminal, and no secret to the log.
 """
 
 from __future__ import annotations

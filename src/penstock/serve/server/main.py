@@ -1,8 +1,8 @@
 """The server's program: `python -m penstock.serve.server.main --project DIR --port N`.
 
-In: a project folder. Out: exit code 0 after SIGTERM or SIGINT, 1 if it could not run. Called by
-`penstock up`. Invariant: nothing is opened before the project's folder is owned; what ends or delays
-the start is told on standard error, one JSON document a line, in the shape of every error.
+In: a project folder. Out: exit code 0 after SIGTERM or SIGINT, 1 if it could not run. Invariant: nothing is opened
+before the folder is owned; what ends or delays the start is written to standard error, one JSON document a line, in the
+shape of every error.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The life of a server: answer /health at once, open the pipeline, serve, close it in order.
+"""The life of a server: answer /health at once, open the pipeline, serve, close in order.
 
-In: settings, an owned folder and a listening socket. Out: nothing; `run` returns when told to stop.
-Called by `main`. Invariant: the pipeline is closed after the last call and before the folder is
-given up.
+In: settings, an owned folder and a listening socket. Out: nothing; `run` returns when the server is told to stop.
+Invariant: the pipeline is closed after the last call and before the folder is released.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Begin anew in the same process when Spark's JVM has ended under the server.
+"""Restart the server in the same process when Spark's JVM has ended under it.
 
-In: the JVM's process id. Out: a fresh server with the same process id, arguments and port. Called by
-`process`. Invariant: nothing is closed first: a server can be killed at any moment, and this is one.
+In: the JVM's process id. Out: a new server with the same process id, arguments and port. Invariant: nothing is closed
+first: a server can be killed at any moment, and this is such a moment.
 """
 
 from __future__ import annotations
