@@ -7,27 +7,26 @@ downstream of a name. Invariant: answers depend on the names alone, never on the
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 
 @dataclass(frozen=True)
 class Graph:
-    """`reads` has every resource, with the names it reads, sorted. Without slots: who reads a resource
-    is indexed when it is first asked for."""
+    """`reads` has every name, with the names that it reads, sorted. No slots: readers are indexed on first use."""
 
     reads: Mapping[str, tuple[str, ...]]
 
     @staticmethod
     def of(reads: Mapping[str, Collection[str]]) -> Graph:
-        """A graph of the given arrows; a name that is only read becomes a resource that reads none."""
+        """The graph of what each name reads; a name that is only read is added as one that reads nothing."""
         every = sorted({*reads, *(name for names in reads.values() for name in names)})
         return Graph({name: tuple(sorted(reads.get(name, ()))) for name in every})
 
     def cycle(self) -> tuple[str, ...]:
-        """The names along one cycle, each read by the next, the first one again at the end; () if
-        there is none."""
+        """The names along one cycle, each read by the next and the first one repeated at the end; () if there is
+        no cycle."""
         try:
             graphlib.TopologicalSorter(self.reads).prepare()
         except graphlib.CycleError as error:
@@ -35,7 +34,8 @@ class Graph:
         return ()
 
     def order(self) -> tuple[str, ...]:
-        """Every name after all that it reads, else by name. Raises ValueError where a cycle is."""
+        """Every name after all names that it reads, otherwise in alphabetical order. Raises ValueError if there is
+        a cycle."""
         sorter = graphlib.TopologicalSorter(self.reads)
         sorter.prepare()
         ordered: list[str] = []
@@ -49,13 +49,18 @@ class Graph:
         """The resources that read `name` directly, sorted."""
         return self._readers.get(name, ())
 
-    def upstream(self, name: str) -> tuple[str, ...]:
-        """Everything that `name` derives from, sorted."""
-        return _reached(name, self.reads)
+    def upstream(self, *names: str) -> tuple[str, ...]:
+        """Everything that the names derive from, sorted; one of the names only if another derives from it."""
+        return self._reachable(names, self.reads)
 
-    def downstream(self, name: str) -> tuple[str, ...]:
-        """Everything that derives from `name`, sorted."""
-        return _reached(name, self._readers)
+    def downstream(self, *names: str) -> tuple[str, ...]:
+        """Everything that derives from the names, sorted; one of the names only if it derives from another."""
+        return self._reachable(names, self._readers)
+
+    @staticmethod
+    def _reachable(names: Collection[str], arrows: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        neighbours = (neighbour for name in names for neighbour in arrows.get(name, ()))
+        return tuple(sorted(walk(neighbours, lambda name: arrows.get(name, ()))))
 
     @cached_property
     def _readers(self) -> Mapping[str, tuple[str, ...]]:
@@ -66,10 +71,13 @@ class Graph:
         return {name: tuple(sorted(readers)) for name, readers in found.items()}
 
 
-def _reached(start: str, steps: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    found: set[str] = set()
-    waiting = set(steps.get(start, ()))
-    while waiting:
-        found |= waiting
-        waiting = {name for each in waiting for name in steps.get(each, ())} - found
-    return tuple(sorted(found))
+def walk(starts: Iterable[str], neighbours: Callable[[str], Iterable[str]]) -> Iterator[str]:
+    """The starts and every name that can be reached from them, each once, nearest first."""
+    waiting = list(dict.fromkeys(starts))
+    seen = set(waiting)
+    for name in waiting:  # the list grows while it is walked
+        yield name
+        for neighbour in neighbours(name):
+            if neighbour not in seen:
+                seen.add(neighbour)
+                waiting.append(neighbour)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.graph import Graph
+from penstock.graph import Graph, walk
 
 CHAIN = Graph.of({"daily": {"sessions"}, "sessions": {"events"}, "pages": {"events"}, "orders": set()})
 
@@ -42,3 +42,15 @@ def test_a_cycle_is_shown_from_its_start_to_its_start() -> None:
 
 def test_there_is_no_cycle_in_a_chain() -> None:
     assert CHAIN.cycle() == ()
+
+
+def test_upstream_of_several_names_has_one_of_them_only_if_another_derives_from_it() -> None:
+    assert CHAIN.upstream("daily", "pages") == ("events", "sessions")
+    assert CHAIN.upstream("daily", "sessions") == ("events", "sessions")
+    assert CHAIN.downstream("events", "orders") == ("daily", "pages", "sessions")
+
+
+def test_a_walk_meets_each_name_once_and_the_nearest_first() -> None:
+    neighbours = {"a": "bc", "b": "d", "c": "da", "d": "a"}
+    assert "".join(walk("a", lambda name: neighbours.get(name, ""))) == "abcd"
+    assert "".join(walk("ca", lambda name: neighbours.get(name, ""))) == "cadb"

@@ -66,9 +66,5 @@ def streams_by_table(manifest: Manifest) -> Mapping[str, frozenset[str]]:
 
 def blocked_tables(manifest: Manifest, failing: Collection[tuple[str, str]]) -> frozenset[str]:
     """The tables into which a flow fails (given as table and flow), and all that derive from them."""
-    found = [flow.table for flow in manifest.flows if (flow.table, flow.id) in failing]
-    for table in found:  # grows while it is walked
-        found += [
-            view.table for view in manifest.views if view.trigger.binding.table == table and view.table not in found
-        ]
-    return frozenset(found)
+    failed = {flow.table for flow in manifest.flows if (flow.table, flow.id) in failing}
+    return frozenset({*failed, *manifest.table_graph.downstream(*failed)})

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, Union
 
+from penstock.graph import Graph
 from penstock.model.merge_rule import Merge
 from penstock.model.types import Type
 
@@ -238,6 +239,14 @@ class Manifest:
     def flows_into(self, table: str) -> tuple[Flow, ...]:
         """The flows that write into a table, in the manifest's order."""
         return self._flows.get(table, ())
+
+    @cached_property
+    def table_graph(self) -> Graph:
+        """Each table with the tables whose rows trigger the views into it."""
+        reads: dict[str, set[str]] = {}
+        for view in self.views:
+            reads.setdefault(view.table, set()).add(view.trigger.binding.table)
+        return Graph.of(reads)
 
     @cached_property
     def landings(self) -> tuple[Landing, ...]:

@@ -114,5 +114,5 @@ class _UnplannedDataSources:
 
     def _above(self, name: str) -> list[str]:
         pipes = [pipe.name for pipe, _ in self.project.feeders(name)]
-        named = {read for pipe in pipes for read in self.reach.named.get(pipe, frozenset())} - {name}
+        named = {read for pipe in pipes for read in self.reach.graph.reads[pipe]} - {name}
         return sorted(each for each in named if self.project.datasource(each) is not None)

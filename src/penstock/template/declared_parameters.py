@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from penstock.graph import walk
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.template.errors import Json
@@ -169,16 +170,16 @@ def names_in_templates(project: Project, pipe: Pipe) -> frozenset[str]:
     return frozenset(node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-def _pipes_read(project: Project, pipe: Pipe) -> Iterator[Pipe]:
-    """The pipe, and each that it may read."""
-    seen, waiting = {pipe.name}, [pipe]
-    for each in waiting:  # grows while it is walked
-        yield each
-        for word in dict.fromkeys(word for node in each.nodes for word in _WORD.findall(node.sql.text)):
-            other = project.pipe(word)
-            if other is not None and word not in seen:
-                seen.add(word)
-                waiting.append(other)
+def _pipes_read(project: Project, pipe: Pipe) -> tuple[Pipe, ...]:
+    """The pipe, and each pipe that it may read."""
+
+    def named_in(name: str) -> Iterator[str]:
+        found = pipe if name == pipe.name else project.pipe(name)
+        for node in found.nodes if found is not None else ():
+            yield from (word for word in _WORD.findall(node.sql.text) if project.pipe(word) is not None)
+
+    others = (project.pipe(name) for name in walk([pipe.name], named_in) if name != pipe.name)
+    return (pipe, *(other for other in others if other is not None))
 
 
 def is_templated(pipe: Pipe) -> bool:

@@ -81,10 +81,7 @@ def _hold_landing(core: Core, manifest: Manifest, step: Activate) -> Iterator[Ma
 
 def _upstream_tables(manifest: Manifest, names: Collection[str]) -> set[str]:
     """The tables and all that they derive from."""
-    found = sorted(names)
-    for table in found:  # grows while it is walked
-        found += sorted({v.trigger.binding.table for v in manifest.views if v.table == table} - set(found))
-    return set(found)
+    return {*names, *manifest.table_graph.upstream(*names)}
 
 
 def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:

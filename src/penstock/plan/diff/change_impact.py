@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.graph import Graph
+from penstock.graph import Graph, walk
 from penstock.model.datasource import DataSource, Text
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
@@ -32,11 +32,11 @@ _NONDETERMINISTIC = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ChangeImpact:
-    """`reached` are resources of the next version to be planned; `named`: by pipe, the resources that
-    its SQL may read (those whose names occur in it)."""
+    """`reached` are the resources of the next version to be planned. `graph` has what each resource may read: a data
+    source the materialized views that write it, a pipe the resources whose names occur in its SQL."""
 
     reached: frozenset[str]
-    named: Mapping[str, frozenset[str]]
+    graph: Graph
 
     def has(self, name: str) -> bool:
         return name in self.reached
@@ -61,36 +61,31 @@ def find_impact(
     graph = _build_graph(after, named)
     narrow = _find_narrow_changes(before, after, changes, strategies)
     changed = {change.resource for change in changes}
-    waiting = sorted(changed | set(_vanished_names(before, after, changes)) | (set(strategies) if changed else set()))
-    reached = set(waiting)
-    for name in waiting:  # grows while it is walked
-        for reader in _affected_readers(graph, name, narrow, texts):
-            if reader not in reached:
-                reached.add(reader)
-                waiting.append(reader)
-    return ChangeImpact(frozenset(_with_feeders(after, reached & names)), named)
+    starts = changed | set(_vanished_names(before, after, changes)) | (set(strategies) if changed else set())
+    reached = frozenset(walk(starts, lambda name: _affected_readers(graph, name, narrow, texts)))
+    return ChangeImpact(frozenset(_with_feeders(after, reached & names)), graph)
 
 
 def full_impact(project: Project) -> ChangeImpact:
     """A scope that leaves nothing out."""
     names = frozenset(project.names)
-    return ChangeImpact(names, {pipe.name: (_read_words(pipe).words & names) - {pipe.name} for pipe in project.pipes})
+    named = {pipe.name: (_read_words(pipe).words & names) - {pipe.name} for pipe in project.pipes}
+    return ChangeImpact(names, _build_graph(project, named))
 
 
 def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
     """The resources, and all that they may derive from or, of a view, feed."""
     known = frozenset(project.names)
-    waiting = [name for name in sorted(names) if name in known]
-    found = set(waiting)
-    for name in waiting:  # grows while it is walked
+
+    def read_by(name: str) -> set[str]:
         pipe = project.pipe(name)
         read = {feeder.name for feeder, _ in project.feeders(name)}
         if pipe is not None:
             read |= _read_words(pipe).words & known
             read |= {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Materialized)} & known
-        waiting += sorted(read - found)
-        found |= read
-    return frozenset(found)
+        return read
+
+    return frozenset(walk(known.intersection(names), read_by))
 
 
 def _read_words(pipe: Pipe) -> _PipeWords:

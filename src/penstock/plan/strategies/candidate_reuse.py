@@ -23,21 +23,12 @@ def reuse_from_candidate(context: Context, reach: ChangeImpact, name: str) -> Ou
     """The data source as the first candidate has it that has the same one; None if none has."""
     if name in context.options.strategies:
         return None
-    above = _above(context.project, reach, name)
+    derived_from = (name, *reach.graph.upstream(name))
     for candidate in context.live.candidates:
         bound = candidate.manifest.binding(name)
-        if bound is not None and all(_is_alike(context.project, candidate.project, each) for each in above):
+        if bound is not None and all(_is_alike(context.project, candidate.project, each) for each in derived_from):
             return _build_reused_outcome(context, candidate, bound)
     return None
-
-
-def _above(project: Project, reach: ChangeImpact, name: str) -> list[str]:
-    """The resource and all that it may derive from."""
-    found = [name]
-    for each in found:  # grows while it is walked
-        feeders = {pipe.name for pipe, _ in project.feeders(each)}
-        found += sorted((feeders | reach.named.get(each, frozenset())) - set(found))
-    return found
 
 
 def _is_alike(project: Project, other: Project, name: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from penstock.graph import Graph
 from penstock.model.manifest import Source, View
 from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.changes import join_words
@@ -42,18 +43,11 @@ def has_outdated_reader(context: Context, reach: ChangeImpact) -> bool:
 
 def refresh_unchanged(context: Context, reach: ChangeImpact) -> dict[str, Outcome]:
     """All outcomes; those that are spared see the rows of their sources that the next version sees."""
+    reads = {name: () if reach.has(name) else _sources_read(outcome) for name, outcome in context.done.items()}
     seen: dict[str, Outcome] = {}
-    waiting = sorted(context.done, reverse=True)
-    while waiting:
-        name = waiting[-1]
-        above = (
-            [] if reach.has(name) else [source for source in _sources_read(context.done[name]) if source not in seen]
-        )
-        if above:
-            waiting += above
-            continue
-        waiting.pop()
-        seen[name] = context.done[name] if reach.has(name) else _refresh_outcome(context, context.done[name], seen)
+    for name in Graph.of(reads).order():
+        outcome = context.done[name]
+        seen[name] = outcome if reach.has(name) else _refresh_outcome(context, outcome, seen)
     return seen
 
 

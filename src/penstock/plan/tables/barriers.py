@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from penstock.graph import Graph
 from penstock.model.manifest import Flow, Meet, View
 
 
@@ -19,13 +20,11 @@ def place_barriers(flows: Iterable[Flow], new: Collection[str]) -> tuple[tuple[F
     every = tuple(flows)
     views = [flow for flow in every if isinstance(flow, View)]
     resumed = {view.trigger.binding.table for view in views if view.starts == "resumed"}
-    tables = sorted(resumed & set(new))
-    above: dict[str, set[str]] = {}
+    reads: dict[str, set[str]] = {}
     for view in views:
-        above.setdefault(view.table, set()).add(view.trigger.binding.table)
-    for table in tables:  # grows while it is walked
-        tables += sorted((above.get(table, set()) & set(new)) - set(tables))
-    found = frozenset(tables)
+        reads.setdefault(view.table, set()).update({view.trigger.binding.table} & set(new))
+    begun = resumed & set(new)
+    found = frozenset({*begun, *Graph.of(reads).upstream(*begun)})
     return tuple(_start_at_barrier(flow, found) for flow in every), tuple(Meet(table) for table in sorted(found))
 
 

@@ -68,14 +68,10 @@ def _forget_start(view: View) -> View:
 def is_ordered_by_seq(live: Live, run: RunningDataSource) -> bool:
     """Whether `_seq` tells earlier from later rows in the table: all of them derive from one stream,
     so they are numbered by the same batches."""
-    tables: list[str] = [run.table.id]
-    streams: set[str] = set()
-    for table in tables:  # grows while it is walked
-        flows = live.manifest.flows_into(table)
-        above = {flow.trigger.binding.table for flow in flows if isinstance(flow, View)}
-        names = {flow.trigger.binding.name for flow in flows if isinstance(flow, View)}
-        streams |= {name for name in names if (read := live.project.datasource(name)) is None or can_ingest(read)}
-        tables += sorted(above - set(tables))
+    tables = (run.table.id, *live.manifest.table_graph.upstream(run.table.id))
+    flows = (flow for table in tables for flow in live.manifest.flows_into(table))
+    sources = {flow.trigger.binding.name for flow in flows if isinstance(flow, View)}
+    streams = [name for name in sources if (read := live.project.datasource(name)) is None or can_ingest(read)]
     return len(streams) == 1 and not can_ingest(run.source)
 
 
