@@ -147,7 +147,7 @@ TIDY = replace(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bridged", pytest.param("copied", marks=pytest.mark.full)])
-def test_own_maintenance_during_a_whole_walk(
+def test_penstocks_maintenance_during_a_whole_walk(
     laboratory: Laboratory, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that the server does in the background, all the while, as sharp as it goes beside queries of a second."""

@@ -41,7 +41,7 @@ QUICK = 2
 @pytest.mark.parametrize(
     "at", [*DRAWN[:QUICK], *(pytest.param(each, marks=pytest.mark.slow) for each in DRAWN[QUICK:])], ids=str
 )
-def test_a_crash_and_every_way_on(laboratory: Laboratory, at: Crash) -> None:
+def test_a_crash_and_every_way_to_go_on(laboratory: Laboratory, at: Crash) -> None:
     example = laboratory.crash(at)
     record("crash points", str(at), {"place": example.place, "outcomes": list(example.outcomes)})
 
@@ -51,7 +51,7 @@ def test_a_crash_and_every_way_on(laboratory: Laboratory, at: Crash) -> None:
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_crash_and_every_way_on(laboratory: Laboratory, kind: Kind, way: Way, point: str) -> None:
+def test_every_crash_and_every_way_to_go_on(laboratory: Laboratory, kind: Kind, way: Way, point: str) -> None:
     """Until the walk ends without coming to the point once more. A failure does not end the search."""
     examples, failures = search(laboratory, kind, way, point)
     places = Counter(example.place for example in examples)

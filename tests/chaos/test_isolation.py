@@ -59,7 +59,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("case", BAD_VIEWS)
-def test_live_goes_on(server: Server, case: str) -> None:
+def test_live_goes_on_beside_a_misbehaving_staging_version(server: Server, case: str) -> None:
     server.until(server.deploy(V1, promote=True), "live")
     quiet = [post(server, number) for number in range(POSTS)]
     made = server.deploy(misbehaving(BAD_VIEWS[case]), promote=False)
@@ -83,7 +83,7 @@ NOT_TO_BE_CANCELLED = """SELECT count() AS n
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_query_that_cannot_be_cancelled_gives_its_cores_back(tmp_path: Path) -> None:
+def test_a_query_that_cannot_be_cancelled_is_ended_with_spark(tmp_path: Path) -> None:
     """Two of them, as many as there are cores in CI: nothing else runs until the server has ended Spark."""
     settings = V1["penstock.toml"] + "[server]\nmax_query_seconds = 3\n"
     for server in served(tmp_path, V1 | {"penstock.toml": settings}):

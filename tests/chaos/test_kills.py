@@ -97,7 +97,7 @@ def test_killed_while_a_deployment_is_carried_out(server: Server) -> None:
 
 
 @pytest.mark.full
-def test_killed_while_a_view_is_made_anew_and_columns_are_settled(server: Server) -> None:
+def test_killed_while_a_view_is_recomputed_and_columns_are_materialized(server: Server) -> None:
     """Version 3 is made under fire, and killed again when the first piece is settled."""
     assert server.until(server.deploy(V1, promote=True), "live") == "live"
     producer = Producer(server, "events", row)
@@ -139,7 +139,7 @@ def test_killed_at_random(server: Server) -> None:
 
 
 @pytest.mark.full
-def test_told_to_stop_while_a_deployment_is_carried_out(server: Server) -> None:
+def test_stopped_in_order_while_a_deployment_is_carried_out(server: Server) -> None:
     """A kind stop is no failure of the deployment, whatever it waits for: it goes on after the start."""
     assert server.until(server.deploy(V1, promote=True), "live") == "live"
     producer = Producer(server, "events", row)

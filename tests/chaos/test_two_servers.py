@@ -97,7 +97,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_owner_is_stopped_and_continued(pair: Pair, request: pytest.FixtureRequest) -> None:
+def test_a_second_server_takes_over_from_a_stopped_owner(pair: Pair, request: pytest.FixtureRequest) -> None:
     first, second = pair.first, pair.second
     first.start()
     first.ready()

@@ -134,7 +134,7 @@ SHOPS = {
 }
 
 
-def test_a_copy_feeds_every_version_and_what_is_below(running: Running) -> None:
+def test_a_copy_feeds_every_version_and_the_views_below(running: Running) -> None:
     live(running, SHOPS)
     running.post("cp_sales", [{"shop": "a", "n": 1}, {"shop": "a", "n": 2}, {"shop": "b", "n": 5}])
     job = run(running, "cp_sums", least="0")
@@ -241,7 +241,7 @@ def test_a_schedule_runs_a_copy_of_live_once_for_each_time(running: Running) -> 
     assert key not in plan._due
 
 
-def test_what_cannot_be_written_is_found_before_it_is_deployed(running: Running) -> None:
+def test_a_copy_that_cannot_be_written_is_refused_before_deployment(running: Running) -> None:
     pipe = copy("%\nSELECT {{ UInt8(n) }} AS nn", "cp_ticks", "COPY_SCHEDULE @on-demand\n")
     with pytest.raises(InvalidProject) as refused:
         running.deploy({**SHOPS, "copies/cp_tick.pipe": pipe})
@@ -270,7 +270,7 @@ def test_a_job_waits_for_a_data_source_that_takes_no_more(running: Running, monk
     assert running.ask("SELECT count() FROM cp_ticks") == [(int(str(before)) + 1,)]
 
 
-def test_a_copy_leaves_posted_rows_their_room(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_leaves_room_in_the_inbox_for_posted_rows(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     live(running, {**SHOPS, **COUNTS})
     monkeypatch.setattr(copy_jobs.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
     failed = run(running, "cp_long", rows="1000000")

@@ -143,7 +143,7 @@ def test_changes_of_a_table(world: World, name: str, statement: str, kind: str, 
 
 
 @pytest.mark.slow
-def test_a_rollback_is_named_until_it_is_undone(world: World) -> None:
+def test_a_rollback_of_a_table_is_reported_until_it_is_undone(world: World) -> None:
     world.running.post("drift_back", [{"id": 9, "code": "late"}])
     first, last = world.snapshots("drift_back")[0], world.snapshots("drift_back")[-1]
     table = world.table("drift_back")
@@ -161,7 +161,7 @@ def test_a_rollback_is_named_until_it_is_undone(world: World) -> None:
     world.until(lambda: world.running.ask("SELECT count() FROM drift_back") == [(5,)])
 
 
-def test_settled_columns_are_penstocks_own(world: World) -> None:
+def test_materialized_columns_are_no_drift(world: World) -> None:
     materialize_columns(world.core.warehouse.lake, world.table("drift_settled"), {"code": "upper(code)"}, -1, 2**50)
     world.core.warehouse.registry.forget(world.table("drift_settled"))
     assert world.running.ask("SELECT DISTINCT code FROM drift_settled") == [("A",)]
@@ -195,7 +195,7 @@ def test_a_table_that_is_gone(world: World, name: str, attack: Callable[[World],
 
 
 @pytest.mark.parametrize("name", VIEWED)
-def test_its_flow_does_not_begin_anew(world: World, name: str) -> None:
+def test_the_flow_into_a_lost_table_does_not_start_again(world: World, name: str) -> None:
     world.post(name, 50)
     assert world.table(f"{name}_seen") in world.failure(f"{name}_seen")
     attempts = world.attempts(f"{name}_seen")
@@ -203,7 +203,7 @@ def test_its_flow_does_not_begin_anew(world: World, name: str) -> None:
     assert world.snapshots(f"{name}_seen") == []
 
 
-def test_the_status_names_all_of_them(world: World) -> None:
+def test_the_status_lists_all_drift(world: World) -> None:
     world.running.pipeline.drift.look()
     found: list[dict[str, object]] = world.running.pipeline.status()["drift"]  # type: ignore[assignment]
     assert {"drift_dropped_seen": "dropped", "drift_remade_seen": "replaced", "drift_rows": "rows"}.items() <= {
@@ -211,7 +211,7 @@ def test_the_status_names_all_of_them(world: World) -> None:
     }.items()
 
 
-def test_no_version_goes_on_with_them(world: World) -> None:
+def test_no_version_is_deployed_over_drifted_tables(world: World) -> None:
     more = {"datasources/drift_more.datasource": LANDING}
     with pytest.raises(InvalidProject) as refused:
         world.running.deploy(more)
@@ -220,7 +220,7 @@ def test_no_version_goes_on_with_them(world: World) -> None:
     assert len({each for each in levels if each[0] == "error"}) == 3
 
 
-def test_others_go_on_and_nothing_is_repaired(world: World) -> None:
+def test_other_tables_go_on_and_nothing_is_repaired(world: World) -> None:
     """Runs last: with all that the tests before it did."""
     receipt = world.running.pipeline.ingestion.append("drift_quiet", b'{"id": 4, "code": "b"}', None)
     world.running.pipeline.ingestion.wait(receipt, 60)

@@ -53,7 +53,7 @@ def answer(running: Running, name: str, deployment: str = "live") -> list[tuple[
     return running.pipeline.reader.endpoint(f"{name}_answer", {}, deployment).rows
 
 
-def test_rows_go_two_hops_and_the_rest_to_quarantine(running: Running) -> None:
+def test_rows_pass_two_views_and_the_others_go_to_quarantine(running: Running) -> None:
     assert running.deploy(project("a")).state == "live"
     running.post("a", [row(1), row(2, "x"), row(3), {"id": "no"}])
     assert answer(running, "a") == [("7", 2), ("x", 1)]
@@ -147,7 +147,7 @@ def test_a_failing_cast_fails_the_deployment_and_leaves_live_alone(running: Runn
     assert running.pipeline.deployer.discard(str(failed.id)).state == "discarded"
 
 
-def test_a_type_change_without_forward_query_is_refused_with_one_that_would_do(running: Running) -> None:
+def test_a_type_change_without_forward_query_is_refused_with_a_suggestion(running: Running) -> None:
     running.deploy(project("e"))
     with pytest.raises(InvalidProject) as raised:
         running.deploy({"datasources/e.datasource": LANDING.format(more="").replace("`code` String", "`code` UInt16")})
@@ -231,7 +231,7 @@ def test_a_plan_that_live_left_behind_is_not_promoted(running: Running) -> None:
     running.pipeline.deployer.discard(str(staged.id))
 
 
-def test_users_mistakes_are_told(running: Running) -> None:
+def test_mistakes_of_the_user_are_refused_with_the_reason(running: Running) -> None:
     running.deploy(project("j"))
     with pytest.raises(NotFound) as raised:
         running.pipeline.ingestion.append("jj", b"{}", None)
@@ -246,7 +246,7 @@ def test_users_mistakes_are_told(running: Running) -> None:
 
 
 @pytest.mark.slow
-def test_a_ttl_hides_rows_of_its_version_and_shortening_needs_leave(running: Running) -> None:
+def test_a_ttl_hides_rows_of_its_version_and_a_shorter_one_needs_permission(running: Running) -> None:
     name = "ttl"
     text = LANDING.format(more="").replace("`json:$.code`", "`json:$.code`,\n    `at` DateTime `json:$.at`")
     running.deploy({**project(name), f"datasources/{name}.datasource": text})

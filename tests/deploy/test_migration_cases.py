@@ -33,8 +33,6 @@ GROUPS = {
         "22_delete",
     ),
     "views": (
-        "01_nothing_that_moves_data",
-        "04_drop_a_column_nobody_reads",
         "07_to_nullable",
         "09_retype_or_default",
         "09_retype_to_date",
@@ -107,7 +105,7 @@ def posting(running: Running, cases: list[Case]) -> Iterator[Posting]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("group", sorted(GROUPS))
-def test_side_by_side(running: Running, clickhouse: ClickHouse, group: str) -> None:
+def test_migration_cases_side_by_side(running: Running, clickhouse: ClickHouse, group: str) -> None:
     cases = [load(folder) for folder in GROUPS[group]]
     old, new = together(cases, "before"), together(cases, "after")
     made = running.deploy(old)
@@ -198,7 +196,7 @@ def test_a_cast_that_takes_a_default_says_for_how_many_rows(running: Running) ->
     assert "'word' (2)" in problems[0]["message"]
 
 
-def test_a_bridged_column_is_settled_and_says_the_same(running: Running) -> None:
+def test_a_bridged_column_is_materialized_and_answers_the_same(running: Running) -> None:
     running.deploy(landing("bridged"))
     running.post("bridged", codes("1", "20", "300"))
     staged = running.deploy(landing("bridged", "UInt16", "toUInt16(code)"), promote=False)

@@ -152,7 +152,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("strategy", ["bridge", "forward"])
-def test_below_a_retyped_landing_table(running: Running, strategy: str) -> None:
+def test_tables_below_a_retyped_landing_table_are_reused(running: Running, strategy: str) -> None:
     name = f"reland_{strategy}"
     running.deploy(project(name))
     with posting(running, name) as posts:
@@ -176,7 +176,7 @@ def test_below_a_retyped_landing_table(running: Running, strategy: str) -> None:
 
 
 @pytest.mark.parametrize("change", sorted(CHANGES))
-def test_below_a_view_with_another_column(running: Running, change: str) -> None:
+def test_tables_below_a_view_with_another_column_are_reused(running: Running, change: str) -> None:
     name = f"again_{change}"
     running.deploy(project(name))
     with posting(running, name) as posts:

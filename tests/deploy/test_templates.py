@@ -83,12 +83,12 @@ def test_each_call_gets_its_own_answer(client: TestClient) -> None:
     assert rows(client, user="'; DROP TABLE \\", paths="it's") == [("'; DROP TABLE \\", "it's", 3)]
 
 
-def test_a_json_body(client: TestClient) -> None:
+def test_parameters_in_a_json_body(client: TestClient) -> None:
     answer = client.post("/v0/pipes/tt_top.json", json={"user": "u", "paths": ["/b", "it's"], "limit": 1, "page": 1})
     assert [tuple(row.values()) for row in answer.json()["data"]] == [("u", "it's", 3)]
 
 
-def test_wrong_calls_are_told_what_is_wrong(client: TestClient) -> None:
+def test_wrong_calls_are_refused_with_the_reason(client: TestClient) -> None:
     for given, code, said in (
         ({"limit": "1 OR 1"}, "invalid-parameter", "parameter `limit`: '1 OR 1' is no Int32"),
         ({"limit": "3"}, "invalid-parameter", "parameter `limit`: '3' is not one of its values"),
@@ -119,7 +119,7 @@ def test_sql_may_be_a_template(client: TestClient) -> None:
     assert secret.json()["problems"][0]["code"] == "template-secret"
 
 
-def test_the_view_has_what_its_defaults_say(client: TestClient, running: Running) -> None:
+def test_a_templated_view_uses_its_defaults(client: TestClient, running: Running) -> None:
     assert sorted(running.ask("SELECT path, n FROM tt_big")) == [("/", 4), ("/a", 2), ("/b", 5), ("it's", 3)]
 
 
@@ -129,7 +129,7 @@ def test_openapi(client: TestClient) -> None:
     assert named >= {"user", "mode", "limit", "page", "by", "paths", "since"}
 
 
-def test_what_is_wrong_in_any_way_is_found_before_it_is_deployed(client: TestClient, running: Running) -> None:
+def test_wrong_templates_are_refused_before_deployment(client: TestClient, running: Running) -> None:
     with pytest.raises(InvalidProject) as refused:
         running.deploy({"pipes/tt_parsed.pipe": PARSED.replace("AND at", "AND att")})
     assert "unknown column `att`" in " ".join(str(problem) for problem in refused.value.problems)

@@ -35,7 +35,7 @@ def client(running: Running) -> TestClient:
     return running.over_http("totals")
 
 
-def test_every_format(client: TestClient) -> None:
+def test_totals_in_every_format(client: TestClient) -> None:
     document = client.get("/v0/pipes/wt_top.json").json()
     assert document["data"] == [{"path": "/a", "both": 274}, {"path": "/", "both": 129}]
     assert (document["totals"], document["rows"]) == ({"path": "", "both": 342}, 2)
@@ -43,7 +43,7 @@ def test_every_format(client: TestClient) -> None:
     assert client.get("/v0/pipes/wt_top.ndjson").text.count("\n") == 2
 
 
-def test_a_sample(client: TestClient) -> None:
+def test_sample_of_a_data_source(client: TestClient) -> None:
     query = "SELECT path, count() AS c FROM wt_hits SAMPLE 1/4 OFFSET 1/4 GROUP BY path WITH TOTALS ORDER BY path"
     document = client.get("/v0/sql", params={"q": query}).json()
     assert (document["data"], document["totals"]) == (
@@ -52,7 +52,7 @@ def test_a_sample(client: TestClient) -> None:
     )
 
 
-def test_totals_are_of_the_rows_that_are_shown(client: TestClient, running: Running) -> None:
+def test_totals_are_of_the_rows_of_the_same_answer(client: TestClient, running: Running) -> None:
     query = "SELECT path, count() AS c FROM wt_hits GROUP BY path WITH TOTALS"
     done = threading.Event()
 

@@ -92,7 +92,7 @@ def test_each_endpoint_is_compared() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
-def test_the_answer_is_clickhouses(name: str, running: Running, truth: Truth) -> None:
+def test_the_answer_is_that_of_clickhouse(name: str, running: Running, truth: Truth) -> None:
     for parameters in CALLS[name]:
         answer = running.pipeline.reader.endpoint(name, parameters, "live")
         document = json.loads(bytes(render_answer(answer, "JSON").body))
@@ -106,7 +106,7 @@ def test_the_answer_is_clickhouses(name: str, running: Running, truth: Truth) ->
         assert ours == data, parameters
 
 
-def test_the_range_of_all_has_rows(running: Running, truth: Truth) -> None:
+def test_the_compared_answers_have_rows(running: Running, truth: Truth) -> None:
     """What is compared is not empty."""
     assert len(truth.endpoint("top_pages", MARCH)[1]) > 4
     assert truth.endpoint("current_visitors", {"at": "2026-03-05 00:10:00", "minutes": "600"})[1][0][0]

@@ -128,7 +128,7 @@ def test_final_is_what_clickhouse_shows(name: str, clickhouse: ClickHouse, spark
 @pytest.mark.parametrize(
     ("name", "mark", "wrong"), [("deleted", "gone", 2), ("collapsing_together", "sign", 0), ("versioned", "sign", 3)]
 )
-def test_final_passes_over_what_clickhouse_does_not_take(
+def test_final_ignores_rows_that_clickhouse_does_not_accept(
     name: str, mark: str, wrong: int, clickhouse: ClickHouse, spark: Spark
 ) -> None:
     """ClickHouse has the rows without those, for it refuses to insert them."""

@@ -181,7 +181,7 @@ def _nothing_ahead_of_try(spark_session: SparkSession) -> Iterator[None]:
         spark_session.conf.unset(key)
 
 
-def test_what_raises_is_seen(spark_session: SparkSession) -> None:
+def test_rows_that_raise_are_detected(spark_session: SparkSession) -> None:
     case = Case(spark_session, "String", "toInt32(v)")
     with pytest.raises(PySparkException):
         case.ask(case.compiled())
@@ -196,7 +196,7 @@ def test_bad_rows_are_those_that_raise(of: str, sql: str, spark_session: SparkSe
 
 
 @pytest.mark.parametrize("into", ["UInt16", "UUID", "Date", "Decimal(9, 2)", "FixedString(3)", "Float64"])
-def test_what_is_stored_raises_where_its_probe_says(into: str, spark_session: SparkSession) -> None:
+def test_storing_raises_for_the_rows_that_the_probe_names(into: str, spark_session: SparkSession) -> None:
     case = Case(spark_session, "Nullable(String)", "v", into)
     assert case.bad("fails") == case.raising()
     assert case.bad("default") == [None]

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("start", [SEED, *(pytest.param(start, marks=pytest.mark.slow) for start in MORE)])
-def test_made_up_queries(start: int, clickhouse: ClickHouse, quick: Spark) -> None:
+def test_random_queries(start: int, clickhouse: ClickHouse, quick: Spark) -> None:
     tally: Counter[Verdict] = Counter()
     for seed in range(start, min(start + BLOCK, SEED + QUERIES)):
         sql = query(Random(seed))

@@ -22,7 +22,7 @@ def test_states_and_steps_are_those_of_the_code() -> None:
     assert page(TEXT) == TEXT, "`make golden` writes it anew"
 
 
-def test_every_move_has_somebody_who_makes_it() -> None:
+def test_every_move_has_an_actor() -> None:
     assert set(WHO) == {(state, to) for state, moves in MOVES.items() for to in moves}
 
 
@@ -36,7 +36,7 @@ def test_each_state_is_explained(state: str) -> None:
     assert f"    {state} --> " in BELOW
 
 
-def test_commands_are_those_there_are() -> None:
+def test_every_command_on_the_page_exists() -> None:
     told = set(re.findall(r"penstock deployment ([a-z]+)", TEXT))
     assert told == {command.name for command in group.registered_commands} - {"ls"}
 

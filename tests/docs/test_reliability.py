@@ -14,7 +14,7 @@ def test_the_figures_are_those_of_the_last_run() -> None:
     assert page(TEXT, results()) == TEXT, "`python scripts/reliability_docs.py` writes them anew"
 
 
-def test_every_attack_is_told() -> None:
+def test_every_attack_is_on_the_page() -> None:
     told = TEXT.partition(MARK)[0]
     assert [path.name for path in sorted(CHAOS.glob("test_*.py")) if f"chaos/{path.name}" not in told] == []
 

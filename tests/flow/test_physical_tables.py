@@ -68,7 +68,7 @@ def test_a_step_that_another_server_made_is_not_made_again(lake: Lake, table: st
     assert stopped.progress(table, "g") == Progress(BatchCursor(2), {"s": 2})
 
 
-def test_what_comes_between_two_steps_and_is_no_flow_does_not_stop_them(lake: Lake, table: str) -> None:
+def test_a_foreign_commit_between_two_steps_does_not_stop_them(lake: Lake, table: str) -> None:
     registry = TableRegistry(lake)
     registry.commit(step(lake, 1), table, {"f": Progress(BatchCursor(1), {"s": 1})})
     lake.spark.sql(f"UPDATE {qualified_table(table)} SET b = 'settled' WHERE _seq <= 1")
@@ -80,7 +80,7 @@ def test_what_comes_between_two_steps_and_is_no_flow_does_not_stop_them(lake: La
     assert [tuple(row) for row in rows] == [(1, "settled"), (2, "x"), (3, "x"), (7, "outside")]
 
 
-def test_progress_is_found_behind_maintenance(lake: Lake, table: str) -> None:
+def test_progress_is_found_after_maintenance(lake: Lake, table: str) -> None:
     put(lake, table, [1], 1)
     put(lake, table, [2], 2)
     lake.spark.sql(
@@ -112,7 +112,7 @@ def test_changes_in_place(lake: Lake, table: str) -> None:
     assert sorted(row.a for row in lake.spark.table(qualified_table(table)).collect()) == [1, 2**31]
 
 
-def test_a_clone_goes_its_own_way(lake: Lake, table: str) -> None:
+def test_a_clone_is_independent_of_its_original(lake: Lake, table: str) -> None:
     put(lake, table, [1, 2], 1)
     clone = f"{table}f1"
     for _ in range(2):

@@ -54,7 +54,7 @@ ASK = "SELECT countMerge(events), sumMerge(total) FROM daily"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("restart", [False, True])
-def test_a_view_goes_on_behind_snapshots_that_are_gone(
+def test_a_view_goes_on_after_its_snapshots_were_expired(
     make_pipeline: MakePipeline, restart: bool
 ) -> None:
     pipeline = make_pipeline(FILES)
@@ -79,7 +79,7 @@ def test_a_view_goes_on_behind_snapshots_that_are_gone(
 
 
 @pytest.mark.slow
-def test_files_that_were_merged_are_no_new_rows(make_pipeline: MakePipeline) -> None:
+def test_compacted_files_are_no_new_rows(make_pipeline: MakePipeline) -> None:
     pipeline = make_pipeline(FILES)
     for number in range(3):
         pipeline.post("events", rows(number))
@@ -97,7 +97,7 @@ def test_files_that_were_merged_are_no_new_rows(make_pipeline: MakePipeline) -> 
         assert pipeline.ask(ASK) == expected(2 * number + 2)
 
 
-def test_what_cannot_be_told_apart_is_said_and_not_guessed(make_pipeline: MakePipeline) -> None:
+def test_rows_that_cannot_be_told_apart_stop_the_flow_with_an_error(make_pipeline: MakePipeline) -> None:
     """Two views feed `daily`; the view over it has read up to a snapshot that is gone."""
     pipeline = make_pipeline(FILES | {"materializations/also.pipe": SECOND_VIEW})
     pipeline.post("events", rows(0))

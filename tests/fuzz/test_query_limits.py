@@ -50,7 +50,7 @@ def test_an_answer_at_the_limit_is_given(host: PipelineHost, pipeline: Pipeline)
     assert answer.json()["rows"] == 1000
 
 
-def test_nothing_is_put_in_for_variables(host: PipelineHost, pipeline: Pipeline) -> None:
+def test_variables_in_texts_are_not_substituted(host: PipelineHost, pipeline: Pipeline) -> None:
     client = token(host, pipeline, "read")
     for inner in ("${spark.penstock.hidden}", "${env:PATH}", "${system:user.home}", "__all_flights__"):
         answer = client.post("/v0/sql", content=f"SELECT '{inner}' AS a, carrier AS `b {inner}` FROM flights LIMIT 1")

@@ -53,7 +53,7 @@ def test_the_server_is_still_right(host: PipelineHost, admin: dict[str, str]) ->
 
 
 @pytest.mark.parametrize("ref", ["³", "٣", "9" * 30, "9" * 5000, "-1", "1e3"])
-def test_a_deployment_nobody_has_is_not_found(host: PipelineHost, admin: dict[str, str], ref: str) -> None:
+def test_an_unknown_deployment_is_not_found(host: PipelineHost, admin: dict[str, str], ref: str) -> None:
     client = TestClient(create_app(host), headers=admin)
     assert client.get("/v0/sql", params={"q": "SELECT 1", "deployment": ref}).status_code == 404
     assert client.get(f"/v1/deployments/{ref}").status_code == 404

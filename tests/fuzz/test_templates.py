@@ -16,7 +16,7 @@ _any = st.dictionaries(
 )
 
 
-def test_parameters_made_up(host: PipelineHost, pipeline: Pipeline) -> None:
+def test_random_parameters(host: PipelineHost, pipeline: Pipeline) -> None:
     client = token(host, pipeline, "read:chosen")
 
     @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

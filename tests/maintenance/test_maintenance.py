@@ -104,7 +104,7 @@ def test_a_view_that_stands_still_keeps_what_it_has_not_read(tidy: Tidy) -> None
 
 
 @pytest.mark.slow
-def test_what_has_expired_for_every_version_is_deleted(tidy: Tidy) -> None:
+def test_rows_that_expired_for_every_version_are_deleted(tidy: Tidy) -> None:
     short, long = 'ENGINE_TTL "at + INTERVAL 1 DAY"', 'ENGINE_TTL "at + INTERVAL 40 YEAR"'
     tidy.deploy(landing("aged", long))
     old = [rows(number * 10, 10, "2001-01-01 00:00:00") for number in range(3)]
@@ -144,7 +144,7 @@ def test_raw_rows_go_when_every_table_has_them(tidy: Tidy) -> None:
 
 
 @pytest.mark.slow
-def test_only_files_that_no_table_refers_to_are_orphans(tidy: Tidy) -> None:
+def test_only_files_that_no_table_refers_to_are_deleted(tidy: Tidy) -> None:
     tidy.deploy(landing("stray"))
     tidy.stream("stray", [rows(0, 10), rows(10, 10)])
     table = tidy.table("stray")
@@ -215,7 +215,7 @@ def _table(tidy: Tidy, table: str):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.slow
-def test_the_rows_that_the_engine_merges_are_merged(tidy: Tidy) -> None:
+def test_rows_are_merged_as_their_engine_says(tidy: Tidy) -> None:
     """And FINAL, sums and merged states are what they were."""
     columns = "SCHEMA >\n    `k` String `json:$.k`,\n    `v` Int64 `json:$.v`,\n    `gone` UInt8 `json:$.gone`\n"
     files = {

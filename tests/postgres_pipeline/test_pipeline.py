@@ -113,7 +113,7 @@ def test_change_promote_rollback_restart(server: Server, posted: list[int]) -> N
     assert server.pipeline.deployer.retire(None).state == "retired"
 
 
-def test_no_password_is_told(server: Server) -> None:
+def test_no_password_is_shown(server: Server) -> None:
     told = json.dumps(server.pipeline.status(), default=str)
     assert PASSWORD not in told + repr(server.pipeline.store.find("live"))
 

@@ -181,7 +181,7 @@ def test_values_of_a_dropped_column_do_not_come_back(versions: list[Draft]) -> N
 
 @SLOW
 @given(histories())
-def test_what_is_not_touched_stays(versions: list[Draft]) -> None:
+def test_unchanged_resources_keep_their_tables(versions: list[Draft]) -> None:
     chain = deployed(versions)
     for (_, _, live), (_, plan, after) in pairwise(chain):
         for resource in plan.resources:

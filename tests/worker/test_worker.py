@@ -108,7 +108,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     made.close()
 
 
-def test_a_large_history_is_filled_in_a_process_of_its_own(life: Life) -> None:
+def test_a_large_history_is_filled_in_the_worker(life: Life) -> None:
     """It is killed once in the middle, and rows keep coming."""
     second = life.deploy(V2, promote=False)
     life.until(lambda: life.child)
@@ -139,7 +139,7 @@ def test_a_pause_holds_and_a_resume_goes_on_where_it_was(life: Life) -> None:
     life.pipeline.deployer.discard(str(second))
 
 
-def test_what_is_given_up_in_the_middle_leaves_nothing(life: Life) -> None:
+def test_a_backfill_that_is_discarded_leaves_no_files(life: Life) -> None:
     second = life.deploy(V2, promote=False)
     life.until(lambda: life.child)
     gone = life.pipeline.deployer.discard(str(second))
@@ -172,7 +172,7 @@ def test_a_rate_is_kept(life: Life) -> None:
     life.pipeline.deployer.discard(str(second))
 
 
-def test_a_step_that_takes_too_long_beside_live_goes_on_apart(life: Life) -> None:
+def test_a_step_that_takes_too_long_goes_on_in_the_worker(life: Life) -> None:
     life.close()
     life.open(FlowSettings(staging_step_seconds=1), BackfillSettings())
     second = life.deploy(V2 | {"materializations/to_user.pipe": SLOW}, promote=False)
