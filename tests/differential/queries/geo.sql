@@ -1,4 +1,4 @@
--- Geohashes, ellipses, polygons, distances.
+-- Geohashes, distances (the last digits are not compared), ellipses, polygons.
 SELECT geohashEncode(f, f), geohashEncode(f32, f), geohashEncode(nf, 1.), geohashEncode(f, f32, 5), geohashEncode(f, nf, 1) FROM t;
 SELECT geohashEncode(-5.6, 42.6, 5), geohashEncode(200., 100.), geohashEncode(1., 2., 15), geohashEncode(180., 90., 6), geohashEncode(-180., -90.), geohashEncode(toFloat32(1.1), toFloat32(2.2)), geohashEncode(1.1, 2.2, 0), geohashEncode(-0.0001, 0.0001), geohashEncode(-200., -100.), geohashEncode(nan, 0.), geohashEncode(inf, -inf), geohashEncode(-inf, inf), geohashEncode(NULL, 1.);
 SELECT geohashEncode(lon, lat), geohashEncode(lon, lat, 7), geohashDecode(geohashEncode(lon, lat, 9)) FROM (SELECT intHash64(number) % 360000 / 1000 - 180 AS lon, intHash64(number + 999) % 180000 / 1000 - 90 AS lat FROM numbers(100));
@@ -6,3 +6,23 @@ SELECT geohashDecode(''), geohashDecode('EZS42'), geohashDecode('a'), geohashDec
 SELECT geohashEncode(1, 2);
 SELECT geohashEncode('1', 2.);
 SELECT geohashDecode(1);
+SELECT round(greatCircleDistance(lon, lat, lon2, lat2), 4), round(greatCircleAngle(lon, lat, lon2, lat2), 10), round(geoDistance(lon, lat, lon2, lat2), 4), toTypeName(geoDistance(lon, lat, lon2, lat2)) FROM (SELECT intHash64(number) % 360000 / 1000 - 180 AS lon, intHash64(number + 999) % 180000 / 1000 - 90 AS lat, intHash64(number + 7777) % 360000 / 1000 - 180 AS lon2, intHash64(number + 88888) % 180000 / 1000 - 90 AS lat2 FROM numbers(150));
+SELECT round(greatCircleDistance(lon, lat, lon + dx, lat + dy), 4), round(greatCircleAngle(lon, lat, lon + dx, lat + dy), 10), round(geoDistance(lon, lat, lon + dx, lat + dy), 4) FROM (SELECT intHash64(number) % 360000 / 1000 - 180 AS lon, intHash64(number + 999) % 120000 / 1000 - 60 AS lat, intHash64(number + 7777) % 24000 / 1000 - 12 AS dx, intHash64(number + 88888) % 60000 / 1000 - 30 AS dy FROM numbers(150));
+SELECT round(greatCircleDistance(55.755831, 37.617673, -55.755831, -37.617673), 4), round(geoDistance(38.8976, -77.0366, 39.9496, -75.1503), 4), round(greatCircleDistance(0., 0, 0, 0), 4), round(greatCircleAngle(0., -90, 0, 90), 10), round(geoDistance(179.9, 0, -179.9, 0), 4), round(greatCircleDistance(0., 90, 100, 90), 4), round(greatCircleDistance(0., 0, 180, 0), 4), round(greatCircleDistance(-180., 0, 180, 0), 4), round(geoDistance(0., 0, 179, 1), 4), greatCircleDistance(nan, 1, 2, 3), geoDistance(1., 2, nan, 3), greatCircleAngle(1., nan, 1, 3), round(geoDistance(nf, id, 2, i8 / 2), 3), round(greatCircleAngle(1., NULL, 3, 4), 3) FROM t;
+SELECT pointInEllipses(10., 10., 10., 9.1, 1., 0.9999), pointInEllipses(11., 9.1, 10., 9.1, 1., 1.), pointInEllipses(f, f, 0., 0., 2., 2., 100., 100., 5., 5.), pointInEllipses(nan, 1., 0., 0., 2., 2.), pointInEllipses(inf, 1., 0., 0., 2., 2.), pointInEllipses(f, -f, -1.5, 1.5, 3., 0.5) FROM t;
+SELECT pointInEllipses(1, 1, 1., 1., 1., 1.);
+SELECT pointInEllipses(1., 1., 1, 1, 1, 1);
+SELECT pointInEllipses(1., 1., 1., 1., 1.);
+SELECT pointInEllipses(1., 1., f, 1., 1., 1.) FROM t;
+SELECT greatCircleDistance('a', 1., 2., 3.);
+SELECT geoDistance(1., 2., 3.);
+SELECT x, y, pointInEllipses(x / 10, y / 10, 0., 0., 2.5, 2.5), pointInEllipses(x / 10, y / 7, 0.1, 0.3, 1.3, 0.7, -1., 1., 0.6, 0.6) FROM (SELECT toInt16(number % 53) - 26 AS x, toInt16(intDiv(number, 53)) - 26 AS y FROM numbers(2809));
+SELECT x, y, pointInPolygon((x, y), [(0, 0), (8, 2), (10, 10), (5, 3), (2, 9)]), pointInPolygon((x / 2, y / 2), [(0, 0), (0, 6), (6, 6), (6, 0), (4, 0), (4, 4), (2, 4), (2, 0), (0, 0)]), pointInPolygon((x, y), [(3, 0), (0, 3), (-3, 0), (0, -3)]), pointInPolygon((y, x), [(-2.5, 1), (6, -3), (4, 4.5)]) FROM (SELECT number % 20 - 4.875 AS x, intDiv(number, 20) - 5.0625 AS y FROM numbers(400));
+SELECT x, y, pointInPolygon((x, y), [(0.5, 0.25), (8.125, 2.3), (9.7, 10.1), (5.3, 3.3), (2.2, 9.9)]), pointInPolygon((x, y), [(1, 1), (9, 1), (9, 9), (1, 9)]), pointInPolygon((x, y), [(5, 0), (6.5, 3.5), (10, 4), (7.5, 6.5), (8, 10), (5, 8), (2, 10), (2.5, 6.5), (0, 4), (3.5, 3.5)]) FROM (SELECT intHash64(number) % 11000 / 1000 AS x, intHash64(number + 777) % 11000 / 1000 AS y FROM numbers(500));
+SELECT pointInPolygon((f, f32), [(-3, -3), (0, 4), (4, 2)]), pointInPolygon((nan, 1.), [(0, 0), (10, 0), (10, 10)]), pointInPolygon((inf, 1.), [(0, 0), (10, 0), (10, 10)]), pointInPolygon(tuple(u8, i8), [(-1, -11), (10.5, -11), (10.5, 10.5), (-1, 10.5)]) FROM t;
+SELECT pointInPolygon((ni, 1.), [(0, 0), (10, 0), (10, 10)]) FROM t;
+SELECT pointInPolygon((0., 1.), [(0, 0), (10, 0)]);
+SELECT pointInPolygon((0., 1.), [(0, 0), (10, 0), (20, 0)]);
+SELECT pointInPolygon((5., 5.), [(0, 0), (10, 10), (10, 0), (0, 10)]);
+SELECT pointInPolygon((0., 1., 2.), [(0, 0), (10, 0), (10, 10)]);
+SELECT pointInPolygon(5, [(0, 0), (10, 0), (10, 10)]);

@@ -1,9 +1,6 @@
--- Hyperbolic functions, ages, formats of times, numbers as texts.
+-- Roots, logarithms, powers, hyperbolic functions.
 SELECT sinh(f), cosh(f), tanh(f), asinh(f), log1p(abs(f)), exp2(f), exp10(f), hypot(f, i32), atan2(f, i32) FROM t;
 SELECT sinh(nf), cosh(f32), tanh(dec), asinh(-1e9), asinh(1e-10), asinh(-1e200), asinh(inf), asinh(-inf), asinh(nan), acosh(1), acosh(0.5), acosh(1.0000001), acosh(1.5), acosh(3), acosh(1e300), acosh(inf), acosh(nan), atanh(0.3), atanh(-0.9), atanh(1), atanh(-1), atanh(2), atanh(1e-12), atanh(nan), log1p(-1), log1p(-2), log1p(1e-15), log1p(nan), log1p(inf) FROM t;
 SELECT asinh(nf), acosh(nf), atanh(nf), log1p(nf), exp2(ni), exp10(ni), hypot(nf, 1), atan2(nf, ni), hypot(inf, nan), atan2(0, -1), atan2(-0., -1), atan2(inf, inf), exp10(308), exp10(400), exp10(-400), exp2(1024), exp2(-1080), exp2(0.5), exp10(3), exp10(-3), exp10(22), exp10(0.3), exp2(nan), asinh(-0.) FROM t;
-SELECT factorial(0), factorial(20), factorial(-3), factorial(u8), factorial(ni) FROM t WHERE u8 < 20;
-SELECT factorial(21);
-SELECT toDecimalString(u64, 2), toDecimalString(dec, 4), toDecimalString(i64, 0), toDecimalString(ni, 3), toDecimalString(i8, 2) FROM t;
-SELECT formatReadableSize(u64), formatReadableSize(i64), formatReadableSize(u8), formatReadableSize(ni), formatReadableSize(i32 * 1000), formatReadableSize(1024), formatReadableSize(1048575), formatReadableSize(1536), formatReadableSize(1152921504606846975), formatReadableSize(-1), formatReadableSize(5125), formatReadableSize(1029), formatReadableSize(1034), formatReadableSize(18446744073709551615) FROM t;
 SELECT atan2(-0., -1), atan2(0., -0.), atan2(-0., 0.), atan2(-0., -0.), atan2(0., nan), atan2(nan, 0.), atan2(f, -0.), atan2(1, -0.) FROM t;
+SELECT id, sqrt(u8), exp(u8 % 5), log(u8), log2(u8), log10(u8), pow(u8, 2), isNaN(f), isFinite(f), isInfinite(f / 0), cbrt(u8) FROM t;

@@ -1,4 +1,4 @@
--- Arrays: what they have, edits, numbers out of them, lambdas over them.
+-- Arrays: elements, membership, edits, arithmetic, lambdas over them.
 SELECT id, has(arr, ni), has(arr, 1.5), has(arr, -1), has([1, NULL], ni), has(m, 'a'), indexOf([1, NULL], ni), indexOf(arr, 2), countEqual(arr, 1), countEqual([1, NULL, NULL], NULL), has([nan, 1], f), indexOf([nan, 1.5], f), has([nf, nan], nan), countEqual([f, nan], nan) FROM t;
 SELECT id, hasAll(arr, [1, 2]), hasAll(arr, []), hasAny(arr, []), hasAny([NULL, 1], [ni]), hasAll([1, NULL], [ni]), hasAny([nan], [f, nan]), hasAll([nan, f], [nan]), hasAll([f, 1], [f]), hasSubstr(arr, [1, 2]), hasSubstr(arr, []), hasSubstr([1, NULL, 2], [NULL, 2]), hasAny(sarr, ['a']) FROM t;
 SELECT id, arrayIntersect(arr, [3, 1, 2]), arrayIntersect([3, 1, 2], arr), arrayIntersect([1, 2, ni], [ni, 2]), arrayIntersect(sarr, ['x', 'a', 'b']), arrayIntersect([2, 1, 2]), arrayIntersect([1, NULL], [1]), toTypeName(arrayIntersect([1, 2, NULL], [1, NULL, 300])), toTypeName(arrayIntersect(arr, [u8])), arrayIntersect(arr, [1, 2], [2, 5]) FROM t;
@@ -30,3 +30,17 @@ SELECT arrayMap((x, y) -> x, arr) FROM t;
 SELECT arr[0] FROM t;
 SELECT toTypeName(arrayIntersect([1::UInt32], [1::Int8]));
 SELECT id, arrayShiftRight(arr, -2), arrayShiftLeft(arr, -1), arrayRotateRight(arr, -1), arrayRotateLeft([1, 2, 3], i64) FROM t;
+SELECT id, arrayMap(x -> x * 2, arr), arrayMap((x, y) -> x + y, arr, arr), arrayFilter(x -> x > 0, arr), arrayExists(x -> x > 2, arr), arrayAll(x -> x > 0, arr), arrayCount(x -> x = 1, arr), arraySum(arr), arraySum(x -> x * x, arr), arrayMax(arr), arrayMin(arr), arrayAvg(arr) FROM t;
+SELECT id, arraySort(arr), arrayReverseSort(arr), arraySort(x -> -x, arr), arrayReverse(arr), arrayDistinct(sarr), arrayConcat(arr, [9]), arrayPushBack(arr, 1), arrayPushFront(arr, 1), arraySlice(arr, 1, 2), arraySlice(arr, -2), arraySlice(arr, 2), has(arr, 1), indexOf(sarr, 'b'), hasAny(arr, [1, 5]), hasAll(arr, [1]), length(arr), empty(arr), notEmpty(arr) FROM t;
+SELECT id, arrayFirst(x -> x > 1, arr), arrayFirstIndex(x -> x > 1, arr), arrayFlatten([[1], [2, 3]]), range(3), range(1, 4), range(0, 10, 3), range(u8 % 4), arrayEnumerate(arr), arrayCompact([1, 1, 2]), arrayElement(arr, 1) FROM t;
+SELECT id, arraySort(arrayIntersect(arr, [1::Int32, -2::Int32])), m['a'], mapKeys(m), mapValues(m), mapContains(m, 'a'), map('x', 1), length(m), array(1, 2), tuple(1, 'a'), arrayFilter((x, y) -> y > 0, arr, arr), arrayMap(x -> concat(x, lc), sarr) FROM t;
+SELECT cosineDistance([1, 2, 3], [4, 5, 6]), toTypeName([1, NULL]), pi(), [] = [1];
+SELECT id, has(sarr, 'a'), arrayJoin([1, 2]) AS j FROM t WHERE id < 3 ORDER BY id, j;
+SELECT id, notHas(arr, 1), notHas(sarr, 'a'), notHas(m, 'a'), arrayRemove(arr, 1), arrayRemove(sarr, 'b'), arrayRemove(arr, ni), arrayRemove(arr, u8), arrayRemove(arr, NULL), array_remove([1, NULL, 2], 2), arrayRemove([[1], [2]], [1]), CARDINALITY(arr) AS c, cardinality(m) AS e, arrayFlattenedLength([arr, arr]), arrayFlattenedLength(sarr), toTypeName(arrayRemove(arr, ni)), arrayRemove([NULL, 1], NULL), notHas([1, NULL], NULL) FROM t ORDER BY id;
+SELECT id, arrayShingles(arrayConcat(arr, [7, 8]), 2), arrayShingles(arrayConcat(sarr, ['z']), 1), arrayTranspose([arr, arr]), arrayTranspose([[1, 2, 3]]), arrayTranspose([sarr]), toTypeName(arrayShingles([1], 1)), arrayFlattenedLength([[[1], [2, 3]], []]) FROM t ORDER BY id;
+SELECT arrayShingles([1, 2], 3);
+SELECT arrayShingles([1, 2], 0);
+SELECT arrayTranspose([[1], [2, 3]]);
+SELECT arrayRemove([1], 'a');
+SELECT arrayRemove([1, 2, 300], 300), arrayRemove([toUInt8(44)], 300), arrayRemove([toInt8(-1)], 255);
+SELECT arrayFlattenedLength([[NULL, 1], []]), arrayFlattenedLength([map('a', 1)]), arrayShingles(['a', NULL], 2), CARDINALITY('abc') AS x;

@@ -1,4 +1,4 @@
--- IPv4 addresses.
+-- IP addresses and their ranges.
 SELECT IPv4NumToString(id), IPv4NumToString(toUInt32(4294967295)), IPv4NumToString(u8), IPv4NumToString(u16), IPv4NumToStringClassC(toUInt32(3232235777)), IPv4StringToNum('192.168.1.1'), IPv4StringToNum('0.0.0.0'), IPv4StringToNum('255.255.255.255'), INET_NTOA(toUInt32(16909060)) FROM t;
 SELECT v, isIPv4String(v), IPv4StringToNumOrNull(v), IPv4StringToNumOrDefault(v) FROM (SELECT arrayJoin(['1.2.3.4', '', '256.1.1.1', '1.2.3', '1.2.3.4.5', ' 1.2.3.4', '1.2.3.4 ', '1..3.4', 'a.b.c.d', '1.2.3.-4', '::1', '1.2.3.4\n', '255.255.255.255', '10.0.100.200']) AS v);
 SELECT IPv4StringToNum('abc');
@@ -29,3 +29,4 @@ SELECT UUIDNumToString(UUIDStringToNum('612f3c40-5d3b-217e-707b-6a546a3d7b29')),
 SELECT CAST(s, 'Enum8(\'y\' = 1, \'x\' = 2, \'z\' = -1)') AS e, e < 'x' AS a, e BETWEEN 'z' AND 'y' AS b FROM (SELECT arrayJoin(['x', 'y', 'z', 'x']) AS s) ORDER BY e DESC;
 SELECT min(e), max(e), count() FROM (SELECT CAST(s, 'Enum8(\'y\' = 1, \'x\' = 2, \'z\' = -1)') AS e FROM (SELECT arrayJoin(['x', 'y', 'z', 'x']) AS s));
 SELECT toFixedString('a', 3) = 'a' AS a, toFixedString('a', 3) < 'a\0b' AS b, toFixedString('a',2) = toFixedString('a', 3) AS c, toFixedString('a', 3) = materialize('a') AS d, toFixedString('a', 3) < materialize('a\0') AS e, toFixedString('a', 3) IN ('a') AS f;
+SELECT IPv6CIDRToRange(toIPv6('2001:0db8:0000:85a3:0000:0000:ac1f:8001'), 32), IPv6CIDRToRange(toIPv6('::1'), 0), IPv6CIDRToRange(toIPv6('::1'), 200), IPv6CIDRToRange(toIPv6('::ffff:1.2.3.4'), 128), IPv6CIDRToRange(toIPv6('2001:db8:abcd:ef12::'), 45), IPv6CIDRToRange(toIPv6('2001:db8:abcd:ef12::'), 63), toTypeName(IPv6CIDRToRange(toIPv6('::1'), 1));

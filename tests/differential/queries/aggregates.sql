@@ -1,4 +1,4 @@
--- Aggregate functions, their combinators and states. What depends on the order of sets is sorted here.
+-- Aggregate functions and their combinators. What depends on the order of sets is sorted here.
 SELECT max(x), min(x), maxIf(x, x < 2.5), argMax(id, x), argMin(id, x), quantile(x), quantile(0.9)(x), quantileExact(x), median(x) FROM (SELECT arrayJoin([(1, 3.), (2, nan), (3, 5.), (4, -inf)]) AS p, p.1 AS id, p.2 AS x);
 SELECT max(x), min(x), any(x), quantileExact(x), uniqExact(x) FROM (SELECT arrayJoin([nan, nan]) AS x);
 SELECT sum(u64), sumOrNull(u64), sumWithOverflow(u64), sumWithOverflow(u8), sumWithOverflow(i8), sumWithOverflow(ni), sumWithOverflow(i64), toTypeName(sumWithOverflow(u8)) FROM t;
@@ -78,3 +78,30 @@ SELECT sumMap([id], [u8, 1]) FROM t;
 SELECT sumMap(map('a', 'b')) FROM t;
 SELECT groupBitOr(f) FROM t;
 SELECT sumArray(u8) FROM t;
+-- Other names of aggregates.
+SELECT max_by(s, i32), MIN_BY(id, i32), round(STD(i32), 9), round(STDDEV(i32), 9), round(STDDEV_POP(f), 6), round(Stddev_Samp(i32), 9), round(VAR_POP(i32), 9), round(var_samp(i32), 9), round(COVAR_POP(i32, u8), 9), round(covar_samp(i32, u8), 9) FROM t;
+SELECT BIT_AND(u8) AS a, bit_or(u8) AS b, Bit_Xor(u16) AS c, max_byIf(s, i32, id < 3) AS d, toTypeName(STDState(i32)) AS e, toTypeName(max_byState(s, i32)) AS g, toTypeName(BIT_ANDState(u8)) AS h, FIRST_VALUE(id) AS k FROM t WHERE id = 4;
+SELECT string_agg(s, ',') AS a, STRING_AGG(toString(id), '-') AS b, GROUP_CONCAT(id) AS c, anyValueRespectNulls(ni) AS d, arraySort(ARRAY_AGG(id)) AS e FROM (SELECT * FROM t ORDER BY id) WHERE id = 2;
+SELECT max_by(s, i32), STD(u8), BIT_AND(u8), string_agg(s, ',') AS g, anyValueRespectNulls(ni) FROM none;
+SELECT array_concat_agg(arr), Array_Concat_Agg(sarr) FROM t WHERE id = 2;
+SELECT argAndMax(s, i32), argAndMin(id, i64), toTypeName(argAndMax(s, i32)) FROM t;
+SELECT sumMappedArrays([u8], [u16]), minMappedArrays([u8], [u16]), maxMappedArrays([u8], [u16]) FROM t;
+SELECT sumMappedArrays(arr, arr), minMappedArrays(sarr, [id, id, id]) FROM t WHERE id = 2;
+SELECT argAndMax(s, i32), argAndMin(id, i64), argAndMax(d, u8) FROM none;
+SELECT argAndMax(s, u64), argAndMin(t3, dec), argAndMaxIf(id, u16, id < 4), argAndMin(arr, id), toTypeName(argAndMinState(id, i64)), argAndMax(u8, lc) FROM t WHERE id < 4;
+SELECT tupleElement(argAndMaxMerge(x), 2) FROM (SELECT argAndMaxState(id, u16) AS x FROM t);
+SELECT groupConcat(id, ',') AS g FROM t WHERE id = 3;
+SELECT sumMappedArrays(m) FROM t;
+-- The maximum of numbers among which is NaN: every other number is greater.
+SELECT max(f) AS a, max(nf) AS b, max(f32) AS c, max(if(id > 3, nan, f)) AS d, max(nan) AS e, max(-inf) AS g, max(if(id = 1, nan, -inf)) AS h, max(DISTINCT f) AS i, maxIf(f, id > 100) AS j, maxOrNull(f) AS k, max(if(id = 1, -0., 0.)) AS l, max(if(id = 1, 0., -0.)) AS m FROM t;
+SELECT max(f), max(nf) FROM none;
+SELECT lc, max(f), max(nf), max(f32) FROM t GROUP BY lc ORDER BY lc;
+SELECT id, max(if(id < 3, nan, f)) OVER (ORDER BY id) AS a, max(f) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS b FROM t ORDER BY id;
+SELECT maxMerge(s) FROM (SELECT maxState(if(id < 3, nan, f)) AS s FROM t GROUP BY id);
+SELECT sum(dec), avg(dec), min(dec), max(dec), sum(u64), sum(i64), sum(f32), avg(f32), sum(b), max(b), min(t), max(t3), any(lc), min(ns), max(nf), sum(nf), avg(nf), count(ns) FROM t WHERE id <> 4;
+SELECT argMax(s, id), argMin(s, id), argMax(ns, id), argMin(ni, f), argMaxIf(lc, id, id < 3), anyLast(id), any(id), stddevPop(u8), varPop(u8), stddevSamp(u8), varSamp(u8), corr(u8, id), covarPop(u8, id) FROM t;
+SELECT quantile(u8), quantile(0.9)(u8), median(id), quantile(0.25)(nf), quantile(f), medianIf(id, id > 2) FROM t;
+SELECT groupUniqArray(lc) = groupUniqArray(lc), length(groupArray(ni)), arraySort(groupUniqArray(lc)), groupArray(2)(id) FROM (SELECT * FROM t ORDER BY id);
+SELECT uniqIf(lc, id > 2), countIf(ni > 0), sumOrNull(u8), minOrNull(id), countDistinct(lc), uniqCombined(lc), sumIf(ni, id > 1) FROM t;
+SELECT minOrNull(id), sumOrNull(id), avgOrNull(id), argMax(s, id), groupArray(id), uniq(id), quantile(id), any(ns), uniqExact(id), median(nf) FROM none;
+SELECT sum(u64), sum(id) + 1, count() * 2, sum(u8) - 300, sum(u8) / count(), max(u64) + 0 FROM t;

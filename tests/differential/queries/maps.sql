@@ -15,3 +15,7 @@ SELECT mapAdd(map('a', 1::UInt8), map('a', 1::Int32));
 SELECT mapFromArrays(['a'], [1, 2]);
 SELECT tuplePlus((1, 2), (1, 2, 3));
 SELECT tupleElement((1, 2), 3);
+SELECT tupleElement((1, 'a'), 2), tupleElement(tuple(7, 8), 1), (1, (2, 'x')).2.2;
+SELECT mapPopulateSeries(map(1, 10, 5, 20)), mapPopulateSeries(map(1, 10, 5, 20), 6), mapPopulateSeries(map(1, 10, 5, 20), 3), toTypeName(mapPopulateSeries(map(1, 10))), mapPopulateSeries(map(5, 1, -2, 3)), mapPopulateSeries(map(1, 10, 5, 20), 0), mapPopulateSeries(map(toInt32(3), toInt64(7)), -1);
+SELECT id, mapPopulateSeries(map(i8, u16, i8 + 1, u8)) FROM t ORDER BY id;
+SELECT mapPopulateSeries(map('a', 1));

@@ -1,0 +1,8 @@
+-- NULL handling and choice of values.
+SELECT id, greatest(f, nf), least(f, nf), least(nan, 1), greatest(nan, 1), greatest(1, nan), least(1, nan), greatest(f, 1, 2.5), greatest(nf, ni), least(nf, 0.5, f), greatest(f32, f) FROM t;
+SELECT id, transform(u8, [0, 7], ['zero', 'seven'], 'other'), transform(s, ['', 'été'], ['e', 'x'], 'o'), transform(u8, [0, 7], [10, 20]), transform(s, ['été'], ['summer']), transform(u8, [0, 7], [1.5, 2.5], 0), transform(u8, [0, 7], ['a', 'b'], s), transform(d, [toDate('2024-02-29')], ['leap'], ''), transform(i32, [-5, 7], [1, 2], 0), transform(lc, ['a'], ['A'], lc), transform(u8, [0, 7], [100, 200], 0), toTypeName(transform(u8, [0, 7], [10, 2000])), toTypeName(transform(u8, [0, 7], [10, 2000], -1)) FROM t;
+SELECT transform(u8, [0, 7], [10, 2000]) FROM t;
+SELECT transform(i8, [255], [1], 0), transform(i8, [-1, 127], [1, 2], 0), transform(u8, [-1, 255], [1, 2], 0) FROM t;
+SELECT throwIf(u8 > 300), throwIf(u8 > 300, 'no'), ignore(u8, s), isNullable(ni), isNullable(u8), defaultValueOfArgumentType(s), defaultValueOfArgumentType(ni), defaultValueOfArgumentType(d), toTypeName(rand64()), rand64() >= 0, randUniform(1, 2) >= 1, randCanonical() < 1 FROM t;
+SELECT id, coalesce(ni, 0), coalesce(ns, lc), ifNull(nf, 1.5), nullIf(u8, 7), isNull(ni), isNotNull(ni), coalesce(ni, nf), coalesce(NULL, NULL, id), if(ni > 3, 1, 0), if(NULL, 1, 2) FROM t;
+SELECT id, multiIf(u8 > 100, 'a', u8 > 3, 'b', 'c'), greatest(u8, i8), least(u8, i32), greatest(ni, 3), if(u8 > 3, u8, i8), if(b, 1, -1), if(b, 1.5, 2), if(b, NULL, 'x') FROM t;

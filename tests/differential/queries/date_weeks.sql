@@ -1,0 +1,7 @@
+-- Weeks in all modes, days of the week, last days of weeks and months.
+WITH toDateTime64('1960-05-05 10:11:12.5', 3) AS m, toDate32('1960-05-05') AS w, toDateTime(0) AS z SELECT toDate(m), toDateTime(m), toDate(w), toDate(z, 'America/New_York'), toDateTime(w), toDate32(m), toStartOfWeek(m), toStartOfWeek(w), toDateTime64(w, 3), toInt32(w), toUInt16(w);
+SELECT id, toStartOfWeek(d, 2), toStartOfWeek(d, 3), toStartOfWeek(t, 9), toStartOfWeek(d, 0), toStartOfWeek(d) FROM t;
+SELECT id, toWeek(d), toWeek(d, 0), toWeek(d, 1), toWeek(d, 2), toWeek(d, 3), toWeek(d, 4), toWeek(d, 5), toWeek(d, 6), toWeek(d, 7), toWeek(d, 8), toWeek(d, 9) FROM t;
+SELECT x, toWeek(d), toWeek(d, 0), toWeek(d, 1), toWeek(d, 2), toWeek(d, 3), toWeek(d, 4), toWeek(d, 5), toWeek(d, 6), toWeek(d, 7), toWeek(d, 8), toWeek(d, 9), toYearWeek(d), toYearWeek(d, 0), toYearWeek(d, 1), toYearWeek(d, 2), toYearWeek(d, 3), toYearWeek(d, 4), toYearWeek(d, 5), toYearWeek(d, 6), toYearWeek(d, 7), toYearWeek(d, 8), toYearWeek(d, 9), toStartOfISOYear(d), toLastDayOfWeek(d), toLastDayOfWeek(d, 1), toDayOfWeek(d, 0), toDayOfWeek(d, 1), toDayOfWeek(d, 2), toDayOfWeek(d, 3) FROM (SELECT arrayJoin(range(30)) AS x, toDate('1999-12-20') + x * 7 * 52 + x % 20 AS d);
+SELECT id, toDayOfWeek(t, 0, 'Asia/Tokyo'), toWeek(t, 1, 'Asia/Tokyo'), toLastDayOfMonth(t), toLastDayOfMonth(t3), toLastDayOfWeek(t) FROM t;
+SELECT toWeek(nt), toWeek(nt, 1), makeDate(ni, 1, 1), makeDate(2024, ni, 1), YYYYMMDDToDate(ni) FROM t;

@@ -1,0 +1,28 @@
+-- Regular expressions, and those that are refused.
+SELECT match('a\nb', 'a.b'), match('a\nb', '(?-s)a.b'), match('a\n', 'a$'), match('a\nb', '(?m)a$'), match('a\n', 'a\\z'), match('a\r', 'a.'), match('\v', '\\s'), match('\v', '[[:space:]]'), match(' ', '\\s'), match('é', '\\w'), match('é', '\\bé'), match('aé', 'a\\b'), match('éa', '^.a'), match('abc', ''), match('', '^$'), match('abc', 'x|'), match(s, '(?i)HELLO'), match(s, 'Hello World$'), match(ns, 'x') FROM t;
+SELECT match('K', '(?i)k'), match('ſ', '(?i)s'), match('İ', '(?i)i'), match('É', '(?i)é'), match('Ж', '(?i)ж'), match('ſ', '(?i)\\w'), match('ſ', '(?i)\\W'), match('ſ', '(?i)[^s]'), match('ſ', '(?i)[[:^word:]]'), match('ſ', '(?i)[a-z]'), match('ſ', '[a-z]'), match('Q', '(?i:q)'), match('Qq', '(?i)q(?-i)q'), match('QQ', '(?i)q(?-i)q'), match('ABCX', '(?i:a(?-i:B)c)x'), match('ABCx', '(?i:a(?-i:B)c)x');
+SELECT match('a.b', '\\Qa.b\\E'), match('axb', '\\Qa.b\\E'), match('a**', '\\Q**\\E$'), match('a{,3}', 'a{,3}'), match('a}', 'a}'), match(']', ']'), match(']', '[]a]'), match('b', '[^]a]'), match('-', '[a\\-z]'), match('m', '[a\\-z]'), match('-', '[a-]'), match('&', '[a&&b]'), match('[', '[a[]'), match('^', '[a^]'), match('abc', '\\x61\\x{62}\\143'), match('a', '\\p{L}'), match('é', '\\pL'), match('1', '\\PL'), match('λ', '\\p{Greek}'), match('λ', '[^\\p{Greek}]'), match('a', '[[:alpha:][:digit:]]+'), match('-', '[[:punct:]]'), match('a', '(?P<n>a)'), match('a', '(?<n>a)');
+SELECT extract('aaa', '(?U)a+'), extract('aaa', '(?U)a+?'), extract('aaa', 'a+?'), extract('aab', '(a|b)*?b'), extract('aab', '((a)|b)+'), extract('abc', '(z)?b'), extract('a1b22', '\\d{2}'), extract('a1b22', '([a-z])(\\d)$'), extract('ab', 'a|ab'), extract('ab', '(?:a|ab)$'), extract('xaaay', 'a{2}'), extract('xaaay', 'a{2,}'), extract('xaaay', 'a{1,2}?'), extract(url, '[?&]q=([^&]+)'), extract(url, '^https?://([^/]+)') FROM t;
+SELECT extractAll(s, '[a-z]+'), extractAll(s, '([a-z])l'), extractAll(s, '.'), extractAll(ns, 'x'), extractAll('abab', '(z)?b'), extractAll(url, '\\w+') FROM t;
+SELECT extractGroups('abab', '(a)(z)?b'), extractGroups('xx', '(a)(b)'), extractGroups('aab', '((a)|b)+'), extractAllGroups(s, '(l)(.)'), extractAllGroupsVertical(url, '(\\w)=(\\w+)'), extractAllGroupsHorizontal(url, '(\\w)=(\\w+)'), extractAllGroupsHorizontal('xx', '(a)(b)'), extractAllGroupsVertical(ns, '(x)'), extractAllGroupsHorizontal(ns, '(x)'), extractGroups(s, '(\\w+) (?:\\w)(\\w+)') FROM t;
+SELECT extractGroups('abab', 'ab');
+SELECT countMatches(s, 'l'), countMatches(s, '[a-z]+'), countMatchesCaseInsensitive(s, 'h|W'), countMatches(ns, 'x'), countMatches('abab', '(a)(b)') FROM t;
+SELECT replaceRegexpAll(s, '(l+)(.)', '[\\2\\1\\0]'), replaceRegexpAll('a1', '(a)', '\\10'), replaceRegexpAll('abc', 'b', '$1 {} \\\\ \\x'), replaceRegexpAll('abc', 'b', 'x\\'), replaceRegexpAll('baac', 'a*', '-'), replaceRegexpAll('abc', '^', '-'), replaceRegexpAll('abc', '$', '-'), replaceRegexpAll('', 'x*', '-'), replaceRegexpAll('', '', '-'), replaceRegexpAll('abc', '', '-'), replaceRegexpAll('a\nb\n', '(?m)^', '-'), replaceRegexpAll('a\nb\n', '(?m)$', '-'), replaceRegexpAll(s, '\\W', ''), replaceRegexpAll(ns, 'x', 'y'), REGEXP_REPLACE(s, 'o', '0') FROM t;
+SELECT replaceRegexpOne(s, '(l+)(.)', '<\\2\\1>'), replaceRegexpOne(s, 'l', ''), replaceRegexpOne('abc', '', 'x'), replaceRegexpOne('abc', 'x*', '-'), replaceRegexpOne('a\nb', '.b', 'x'), replaceRegexpOne(url, '^https?://', ''), replaceRegexpOne('aXb', '(?i)x', '1\\0'), replaceRegexpOne('abc', 'c$', '5') FROM t;
+SELECT replaceRegexpAll('abc', '(b)', '\\2');
+SELECT multiMatchAny(s, ['^He', 'z']), multiMatchAny(s, ['a.*c', '(?i)hello']), multiMatchAny('a\nb', ['a.b']) FROM t;
+SELECT regexpQuoteMeta('a.b\\c^[]{}()|*+?-\0 é:$'), regexpQuoteMeta(s) FROM t;
+SELECT match('a', 'a**');
+SELECT match('a', 'a*+');
+SELECT match('a', 'a{1001}');
+SELECT match('a', '[b-a]');
+SELECT match('a', '(');
+SELECT match('a', '(?=a)');
+SELECT match('a', '(a)\\1');
+SELECT match('a', '[[:foo:]]');
+SELECT match('a', 'a\\Z');
+SELECT match('a', '(?x)a');
+SELECT match('a', '[a-\\d]');
+SELECT id, matchCaseInsensitive(s, 'HELLO'), notMatch(s, 'H.l'), notMatchCaseInsensitive(s, 'h.L+O'), matchCaseInsensitive(ns, 'É'), notMatch(ns, 'x'), regexpExtract(s, '(\\w+) (\\w+)', 2), regexpExtract(s, '(\\w+) (\\w+)'), regexpExtract(s, '(\\w+) (\\w+)', 0), regexpExtract(ns, 'x', 0), REGEXP_EXTRACT(num, '([0-9]+)', 1), regexp_substr(num, '[0-9]+'), regexpExtract(s, '(z)?t') FROM t ORDER BY id;
+SELECT regexpExtract('100-200', '\\d+', 1);
+SELECT regexpExtract('100-200', '(\\d+)', -1);

@@ -1,0 +1,3 @@
+-- UUIDs as bytes, and the time in them.
+SELECT hex(UUIDToNum(toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'))), toTypeName(UUIDToNum(toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'))), UUIDv7ToDateTime(toUUID('018f05c9-4ab8-7b86-b64e-c9f03fbd45d1')), UUIDv7ToDateTime(toUUID('018f05c9-4ab8-7b86-b64e-c9f03fbd45d1'), 'Asia/Tokyo'), UUIDv7ToDateTime(toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0')), toTypeName(UUIDv7ToDateTime(toUUID('018f05c9-4ab8-7b86-b64e-c9f03fbd45d1')));
+SELECT UUIDToNum('61f0c404-5cb3-11e7-907b-a6006ad3dba0');
