@@ -1,12 +1,8 @@
-"""One row of the table of aggregate functions: how a state is made, merged, read and stored.
+"""One aggregate function as a row of a table: how its state is made, merged, read and stored; what arguments it needs.
 
-In: nothing. Out: `Aggregate`, `Input`. Called by the tables of aggregates and by `combinators`.
-Invariant: `finish(merge(state(part) of all parts))` is `finish(state(all))`, and `empty` changes nothing.
-
-What arguments an aggregate function needs, as words for a message.
-
-In: the types of the arguments and the parameters. Out: what is needed, or None where it is given. Called by the
-tables of aggregates. Invariant: whatever ClickHouse takes and is not exact here is named as not taken.
+Invariant: `finish(merge(state(part) for all parts))` equals `finish(state(all rows))`, and merging `empty` changes
+nothing. A `needs_…` function returns words for an error message where the arguments are not supported; arguments that
+ClickHouse takes but that would not give its exact result here are refused that way.
 """
 
 from __future__ import annotations
@@ -24,17 +20,17 @@ ArgumentKind = Literal["any", "number"]
 Types = tuple[Type, ...]
 AggregateParameter: TypeAlias = Union[float, str]
 """A number or a text in the first parentheses of `quantile(0.9)(x)`; a whole number is an int."""
-
-
 Needs = Callable[[Types, tuple[AggregateParameter, ...]], str | None]
 """What the arguments and parameters have to be, as words for an error message; None where they are."""
+LARGEST_SIZE = 2**20
+"""Largest size that a parameter may ask for: an array has to hold as many values."""
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateInput:
-    """The arguments of one call: Spark SQL already cast to what the row's `inputs` says. `over` is
-    the text of the window, if any, that follows each Spark aggregate; `small` is whether the first argument
-    is a whole number of some 32 bits, whatever its type."""
+    """The arguments of one call. `args` is Spark SQL, already cast to the types that the function's `inputs` names.
+    `over` is the window clause, if any, that follows each Spark aggregate. `small` says that the first argument is
+    an integer of about 32 bits, whatever its type."""
 
     args: tuple[str, ...]
     types: Types
@@ -50,7 +46,7 @@ class AggregateInput:
 
 @dataclass(frozen=True, slots=True)
 class AggregateState:
-    """A state as SQL, to be merged or read."""
+    """A state as SQL, to be merged or read; or rows in an array, for `Aggregate.gather`."""
 
     sql: str
     types: Types
@@ -59,19 +55,19 @@ class AggregateState:
 
 
 def needs_nothing(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    """Whatever the kind and the number of arguments allow."""
+    """Any arguments that their kind and number allow."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`plain` is a cheaper form of finish(state(…)) and `merged` of finish(merge(…)), where there is one.
-    `result_spark` is the Spark type that these give. `gather` is the state of rows in a Spark array: of the
-    values, or of structs `col1`, `col2` … of several arguments, none of them NULL. `needs` says what arguments
-    and parameters must be, where they are not. `exact` is False where ClickHouse's own result is approximate
-    and ours may differ from it, by `error`; `ordered` where the answer depends on the order of the rows.
-    `null_over_none` is whether the state of no rows is NULL, so that Nullable arguments alone make -OrNull.
-    `collected` is the row that does the same over rows that are in an array already."""
+    """One aggregate function. `plain` is a cheaper form of finish(state(…)), `merged` one of finish(merge(…)), if
+    there is one; `result_spark` is the Spark type of both. `gather` makes the state of rows in a Spark array: of the
+    values, or of structs `col1`, `col2` … of several arguments, none of them NULL. `needs` says what the arguments
+    and parameters must be, if they are not. `exact` is False where ClickHouse's own result is approximate and ours
+    may differ from it, as `error` describes. `ordered` says that the result depends on the order of the rows.
+    `null_over_none` says that the state of no rows is NULL, so that Nullable arguments alone make -OrNull.
+    `collected` is the row to use instead for rows that are in an array already."""
 
     name: str
     arity: tuple[int, int]
@@ -98,7 +94,7 @@ class Aggregate:
 
 
 def value_inputs(types: Types) -> tuple[str, ...]:
-    """Every argument as it is stored."""
+    """The Spark types of the arguments as they are stored."""
     return tuple(value_type(unwrap_type(of)) for of in types)
 
 
@@ -108,13 +104,13 @@ def double_inputs(types: Types) -> tuple[str, ...]:
 
 
 def nullable_like(of: Type, types: Types) -> Type:
-    """`of`, Nullable where any argument is."""
+    """`of`, Nullable where an argument is."""
     wraps = any(map(is_nullable, types)) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable))
     return t.Nullable(of) if wraps else of
 
 
 def contains_map(of: Type) -> bool:
-    """Whether a type is a Map or has one inside: Spark neither compares nor hashes maps."""
+    """Whether a type is a Map or contains one: Spark neither compares nor hashes maps."""
     match unwrap_type(of):
         case t.Map():
             return True
@@ -126,54 +122,54 @@ def contains_map(of: Type) -> bool:
             return False
 
 
-LARGEST_SIZE = 2**20
-"""Larger sizes in parameters make no sense: an array has to hold as many."""
-
-
-def needs_kinds(kinds: tuple[type, ...], said: str) -> Needs:
-    """Each argument of one of these kinds."""
+def needs_kinds(kinds: tuple[type, ...], needed: str) -> Needs:
+    """Every argument must be of one of these kinds; `needed` is what the message says otherwise."""
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        return None if all(isinstance(unwrap_type(of), kinds) for of in types) else said
+        return None if all(isinstance(unwrap_type(of), kinds) for of in types) else needed
 
     return needs
 
 
 def needs_all(*all_needs: Needs) -> Needs:
-    """All of several needs."""
+    """All of several needs; the first that is not met is reported."""
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        return next((said for each in all_needs if (said := each(types, parameters)) is not None), None)
+        return next((needed for each in all_needs if (needed := each(types, parameters)) is not None), None)
 
     return needs
 
 
 def needs_unsigned_last(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    """The last argument must be an unsigned integer."""
     of = unwrap_type(types[-1])
     return None if isinstance(of, t.Int) and not of.signed else "an unsigned integer: toUInt64(x)"
 
 
 def needs_not_nullable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    """No argument may be Nullable."""
     return "values that are not Nullable" if any(map(is_nullable, types)) else None
 
 
 def needs_comparable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    """No argument may contain a Map."""
     return "values without a Map" if any(map(contains_map, types)) else None
 
 
 def needs_sortable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    """What Spark sorts as ClickHouse does."""
+    """Spark must sort the arguments as ClickHouse does."""
     if any(is_stored_as_text(of) or contains_stored_as_text(of) for of in types):
         return "values that are no enumerations, UUIDs or IP addresses: toString(…) of them"
     return needs_comparable(types, parameters)
 
 
 def needs_one_type(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    """All arguments must have one type."""
     return None if len({unwrap_type(of) for of in types}) == 1 else "arguments of one type"
 
 
 def needs_positive_sizes(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    """Every parameter a whole number from 1 on."""
+    """Every parameter must be an integer from 1 to `LARGEST_SIZE`."""
     if all(isinstance(each, int) and 1 <= each <= LARGEST_SIZE for each in parameters):
         return None
     return f"whole numbers from 1 to {LARGEST_SIZE:,} as parameters"
@@ -181,4 +177,4 @@ def needs_positive_sizes(types: Types, parameters: tuple[AggregateParameter, ...
 
 needs_integers = needs_kinds((t.Int,), "an integer")
 needs_numbers = needs_kinds((t.Int, t.Float), "an integer or a float")
-"""Bool is none of these."""
+"""Bool counts as neither."""

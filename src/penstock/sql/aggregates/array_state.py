@@ -1,12 +1,8 @@
-"""Spark SQL over rows that are in an array: what a state of many values is read by.
+"""Aggregates whose state is an array of all their rows, and Spark SQL over such arrays.
 
-In: SQL of arrays. Out: SQL. Called by the tables of aggregates and by wrappers. Invariant: the body of a
-lambda refers to its own parameters only; whatever else it needs comes in through the array it walks.
-
-How an aggregate is built whose state is simply all its rows.
-
-In: a formula over an array of rows. Out: a row of the table. Called by the tables of aggregates and by wrappers.
-Invariant: states merge by putting their arrays together, in the order in which Spark brings them.
+In: SQL of arrays; for `list_aggregate` a formula over the array of rows. Out: SQL; a row of the table. Invariant: a
+lambda uses no columns, only parameters of lambdas, so columns come in through `bind_lambda`; states merge by
+concatenation, in whatever order Spark brings them.
 """
 
 from __future__ import annotations
@@ -36,26 +32,27 @@ def bind_lambda(sql: str, body: Callable[[str], str], name: str = "` v`") -> str
 
 
 def packed_arguments(call: AggregateInput) -> str:
-    """One value, or a struct of several; NULL where any of them is."""
+    """The argument itself, or a struct of several arguments; NULL where one of them is."""
     if len(call.args) == 1:
         return call.args[0]
     return f"if({call.all_given}, struct({', '.join(call.args)}), NULL)"
 
 
 def packed_type(inputs: Sequence[str]) -> str:
-    """The Spark type of `packed`, of arguments of these Spark types."""
+    """The Spark type of `packed_arguments`, for arguments of these Spark types."""
     if len(inputs) == 1:
         return inputs[0]
     return "STRUCT<" + ", ".join(f"`col{place}`: {spark}" for place, spark in enumerate(inputs, 1)) + ">"
 
 
-def array_of(types: Types) -> str:
-    """An array of packed arguments as they are stored."""
+def packed_array_type(types: Types) -> str:
+    """The Spark type of an array of packed arguments as they are stored."""
     return f"ARRAY<{packed_type(value_inputs(types))}>"
 
 
-def rows_of(arrays: Sequence[str]) -> str:
-    """Arrays of arguments as one array of packed arguments, without those that hold a NULL."""
+def zip_argument_arrays(arrays: Sequence[str]) -> str:
+    """One array for each argument as one array of packed arguments, without those that contain NULL. Raises an error
+    in Spark if the arrays have different sizes."""
     if len(arrays) == 1:
         return f"filter({arrays[0]}, ` x` -> ` x` IS NOT NULL)"
     named = ", ".join(f"{sql} AS `{place}`" for place, sql in enumerate(arrays, 1))
@@ -68,7 +65,7 @@ def rows_of(arrays: Sequence[str]) -> str:
 
 
 def fold_rows(rows: str, zero: str, step: str) -> str:
-    """The rows added one after the other: `step` of ` a` (what there is) and ` x` (a row)."""
+    """A fold over an array of rows: `step` is SQL of ` a` (the result so far) and ` x` (a row)."""
     return f"aggregate({rows}, {zero}, (` a`, ` x`) -> {step})"
 
 
@@ -78,8 +75,8 @@ def fold_rows_or_null(rows: str, zero: str, step: str) -> str:
 
 
 def equal_runs(rows: str, key: str = "` x`") -> str:
-    """Sorted rows as runs of one key: structs of the first row, its place and the number of rows. `key` is the
-    key of ` x`."""
+    """Sorted rows as runs of equal keys: structs of the first `row`, its `place` and the `count` of rows. `key` is
+    the SQL of the key of ` x`."""
     before = key.replace("` x`", "get(` s`, ` i` - 1)")
     starts = f"filter(transform(` s`, (` x`, ` i`) -> if(` i` = 0 OR NOT ({key} <=> {before}), ` i`, NULL)),"
     starts += " ` i` -> ` i` IS NOT NULL)"
@@ -90,8 +87,8 @@ def equal_runs(rows: str, key: str = "` x`") -> str:
 
 
 def group_by_key(rows: str, read: Callable[[str], str]) -> str:
-    """Structs (k, v) as an array of structs (k, v), one a key in its order: `v` is what `read` makes of
-    the array of the key's values, in the order they came in."""
+    """An array of structs (k, v) as one struct (k, v) for each key, ordered by key. The new `v` is what `read` makes
+    of the array of the key's values, which are in their original order."""
     placed = f"array_sort(transform({rows}, (` x`, ` i`) -> struct(` x`.k AS k, ` i` AS i, ` x`.v AS v)))"
     values = "transform(slice(` g`.s, ` r`.place + 1, ` r`.count), ` x` -> ` x`.v)"
     ran = bind_lambda(placed, lambda s: f"struct({s} AS s, {equal_runs(s, '` x`.k')} AS runs)", "` w`")
@@ -101,15 +98,15 @@ def group_by_key(rows: str, read: Callable[[str], str]) -> str:
 
 
 def float_ratio(over: str, under: str) -> str:
-    """A division of doubles as ClickHouse's: by zero it is infinite, or no number."""
+    """A division of doubles as in ClickHouse: by zero it is infinite, or NaN."""
     sign = f"CASE WHEN {over} > 0D AND NOT isnan({over}) THEN double('Infinity') "
     sign += f"WHEN {over} < 0D THEN double('-Infinity') ELSE {NAN} END"
     return f"coalesce(try_divide({over}, {under}), {sign})"
 
 
 def list_state(call: AggregateInput) -> str:
-    """All packed arguments."""
-    return f"CAST(collect_list({packed_arguments(call)}){call.over} AS {array_of(call.types)})"
+    """The array of all packed arguments."""
+    return f"CAST(collect_list({packed_arguments(call)}){call.over} AS {packed_array_type(call.types)})"
 
 
 def merge_lists(state: AggregateState) -> str:
@@ -119,17 +116,17 @@ def merge_lists(state: AggregateState) -> str:
 
 def empty_list(types: Types) -> str:
     """No rows, as an array."""
-    return f"CAST(array() AS {array_of(types)})"
+    return f"CAST(array() AS {packed_array_type(types)})"
 
 
-def all_rows(state: AggregateState) -> str:
-    """A state that is an array, which may be NULL over no rows."""
+def rows_of_state(state: AggregateState) -> str:
+    """A state that is an array; no rows where it is NULL."""
     return f"coalesce({state.sql}, {empty_list(state.types)})"
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateTraits:
-    """What else is to be said of a function; see `Aggregate`."""
+    """The less common properties of a function; see `Aggregate`."""
 
     needs: Needs = needs_nothing
     parameters: tuple[int, int] = (0, 0)
@@ -145,17 +142,18 @@ def list_aggregate(
     read: Callable[[AggregateState], str],
     traits: AggregateTraits = AggregateTraits(),
 ) -> Aggregate:
-    """`read` is the SQL of the result; the state it is given is an array, never NULL."""
+    """A function whose state is all its rows. `read` makes the SQL of the result from a state, which is then an
+    array and never NULL."""
 
     def finish(state: AggregateState) -> str:
-        return read(AggregateState(all_rows(state), state.types, state.parameters))
+        return read(AggregateState(rows_of_state(state), state.types, state.parameters))
 
     return Aggregate(
         name=name,
         arity=arity,
         result=result,
         result_spark=lambda types: value_type(result(types)),
-        storage=array_of,
+        storage=packed_array_type,
         state=list_state,
         merge=merge_lists,
         finish=finish,

@@ -1,7 +1,7 @@
-"""Sums that wrap, sums with counts, and bits: sumWithOverflow, sumCount, groupBitAnd/Or/Xor, groupBitmap.
+"""Bitwise aggregates: groupBitAnd, groupBitOr, groupBitXor, groupBitmap.
 
-In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: an integer result is within its
-ClickHouse type, reduced modulo 2 to the power of its bits where ClickHouse lets it overflow.
+Out: rows of the table. Invariant: the state is a value of the argument's type, so it can be stored in a
+SimpleAggregateFunction column.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from penstock.sql.expr.spark_types import value_type
 
 
 def _as_bigint_bits(sql: str, of: Type) -> str:
-    """The bits of a UInt64 as a BIGINT; other integers are theirs already."""
+    """The bits of a UInt64, which Spark keeps as a decimal, as a BIGINT; other integers as they are."""
     if value_type(of) != "DECIMAL(20,0)":
         return sql
     return f"CAST(if({sql} > {2**63 - 1}, {sql} - CAST({2**64} AS DECIMAL(20,0)), {sql}) AS BIGINT)"
 
 
 def _from_bigint_bits(sql: str, of: Type) -> str:
+    """The inverse of `_as_bigint_bits`."""
     if value_type(of) != "DECIMAL(20,0)":
         return sql
     bits = f"if(` b` < 0, CAST(` b` AS DECIMAL(20,0)) + CAST({2**64} AS DECIMAL(20,0)), ` b`)"
@@ -42,7 +43,7 @@ def _from_bigint_bits(sql: str, of: Type) -> str:
 
 
 def _bit_aggregate(name: str, spark: str, sign: str) -> Aggregate:
-    """The state is a value of the argument's type, so it may be the column of a SimpleAggregateFunction."""
+    """One function: `spark` is the aggregate of Spark, `sign` the operator between two values."""
 
     def none(of: Type) -> str:
         assert isinstance(of, t.Int)

@@ -1,17 +1,9 @@
-"""The combinators that make another aggregate of one: -Array, -ForEach, -Map and -Distinct
+"""Combinators: -Array, -ForEach, -Map, -Distinct, -If (inside others), -OrNull, -OrDefault, -Resample, -ArgMin,
+-ArgMax.
 
-In: a row of the table. Out: a row. Called by `combinators`. Invariant: all but -Array have all rows as their
-state and read them by the inner row's `gather` and `finish`.
-
-The combinators that keep the state of their row: -OrNull, -OrDefault and, inside of others, -If.
-
-In: a row of the table. Out: a row. Called by `combinators` and `array_reduce`. Invariant: -OrNull and -OrDefault
-count the rows beside the state, so a state of no rows is known for one after any merge.
-
-The combinators whose last argument says which rows count: -ArgMin, -ArgMax and -Resample.
-
-In: a row of the table. Out: a row. Called by `combinators`. Invariant: the state is all rows with their keys; the
-inner row reads those that its key leaves.
+In: a row of the table. Out: the row with the combinator, None if there is no such combination. Invariant: the state of
+-ForEach, -Map, -Distinct, -Resample, -ArgMin and -ArgMax is all rows, which are read by `gather` and `finish` of the
+inner row. -OrNull and -OrDefault count rows beside the state, so that a state of no rows is still known after a merge.
 """
 
 from __future__ import annotations
@@ -40,11 +32,12 @@ from penstock.sql.aggregates.array_state import (
     merge_lists,
     packed_arguments,
     packed_type,
-    rows_of,
+    zip_argument_arrays,
 )
 from penstock.sql.expr.spark_types import value_type, value_zero
 
 Combinator = Callable[[Aggregate], "Aggregate | None"]
+"""Makes the row of a function with a combinator; None if there is no such function."""
 
 
 MOST_RESAMPLE_STEPS = 10_000
@@ -52,11 +45,11 @@ MOST_RESAMPLE_STEPS = 10_000
 
 
 def array_row(row: Aggregate) -> Aggregate:
-    """The row that works over rows in an array."""
+    """The row to use for rows that are in an array."""
     return row.collected or row
 
 
-def read_rows(row: Aggregate, rows: AggregateState) -> str:
+def aggregate_rows(row: Aggregate, rows: AggregateState) -> str:
     """The result of an aggregate over rows in an array, which is never NULL."""
     assert row.gather is not None
     return row.finish(AggregateState(row.gather(rows), rows.types, rows.parameters))
@@ -77,6 +70,7 @@ def _array_needs(row: Aggregate) -> Needs:
 
 
 def element_needs(row: Aggregate, inner: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    """What the inner function needs of the elements of its arguments."""
     if any(unwrap_type(of) == t.Tuple(()) for of in inner):
         return "arrays of values with a type"
     if row.takes == "number" and not all(
@@ -91,7 +85,7 @@ def _array_inputs(row: Aggregate, types: Types) -> tuple[str, ...]:
 
 
 def combine_array(outer: Aggregate) -> Aggregate | None:
-    """-Array: over the elements of arrays; what a row's array gives is merged like a state."""
+    """-Array: over the elements of arrays. What one array gives is merged as a state."""
     row = array_row(outer)
     if row.gather is None:
         return None
@@ -100,7 +94,9 @@ def combine_array(outer: Aggregate) -> Aggregate | None:
     def state(call: AggregateInput) -> str:
         inner = _element_types(call.types)
         return row.merge(
-            AggregateState(gather(AggregateState(rows_of(call.args), inner, call.parameters)), inner, over=call.over)
+            AggregateState(
+                gather(AggregateState(zip_argument_arrays(call.args), inner, call.parameters)), inner, over=call.over
+            )
         )
 
     def of_elements(form: Callable[[AggregateState], str]) -> Callable[[AggregateState], str]:
@@ -128,7 +124,7 @@ def combine_array(outer: Aggregate) -> Aggregate | None:
 
 
 def combine_for_each(outer: Aggregate) -> Aggregate | None:
-    """-ForEach: of the first elements of all arrays, of the second ones, and so on."""
+    """-ForEach: over the first elements of all arrays, over the second ones, and so on."""
     row = array_row(outer)
     if row.gather is None or row.arity[0] > 1:
         return None
@@ -136,7 +132,7 @@ def combine_for_each(outer: Aggregate) -> Aggregate | None:
     def read(state: AggregateState) -> str:
         inner = _element_types(state.types)
         values = "filter(transform(` f`, ` x` -> get(` x`, ` p`)), ` x` -> ` x` IS NOT NULL)"
-        one = read_rows(row, AggregateState(values, inner, state.parameters))
+        one = aggregate_rows(row, AggregateState(values, inner, state.parameters))
         longest = "coalesce(array_max(transform(` f`, ` x` -> size(` x`))), 0)"
         places = f"slice(sequence(0, {longest}), 1, {longest})"
         return bind_lambda(state.sql, lambda _: f"transform({places}, ` p` -> {one})", "` f`")
@@ -165,7 +161,7 @@ def _map_type(types: Types) -> t.Map:
 
 
 def combine_map(outer: Aggregate) -> Aggregate | None:
-    """-Map: of the values of each key."""
+    """-Map: over the values of each key."""
     row = array_row(outer)
     if row.gather is None or row.arity[0] > 1:
         return None
@@ -185,7 +181,7 @@ def combine_map(outer: Aggregate) -> Aggregate | None:
 
         def of_key(values: str) -> str:
             rows = f"transform(filter({values}, ` x` -> ` x` IS NOT NULL), ` x` -> CAST(` x` AS {spark}))"
-            return read_rows(row, AggregateState(rows, inner, state.parameters))
+            return aggregate_rows(row, AggregateState(rows, inner, state.parameters))
 
         whole = bind_lambda(state.sql, lambda _: group_by_key(pairs, of_key), "` h`")
         return f"CAST(map_from_entries({whole}) AS {value_type(result(state.types))})"
@@ -212,7 +208,9 @@ def combine_distinct(outer: Aggregate) -> Aggregate | None:
         return "values without a Map" if any(map(contains_map, types)) else row.needs(types, parameters)
 
     def finish(state: AggregateState) -> str:
-        return read_rows(row, replace(state, sql=f"coalesce({state.sql}, CAST(array() AS {storage(state.types)}))"))
+        return aggregate_rows(
+            row, replace(state, sql=f"coalesce({state.sql}, CAST(array() AS {storage(state.types)}))")
+        )
 
     return replace(
         row,
@@ -233,7 +231,7 @@ def combine_distinct(outer: Aggregate) -> Aggregate | None:
 
 @dataclass(frozen=True, slots=True)
 class _Counting:
-    """A row that has its own answer to no rows: beside the state it counts them."""
+    """A row with its own result for no rows: it counts the rows beside the state."""
 
     row: Aggregate
     result: Callable[[Types], Type]
@@ -287,7 +285,7 @@ class _Counting:
 
 
 def _count_rows(call: AggregateInput) -> str:
-    """How many rows are given, over the call's window."""
+    """How many rows have no NULL argument, in the window of the call if there is one."""
     given = f"if({call.all_given}, 1, NULL)" if call.args else "1"
     return f"count({given}){call.over}"
 
@@ -301,16 +299,16 @@ def combine_or_null(row: Aggregate) -> Aggregate | None:
         return of if plain else t.Nullable(of)
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        said = row.needs(types, parameters)
-        if said is None and isinstance(unwrap_type(row.result(types)), t.Tuple):
+        needed = row.needs(types, parameters)
+        if needed is None and isinstance(unwrap_type(row.result(types)), t.Tuple):
             return "a result that is no Tuple: a Tuple is never NULL here"
-        return said
+        return needed
 
     return replace(_Counting(row, result).named("OrNull"), needs=needs)
 
 
 def combine_or_default(row: Aggregate) -> Aggregate | None:
-    """-OrDefault: the type's zero value over no rows."""
+    """-OrDefault: the type's default value over no rows."""
     return _Counting(row, row.result).named("OrDefault")
 
 
@@ -362,7 +360,7 @@ def combine_if(row: Aggregate) -> Aggregate | None:
 
 
 def _last_field(types: Types) -> str:
-    """The key of a row ` x`."""
+    """SQL of the last argument, the key, of a row ` x`."""
     return "` x`" if len(types) == 1 else f"` x`.col{len(types)}"
 
 
@@ -374,6 +372,8 @@ def _without_key(rows: str, types: Types) -> str:
 
 
 def _keyed_row(row: Aggregate, ending: str, read: Callable[[AggregateState], str], needs: Needs) -> Aggregate:
+    """A function with one more argument, the key, by which `read` picks rows of the state."""
+
     def inputs(types: Types) -> tuple[str, ...]:
         return (*row.inputs(types[:-1]), value_inputs(types)[-1])
 
@@ -381,12 +381,12 @@ def _keyed_row(row: Aggregate, ending: str, read: Callable[[AggregateState], str
         return f"ARRAY<{packed_type(inputs(types))}>"
 
     def all_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        said = needs(types, parameters)
+        needed = needs(types, parameters)
         inner = parameters[: max(len(parameters) - 3, 0)] if ending == "Resample" else parameters
-        if said is None and row.takes == "number":
+        if needed is None and row.takes == "number":
             numbers = (t.Int, t.Float, t.Decimal, t.Bool)
-            said = None if all(isinstance(unwrap_type(of), numbers) for of in types[:-1]) else "numbers"
-        return row.needs(types[:-1], inner) if said is None else said
+            needed = None if all(isinstance(unwrap_type(of), numbers) for of in types[:-1]) else "numbers"
+        return row.needs(types[:-1], inner) if needed is None else needed
 
     return replace(
         row,
@@ -412,7 +412,7 @@ def _keyed_row(row: Aggregate, ending: str, read: Callable[[AggregateState], str
 
 
 def _arg_combinator(ending: str, spark: str) -> Combinator:
-    """-ArgMin, -ArgMax: the rows whose last argument is the least or greatest."""
+    """-ArgMin and -ArgMax: the rows whose last argument is the least or greatest."""
 
     def wrap(outer: Aggregate) -> Aggregate | None:
         row = array_row(outer)
@@ -424,7 +424,7 @@ def _arg_combinator(ending: str, spark: str) -> Combinator:
             best = f"array_{spark}(transform(` k`, ` x` -> {key}))"
             kept = bind_lambda(best, lambda b: f"filter(` k`, ` x` -> {key} = {b})", "` b`")
             rows = bind_lambda(state.sql, lambda _: _without_key(kept, state.types), "` k`")
-            return read_rows(row, AggregateState(rows, state.types[:-1], state.parameters))
+            return aggregate_rows(row, AggregateState(rows, state.types[:-1], state.parameters))
 
         return _keyed_row(row, ending, read, _arg_needs)
 
@@ -439,12 +439,12 @@ def _arg_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str 
 
 
 def _row_types(types: Types) -> Types:
-    """The arguments as they are in rows: those with a NULL are left out before, for all steps."""
+    """Types of the arguments in rows: rows with a NULL were left out before."""
     return tuple(unwrap_type(of) for of in types[:-1])
 
 
 def _resample_bounds(parameters: tuple[AggregateParameter, ...]) -> tuple[int, int, int] | None:
-    """Start, end and step, which are the last parameters."""
+    """Start, end and step, which are the last three parameters; None if they are not valid."""
     last = parameters[-3:]
     if len(last) < 3 or not all(isinstance(each, int) for each in last):
         return None
@@ -460,7 +460,7 @@ def _resample_needs(types: Types, parameters: tuple[AggregateParameter, ...]) ->
 
 
 def _combine_resample(outer: Aggregate) -> Aggregate | None:
-    """-Resample: the rows of each step of the last argument from start on, as an array of results."""
+    """-Resample: an array of results, one for the rows of each step of the last argument."""
     row = array_row(outer)
     if row.gather is None:
         return None
@@ -474,7 +474,7 @@ def _combine_resample(outer: Aggregate) -> Aggregate | None:
         place = f"floor((CAST({key} AS DECIMAL(20,0)) - {start}) / {step})"
         inside = f"{key} >= {start} AND {key} < {end} AND {place} = ` p`"
         rows = _without_key(f"filter(` k`, ` x` -> {inside})", state.types)
-        one = read_rows(row, AggregateState(rows, _row_types(state.types), state.parameters[:-3]))
+        one = aggregate_rows(row, AggregateState(rows, _row_types(state.types), state.parameters[:-3]))
         places = f"slice(sequence(0, {many}), 1, {many})"
         return bind_lambda(state.sql, lambda _: f"transform({places}, ` p` -> {one})", "` k`")
 

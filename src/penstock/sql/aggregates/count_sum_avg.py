@@ -1,7 +1,7 @@
-"""Aggregates that count and add: count, sum, avg.
+"""count, sum, avg, sumWithOverflow and sumCount.
 
-In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: over no rows they give
-what ClickHouse gives: 0, the zero value or NaN; NULL where the argument is Nullable.
+Out: rows of the table. Invariant: over no rows they give what ClickHouse gives: 0, the default value or NaN, and NULL
+where the argument is Nullable; integer results wrap around where those of ClickHouse do.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ UINT64 = t.Int(64, signed=False)
 
 
 def default_unless_nullable(sql: str, types: Types, default: str) -> str:
-    """`default` in place of NULL, unless an argument is Nullable and NULL is the answer."""
+    """`default` in place of NULL, unless an argument is Nullable and NULL is the right result."""
     return sql if any(map(is_nullable, types)) else f"coalesce({sql}, {default})"
 
 
 def wrap_to_type(sql: str, of: Type) -> str:
-    """An integer as the one of the type that it is equal to modulo its size."""
+    """An integer reduced modulo the size of its type."""
     assert isinstance(of, t.Int)
     size = f"CAST({2**of.bits} AS DECIMAL(38,0))"
     rest = f"pmod(CAST({sql} AS DECIMAL(38,0)), {size})"
@@ -75,7 +75,7 @@ def sum_type(types: Types) -> Type:
 
 
 def sum_storage(types: Types) -> str:
-    """The Spark type a sum is kept in."""
+    """The Spark type in which a sum is kept."""
     match unwrap_type(types[0]):
         case t.Int(64, False):
             return "DECIMAL(38,0)"
@@ -91,13 +91,13 @@ def _sum_inputs(types: Types) -> tuple[str, ...]:
 
 
 def sum_rows(call: AggregateInput) -> str:
-    """The sum of the rows; that of Int64 wraps around, and so do the sums of its sums."""
+    """The sum over rows. One of Int64 wraps around, and so do sums of such sums."""
     wraps = unwrap_type(call.types[0]) == t.Int(64) and not call.small
     return sum_wrapping(call.args[0], call.over) if wraps else f"sum({call.args[0]}){call.over}"
 
 
 def sum_step(types: Types) -> str:
-    """What a fold of rows in an array does: ` x` added to ` a`, as the sum is stored."""
+    """The step of a fold over rows in an array: ` x` added to ` a`, in the stored type."""
     of = sum_storage(types)
     return add_wrapping("` a`", "` x`") if unwrap_type(types[0]) == t.Int(64) else f"CAST(` a` + ` x` AS {of})"
 
@@ -143,7 +143,8 @@ SUM = Aggregate(
 
 
 def _avg_sum_storage(types: Types) -> str:
-    """Sums of 64-bit integers and decimals are kept exactly, so the order of merges does not show."""
+    """Sums of 64-bit integers and decimals are kept exactly, so that the result does not depend on the order of
+    merges."""
     match unwrap_type(types[0]):
         case t.Int(64):
             return "DECIMAL(38,0)"
@@ -176,12 +177,12 @@ def _average(total: str, count: str, types: Types) -> str:
 
 
 def _wrapped_uint64_sum(total: str, types: Types) -> str:
-    """A sum of UInt64 wraps around, as in ClickHouse."""
+    """A sum of UInt64 wraps around, as in ClickHouse; other sums as they are."""
     return f"{total} % {2**64}" if unwrap_type(types[0]) == UINT64 else total
 
 
 def _wrapped_int64_sum(total: str, types: Types) -> str:
-    """A sum of Int64 that is kept with all its digits wraps around when it is read."""
+    """A sum of Int64, kept with all its digits, wraps around when it is read; other sums as they are."""
     return f"pmod({total} + {2**63}, {2**64}) - {2**63}" if unwrap_type(types[0]) == t.Int(64) else total
 
 
@@ -255,7 +256,7 @@ def _sum_count_type(types: Types) -> Type:
 
 
 def _sum_count_finish(state: AggregateState) -> str:
-    """The state of avg as a pair; the average's sum of small integers is a double, exact to 2**53."""
+    """The pair of a state of avg. The sum of small integers is a double, exact up to 2^53."""
     spark = SUM.result_spark(state.types)
     total = SUM.finish(AggregateState("` m`.`sum`", tuple(unwrap_type(of) for of in state.types)))
     empty = f"named_struct('sum', CAST(0 AS {sum_storage(state.types)}), 'count', 0L)"

@@ -1,7 +1,8 @@
-"""Aggregates of events in time and of intervals: windowFunnel, retention, deltaSum, boundingRatio, maxIntersections ….
+"""Events in time and intervals: windowFunnel, retention, deltaSum, boundingRatio, maxIntersections, intervalLengthSum
+….
 
-In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: events of one moment stand in the
-order of their conditions, as in ClickHouse, so only deltaSum depends on the order of rows.
+Out: rows of the table. Invariant: events of one moment are in the order of their conditions, as in ClickHouse, so only
+deltaSum depends on the order of rows.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _UINT8 = t.Int(8, signed=False)
 
 
 def _as_count(sql: str, of: Type) -> str:
-    """A moment in the unit in which ClickHouse counts: days of dates, seconds of times."""
+    """A moment in the unit that ClickHouse counts in: days for dates, seconds for times."""
     if isinstance(of, t.Date):
         return f"CAST(unix_date({sql}) AS BIGINT)"
     return f"unix_seconds({sql})" if isinstance(of, t.DateTime) else sql
@@ -49,7 +50,7 @@ def _funnel_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> s
 
 
 def _window_funnel(state: AggregateState) -> str:
-    """` a` holds for each level reached the moment at which its chain began."""
+    """` a` holds, for each level that was reached, the moment at which its chain began."""
     steps = len(state.types) - 1
     of = unwrap_type(state.types[0])
     moment = _as_count("` x`.col1", of)
@@ -170,7 +171,8 @@ _INTERVAL = needs_all(needs_one_type, needs_not_nullable)
 
 
 def _sweep_intervals(state: AggregateState, read: str, at: str) -> str:
-    """A start adds one, an end takes one away; of what is in one place, the ends come first."""
+    """A sweep over all ends: a start counts one up, an end one down; in one place, ends come first. `read` is the
+    field of the result, `at` the Spark type of a place."""
     ends = "array(struct(` x`.col1 AS p, 1 AS w), struct(` x`.col2 AS p, -1 AS w))"
     events = f"flatten(transform({state.sql}, ` x` -> {ends}))"
     start = f"named_struct('n', 0L, 'best', 0L, 'at', CAST(NULL AS {at}))"

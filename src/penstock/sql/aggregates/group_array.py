@@ -1,7 +1,8 @@
-"""Lists that are cut, sorted, joined or added up: groupConcat, groupArrayLast, groupArraySorted, groupArrayMoving….
+"""Arrays of values: groupArray, groupUniqArray, groupArrayLast, groupArraySorted, groupArrayMovingSum/Avg,
+groupConcat.
 
-In: rows in an array. Out: rows of the table. Called by `aggregates.table`. Invariant: but for groupArraySorted the
-answer depends on the order of rows, as it does in ClickHouse.
+Out: rows of the table. Invariant: the result depends on the order of rows, as it does in ClickHouse, except for
+groupArraySorted.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from penstock.sql.aggregates.aggregate import (
 )
 from penstock.sql.aggregates.array_state import (
     AggregateTraits,
-    array_of,
     bind_lambda,
     empty_list,
     list_aggregate,
     merge_lists,
+    packed_array_type,
 )
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable, sum_type
 from penstock.sql.aggregates.uniq import merge_sets, needs_no_map
@@ -41,21 +42,21 @@ from penstock.sql.spark_text import string_literal
 
 
 def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str], gather: str) -> Aggregate:
-    """An aggregate that gives the values themselves."""
+    """A function that returns the values themselves; `collect` is the aggregate of Spark."""
 
     def state(call: AggregateInput) -> str:
-        return f"CAST({collect}({call.args[0]}){call.over} AS {array_of(call.types)})"
+        return f"CAST({collect}({call.args[0]}){call.over} AS {packed_array_type(call.types)})"
 
     def finish(state: AggregateState) -> str:
-        whole = f"coalesce({state.sql}, CAST(array() AS {array_of(state.types)}))"
+        whole = f"coalesce({state.sql}, CAST(array() AS {packed_array_type(state.types)}))"
         return f"slice({whole}, 1, {int(state.parameters[0])})" if state.parameters else whole
 
     return Aggregate(
         name=name,
         arity=(1, 1),
         result=lambda types: t.Array(unwrap_type(types[0])),
-        result_spark=array_of,
-        storage=array_of,
+        result_spark=packed_array_type,
+        storage=packed_array_type,
         state=state,
         merge=merge,
         finish=finish,
@@ -106,19 +107,20 @@ def _concat(state: AggregateState) -> str:
 
 
 def _moving_type(types: Types) -> Type:
-    """Sums of integers are of 64 bits, averages are floats."""
+    """Sums of integers have 64 bits; averages are floats."""
     return t.Array(sum_type(types))
 
 
 def _running_sums(state: AggregateState, spark: str) -> str:
-    """All sums from the first row on."""
+    """All sums from the first row on, beginning with the 0 before it."""
     zero = f"CAST(0 AS {spark})"
     added = f"CAST(element_at(` a`, -1) + ` x` AS {spark})"
     return f"aggregate({state.sql}, array({zero}), (` a`, ` x`) -> concat(` a`, array({added})))"
 
 
 def _window_sums(state: AggregateState, spark: str) -> str:
-    """The sum at a row less the sum at the row a window before it: ` s` holds one sum more than there are rows."""
+    """The sum up to a row minus the sum up to the row one window before: ` s` holds one sum more than there are
+    rows."""
     if not state.parameters:
         return "slice(` s`, 2, size(` s`))"
     before = f"if(` i` < {_size_parameter(state)}, CAST(0 AS {spark}), get(` s`, ` i` - {_size_parameter(state)} + 1))"
@@ -169,3 +171,4 @@ DERIVED_GROUP_ARRAYS = (
         AggregateTraits(_MOVING, (0, 1), ordered=True),
     ),
 )
+"""Functions whose state is that of groupArray."""

@@ -1,7 +1,7 @@
-"""sumMap, minMap and maxMap: of a Map, or of an array of keys and an array of values.
+"""sumMap, minMap and maxMap: over a Map, or over an array of keys and an array of values.
 
-In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: keys come out in their order; of two
-arrays, keys whose sum is zero are left out, of a Map they are not.
+Out: rows of the table. Invariant: keys are returned in their order; from arrays, keys with a sum of zero are left out,
+from a Map they are not (as in ClickHouse).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types, contains_map
 from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, group_by_key, list_aggregate
-from penstock.sql.aggregates.combinators import combine_map, read_rows
+from penstock.sql.aggregates.combinators import aggregate_rows, combine_map
 from penstock.sql.aggregates.count_sum_avg import SUM, SUM_WITH_OVERFLOW
 from penstock.sql.aggregates.min_max_any import MIN_MAX_ANY
 from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text
@@ -26,7 +26,7 @@ def _key_value_types(types: Types) -> tuple[Type, Type]:
 
 
 def _of_key_value_arrays(row: Aggregate, name: str) -> Aggregate:
-    """Of keys and values. A sum of zero is dropped."""
+    """Over keys and values in two arrays. A sum of zero is left out."""
 
     def result(types: Types) -> Type:
         key, value = _key_value_types(types)
@@ -52,7 +52,7 @@ def _of_key_value_arrays(row: Aggregate, name: str) -> Aggregate:
         wrong = "raise_error('the keys and values of a map have different sizes')"
         rows = f"if(size(` x`.col1) <> size(` x`.col2), {wrong}, transform(` x`.col1, (` y`, ` i`) -> {one}))"
         pairs = f"flatten(transform({state.sql}, ` x` -> {rows}))"
-        whole = group_by_key(pairs, lambda values: read_rows(row, AggregateState(values, (value,))))
+        whole = group_by_key(pairs, lambda values: aggregate_rows(row, AggregateState(values, (value,))))
         if row.takes == "number":
             whole = f"filter({whole}, ` x` -> ` x`.v <> 0)"
         both = "named_struct('_1', transform(` m`, ` x` -> ` x`.k), '_2', transform(` m`, ` x` -> ` x`.v))"
@@ -100,4 +100,4 @@ MAPPED_ARRAYS = {
     "minMappedArrays": _of_key_value_arrays(_LEAST, "minMap"),
     "maxMappedArrays": _of_key_value_arrays(_GREATEST, "maxMap"),
 }
-"""Their states are those of sumMap, minMap and maxMap."""
+"""Names for arrays alone. Their states are those of sumMap, minMap and maxMap."""

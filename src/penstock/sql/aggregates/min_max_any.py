@@ -1,12 +1,8 @@
-"""Aggregates that pick one of the values: min, max, any, anyLast.
+"""One of the values: min, max, any, anyLast, singleValueOrNull, argMin, argMax and their variants.
 
-In: `Input`s. Out: rows of the table. Called by `aggregates.table` and maps. Invariant: over no rows they give the zero
-value; NULL where the argument is Nullable.
-
-argMin and argMax: the argument at the least or the greatest value.
-
-In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: of equal values the least
-argument (argMin) or the greatest (argMax) is taken, whatever the order of rows; ClickHouse takes the first it sees.
+Out: rows of the table. Invariant: over no rows they give the default value, and NULL where the argument is Nullable.
+Of equal values, argMin takes the least argument and argMax the greatest, whatever the order of rows; ClickHouse takes
+the first it sees.
 """
 
 from __future__ import annotations
@@ -39,11 +35,11 @@ def _comparable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str
 
 
 def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
-    """An aggregate whose state is one of the values."""
+    """A function whose state is one of the values; `spark` and `gather` are templates of its SQL."""
 
     def choose(sql: str, over: str, types: Types) -> str:
         if name == "max" and isinstance(unwrap_type(types[0]), t.Float):
-            # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
+            # NaN is Spark's greatest number; ClickHouse ignores it where there is any other.
             return f"(- min(- {sql.removeprefix('DISTINCT ')}){over})"
         if not name.startswith("any") and is_stored_as_text(types[0]):
             value = sql.removeprefix("DISTINCT ")
@@ -121,7 +117,7 @@ SINGLE_VALUE_OR_NULL = Aggregate(
 
 
 def _any_respecting_nulls(name: str, spark: str) -> Aggregate:
-    """any and anyLast that take a NULL as a value: it is kept in a struct."""
+    """any and anyLast that take NULL as a value: it is kept in a struct."""
 
     def struct(types: Types) -> str:
         return f"STRUCT<`v`: {value_type(types[0])}>"
@@ -159,7 +155,7 @@ def _arg_storage(types: Types) -> str:
 
 def _arg_pair(spark: str, types: Types, argument: str, value: str) -> str:
     if spark == "max" and isinstance(unwrap_type(types[1]), t.Float):
-        # Spark's greatest number is NaN, which ClickHouse passes over where there is any other.
+        # NaN is Spark's greatest number; ClickHouse ignores it where there is any other.
         value = f"if(isnan({value}), CAST('-Infinity' AS {value_type(unwrap_type(types[1]))}), {value})"
     return f"named_struct('value', {value}, 'argument', {argument})"
 
@@ -170,10 +166,10 @@ def _arg_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str 
 
 
 def _arg_aggregate(name: str, spark: str) -> Aggregate:
-    """argMin, argMax: the pair with the least or greatest value; ties go by the argument."""
+    """argMin, argMax: the pair with the least or greatest value; of equal ones, the argument decides."""
 
     def chosen(sql: str, value: str, types: Types, over: str) -> str:
-        """Maps are not compared in Spark: there a tie goes to any of the rows."""
+        """Spark does not compare maps: there, any row with the best value may be taken."""
         return f"{spark}_by({sql}, {value}){over}" if contains_map(types[0]) else f"{spark}({sql}){over}"
 
     def best(call: AggregateInput) -> str:
@@ -206,7 +202,7 @@ def _arg_aggregate(name: str, spark: str) -> Aggregate:
 
 
 def _arg_and_value(row: Aggregate, name: str) -> Aggregate:
-    """argAndMin, argAndMax: the value itself stands beside its argument."""
+    """argAndMin, argAndMax: the value is returned beside its argument."""
 
     def result(types: Types) -> t.Type:
         return t.Tuple(tuple((None, unwrap_type(each)) for each in types))

@@ -1,7 +1,7 @@
-"""The name of an aggregate call to its row and its combinators: `avgIfState` → avg, If, State.
+"""The name of an aggregate call, split into its function and combinators: `avgIfState` is avg, If, State.
 
-In: a name. Out: `Called`. Called by `calls`, spark_types and docs. Invariant: each name is read in one way: it is a
-name of the table, or else the longest combinator at its end is taken off and the rest is read.
+In: a name. Out: `ParsedAggregate`, None if it is no aggregate. Invariant: every name has one reading: if the table
+does not have it, the first known combinator at its end is taken off, and the rest is read in the same way.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ AggregateForm = Literal["plain", "State", "Merge", "MergeState", "SimpleState"]
 _FORMS: tuple[AggregateForm, ...] = ("SimpleState", "MergeState", "State", "Merge")
 _ENDINGS = (*_FORMS, *COMBINATORS)
 _COMMUTING = ("OrNull", "OrDefault", "Distinct")
-"""`sumIfOrNull` is `sumOrNullIf`: a condition goes to the arguments from inside of these."""
+"""Combinators past which -If can move to the arguments: `sumIfOrNull` is `sumOrNullIf`."""
 DISTINCT_ROWS = {"count": AGGREGATES["uniqExact"], "groupArray": AGGREGATES["groupUniqArray"]}
+"""Functions that do the same as these ones with -Distinct."""
 DUPLICATE_INSENSITIVE = ("min", "max", "any", "uniq", "uniqExact", "groupUniqArray")
-"""These do not mind whether a value comes twice."""
+"""Aggregates that ignore duplicates."""
 WHOLE_NAMES = {"array_concat_agg": "groupArrayArray"}
 """Other names, in any case, of a function with its combinators."""
 MOST_COMBINATORS = 8
-"""More combinators than this are no name."""
+"""A name with more combinators is not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedAggregate:
-    """`on_condition`: -If, the last argument is a condition; `outside` where it stands after the form, so the
-    state has no condition. `distinct`: -Distinct. `or_null`: -OrNull of a row whose state of no rows is NULL.
-    `name` is the function as ClickHouse calls it in the type of its states."""
+    """What a name calls. `on_condition`: -If, the last argument is a condition; `outside` where it stands after the
+    form, so that the state has no condition. `distinct`: -Distinct. `or_null`: -OrNull of a function whose state of
+    no rows is NULL. `name` is the function as ClickHouse writes it in the type of its states."""
 
     row: Aggregate
     form: AggregateForm = "plain"
@@ -45,7 +46,7 @@ class ParsedAggregate:
 
 @lru_cache(maxsize=4096)
 def parse_aggregate_name(name: str) -> ParsedAggregate | None:
-    """The aggregate a name calls; None where it is no aggregate, or a combination there is not."""
+    """What a name calls; None if it is no aggregate, or a combination that does not exist."""
     split = _split_name(WHOLE_NAMES.get(name.lower(), name))
     if split is None:
         return None
@@ -62,13 +63,13 @@ def parse_aggregate_name(name: str) -> ParsedAggregate | None:
         return None
     merges = form in ("Merge", "MergeState")
     known: AggregateForm = next((each for each in _FORMS if each == form), "plain")
-    # `sumIfMerge` merges states of sumIf: the condition is in them already.
+    # `sumIfMerge` merges states of sumIf, whose condition was applied when they were made.
     on_condition = bool(after) or (found.on_condition and not merges)
     return replace(found, form=known, on_condition=on_condition, outside=bool(after))
 
 
 def with_state_combinators(found: ParsedAggregate) -> Aggregate | None:
-    """The row with -Distinct and -OrNull as part of it, as its states have them."""
+    """The row with -Distinct and -OrNull as part of it, as its states have them; None if there is none."""
     row: Aggregate | None = found.row
     if found.distinct:
         row = (
@@ -80,7 +81,7 @@ def with_state_combinators(found: ParsedAggregate) -> Aggregate | None:
 
 
 def _split_name(name: str) -> tuple[str, tuple[str, ...]] | None:
-    """The name of the table and the combinators after it, innermost first."""
+    """A name of the table and the combinators after it, innermost first."""
     endings: list[str] = []
     while aggregate_named(name) is None:
         ending = next((each for each in _ENDINGS if name.endswith(each) and name != each), None)
@@ -109,7 +110,7 @@ def _apply_combinators(base: str, endings: tuple[str, ...]) -> ParsedAggregate |
 
 
 def _take_out_if(endings: list[str]) -> tuple[bool, list[str]]:
-    """Whether a condition can be put on the arguments, and the combinators without it."""
+    """Whether -If can move to the arguments, and the combinators without it."""
     for place in range(len(endings) - 1, -1, -1):
         if endings[place] == "If":
             return True, endings[:place] + endings[place + 1 :]
@@ -119,6 +120,6 @@ def _take_out_if(endings: list[str]) -> tuple[bool, list[str]]:
 
 
 def names_for_hints() -> tuple[str, ...]:
-    """Names with one combinator, for hints."""
+    """Names with at most one combinator, to suggest the nearest one."""
     bases = aggregate_names()
     return tuple(base + ending for base in bases for ending in ("", "If", "State", "Merge", "MergeState"))

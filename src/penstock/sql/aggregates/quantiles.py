@@ -1,7 +1,8 @@
-"""The family of quantiles: each reads one level, or in its plural several, of the sorted values.
+"""The quantile functions: each reads one level of the sorted values, in its plural (quantiles…) several.
 
-In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: a state keeps every value, so the
-result is the quantile of all rows also where ClickHouse's is of a sample; NULL and NaN are passed over.
+Out: rows of the table. Invariant: a state keeps every value, so the result is the quantile of all rows, also where
+ClickHouse takes a sample; NULL and NaN are ignored. The formulas are those of ClickHouse's
+src/AggregateFunctions/QuantileExact.h and its neighbours.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from penstock.sql.aggregates.aggregate import (
     nullable_like,
     value_inputs,
 )
-from penstock.sql.aggregates.array_state import NAN, all_rows, array_of, bind_lambda, list_state, merge_lists
+from penstock.sql.aggregates.array_state import (
+    NAN,
+    bind_lambda,
+    list_state,
+    merge_lists,
+    packed_array_type,
+    rows_of_state,
+)
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
 from penstock.sql.expr.spark_types import value_type, value_zero
 
@@ -33,7 +41,8 @@ _LINEAR_ERROR = "ClickHouse's own is of a sample of 8,192 values; this one is of
 
 @dataclass(frozen=True, slots=True)
 class QuantileFamily:
-    """`result` is the type of one quantile, `key` what is sorted, of a row ` x`."""
+    """A function with its plural. `result` is the type of one quantile; `arity` 2 adds a weight; `skipped` is the
+    number of parameters before the levels."""
 
     name: str
     read: QuantileSql
@@ -84,7 +93,7 @@ def _timing(level: float) -> str:
 
 
 def _between(place: str) -> str:
-    """Between two neighbours, at a place that counts from 1."""
+    """Interpolated between two neighbours, at a place that counts from 1."""
     low, high = _value_at(f"floor({place}) - 1"), _value_at(f"floor({place})")
     inside = f"{low} + ({place} - floor({place})) * ({high} - {low})"
     first, last = "element_at(` v`, 1)", "element_at(` v`, -1)"
@@ -100,7 +109,7 @@ def _inclusive(level: float) -> str:
 
 
 def _weighted(level: float) -> str:
-    """The first value up to which the weights are at least their share of the whole."""
+    """The first value up to which the weights reach their share of the total."""
     n = "CAST(` a`.n + ` x`.col2 AS DECIMAL(38,0))"
     zero = "CAST(0 AS DECIMAL(38,0))"
     start = f"named_struct('n', {zero}, 'r', if(false, get(` v`, 0).col1, NULL))"
@@ -116,8 +125,8 @@ def _levels(parameters: tuple[AggregateParameter, ...], skipped: int) -> tuple[f
 
 
 def _level_needs(family: QuantileFamily, types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    if any(isinstance(each, str) or (place >= family.skipped and not 0 <= each <= 1)
-           for place, each in enumerate(parameters)):  # fmt: skip
+    texts = any(isinstance(each, str) for each in parameters)
+    if texts or not all(0 <= float(level) <= 1 for level in parameters[family.skipped :]):
         return "levels from 0 to 1"
     if family.name == "quantileExactExclusive" and any(each in (0, 1) for each in parameters):
         return "levels between 0 and 1"
@@ -131,7 +140,7 @@ def _default(family: QuantileFamily, types: Types) -> str:
 
 
 def _sorted_values(family: QuantileFamily, state: AggregateState) -> str:
-    rows = all_rows(state) if family.inputs is value_inputs else f"coalesce({state.sql}, array())"
+    rows = rows_of_state(state) if family.inputs is value_inputs else f"coalesce({state.sql}, array())"
     if isinstance(unwrap_type(state.types[0]), t.Float):
         value = "` x`" if family.arity == 1 else "` x`.col1"
         rows = f"filter({rows}, ` x` -> NOT isnan({value}))"
@@ -148,7 +157,7 @@ def _one_level(family: QuantileFamily, state: AggregateState, of: str) -> str:
 
 def _several_levels(family: QuantileFamily, state: AggregateState, of: str) -> str:
     levels = _levels(state.parameters, family.skipped)
-    # ClickHouse fills the array of those that give one of the values with zeros, also of floats.
+    # Over no rows, ClickHouse gives zeros where a quantile is one of the values, for floats too.
     picks = family.result is _argument_type
     default = value_zero(_argument_type(state.types)) if picks else _default(family, state.types)
     read = ", ".join(f"if(size(` v`) = 0, {default}, CAST({family.read(each)} AS {of}))" for each in levels)
@@ -156,7 +165,7 @@ def _several_levels(family: QuantileFamily, state: AggregateState, of: str) -> s
 
 
 def _storage(family: QuantileFamily, types: Types) -> str:
-    return array_of(types) if family.inputs is value_inputs else "ARRAY<DOUBLE>"
+    return packed_array_type(types) if family.inputs is value_inputs else "ARRAY<DOUBLE>"
 
 
 def _family_row(
@@ -193,9 +202,9 @@ _INTEGERS = (t.Int, t.Bool)
 _NUMBERS = (t.Int, t.Bool, t.Float)
 
 
-def _needs_kind(kinds: tuple[type, ...], said: str) -> Needs:
+def _needs_kind(kinds: tuple[type, ...], needed: str) -> Needs:
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-        return None if isinstance(unwrap_type(types[0]), kinds) else said
+        return None if isinstance(unwrap_type(types[0]), kinds) else needed
 
     return needs
 
@@ -243,7 +252,7 @@ _FAMILIES = (
 
 
 def _percentile(call: AggregateInput) -> str:
-    """Spark's own function, which gives the same and keeps no state."""
+    """Spark's own function, which gives the same result and keeps no state."""
     level = _levels(call.parameters, 0)[0]
     value = call.args[0]
     if isinstance(unwrap_type(call.types[0]), t.Float):
@@ -252,7 +261,7 @@ def _percentile(call: AggregateInput) -> str:
 
 
 def _interpolated(state: AggregateState) -> str:
-    """As stored states have always been read: the formula of `quantile` alone."""
+    """The formula of `quantile` itself: stored states are read in the way they always were."""
     level = _levels(state.parameters, 0)[0]
     place = f"(size(` v`) - 1) * {level}D"
     low, high = f"` v`[CAST(floor({place}) AS INT)]", f"` v`[CAST(ceil({place}) AS INT)]"
@@ -269,7 +278,7 @@ _PLAIN = _family_row(_LINEAR, "", _one_level)
 
 
 def _deterministic(row: Aggregate, name: str) -> Aggregate:
-    """Of all values: what ClickHouse takes its sample by is not needed."""
+    """Over all values: the argument by which ClickHouse takes its sample is not needed."""
     return replace(
         row,
         name=name,

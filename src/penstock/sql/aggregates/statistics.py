@@ -1,12 +1,9 @@
-"""Statistics that sums are enough for: variance, covariance, correlation, skewness, weighted means, regression.
+"""Statistics from sums: variance, covariance, correlation, skewness, kurtosis, linear regression, avgWeighted.
 
-In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: the state is the number of rows and
-sums of products of doubles, and the formulas over them are ClickHouse's own, cancellation included.
-
-avgWeighted: of integers by sums of integers, which wrap at 64 bits as ClickHouse's do; of floats by floats.
-
-In: `Input`s. Out: a row of the table. Called by `aggregates.table`. Invariant: a float with an integer is refused:
-ClickHouse cuts the float to an integer there.
+Out: rows of the table. Invariant: the state is the number of rows and sums of products of doubles; the formulas over
+them are those of ClickHouse's src/AggregateFunctions/Moments.h, cancellation included. avgWeighted adds integers as
+integers, wrapping at 64 bits, and floats as floats; a float with an integer is refused, as ClickHouse cuts the float
+to an integer there.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ Sums = Mapping[str, str]
 
 
 def _double_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    """ClickHouse adds Float32 in Float32 and Decimal in Decimal, which Spark cannot."""
+    """ClickHouse adds Float32 as Float32 and Decimal as Decimal, which Spark cannot."""
     kinds = [unwrap_type(of) for of in types]
     if all(of == t.Float(32) for of in kinds) or any(isinstance(of, t.Decimal) for of in kinds):
         return "an integer or a Float64: toFloat64(x)"
@@ -43,7 +40,7 @@ def _double_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> s
 
 
 def _not_nullable_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    """Of Nullable values ClickHouse's result is a Nullable tuple."""
+    """The result for Nullable values is a Nullable tuple in ClickHouse, which does not exist here."""
     nulls = any(map(is_nullable, types))
     return "values that are not Nullable" if nulls else _double_needs(types, parameters)
 
@@ -53,7 +50,7 @@ def _struct(parts: Mapping[str, str]) -> str:
 
 
 def moment_aggregate(name: str, arity: int, sums: Sums, formula: str, result: Type = _DOUBLE) -> Aggregate:
-    """`formula` reads ` m`: its sums and `n`, the number of rows, all doubles."""
+    """A function over sums. `formula` is SQL of ` m`: its sums and `n`, the number of rows, all doubles."""
 
     def zeros() -> str:
         return _struct(dict.fromkeys(("n", *sums), "0D"))
@@ -101,7 +98,7 @@ _SPREAD = f"({_S2} - {_S1} * {_S1} / {_N})"
 
 
 def _variance(under: str, least: int) -> str:
-    """Of `least` rows on; a result below zero is one of rounding."""
+    """A variance over at least `least` rows; a result below zero comes from rounding."""
     return f"if({_N} < {least}D, {NAN}, greatest(0D, {_SPREAD} / {under}))"
 
 
@@ -159,11 +156,11 @@ MOMENTS: tuple[Aggregate, ...] = (
     ),
 )
 WEIGHTED = moment_aggregate("avgWeighted", 2, {"xw": "{0} * {1}", "w": "{1}"}, float_ratio("` m`.xw", "` m`.w"))
-"""Of two floats; of integers ClickHouse's sums are integers."""
+"""avgWeighted of two floats; of integers ClickHouse's sums are integers."""
 
 
 def _stable_aggregate(name: str, spark: str, arity: int) -> Aggregate:
-    """Spark's own functions are of the stable kind; ClickHouse says infinite where there are too few rows."""
+    """Spark's own functions are numerically stable, too; over too few rows ClickHouse gives infinity."""
 
     def plain(call: AggregateInput) -> str:
         args = [f"if({call.all_given}, {each}, NULL)" if arity > 1 else each for each in call.args]
@@ -245,7 +242,7 @@ def _gather_integers(rows: AggregateState) -> str:
 
 
 def _weighted_finish(state: AggregateState) -> str:
-    # Both sums are of the kind of the weight: a negative value with an unsigned weight wraps in ClickHouse too.
+    # Both sums are signed as the weight is: with an unsigned weight, a negative value wraps around, as in ClickHouse.
     weight = unwrap_type(state.types[1])
     signed = isinstance(weight, t.Int) and weight.signed
     over, under = (f"CAST({wrap_to_type(f'` m`.{name}', t.Int(64, signed))} AS DOUBLE)" for name in ("xw", "w"))

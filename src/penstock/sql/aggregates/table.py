@@ -1,7 +1,7 @@
-"""The closed table of aggregate functions, by ClickHouse's name.
+"""The table of aggregate functions, by their ClickHouse names.
 
-In: the rows of numbers and sets. Out: `AGGREGATES`, `aggregate_named`. Called by spark_types and
-combinators. Invariant: an alias is the same row, so states of both names are one kind of state.
+Out: `AGGREGATES`, `aggregate_named`. Invariant: an alias is the same row, so states made under both names are of one
+kind.
 """
 
 from __future__ import annotations
@@ -93,20 +93,20 @@ _BY_NAME: Mapping[str, Aggregate] = {
 
 
 def aggregate_named(name: str) -> Aggregate | None:
-    """The row of a name without combinators; some names are ClickHouse's in any case."""
+    """The row of a name without combinators. Some names are known in any case."""
     return _BY_NAME.get(name) or (_BY_NAME.get(name.lower()) if name.lower() in _ANY_CASE else None)
 
 
 def aggregate_names() -> tuple[str, ...]:
-    """Every name there is, for hints and docs."""
+    """All names, aliases included, for hints and docs."""
     return tuple(sorted(_BY_NAME))
 
 
 _OWN_STATES = ("countDistinct", "groupArrayDistinct")
-"""ClickHouse has these as count and groupArray with -Distinct, whose states are another type."""
+"""ClickHouse reads these as count and groupArray with -Distinct, whose states are of another type."""
 
 
 def state_name(name: str) -> str:
-    """The function of a name as the types of its states have it: `median` is `quantile`."""
+    """The function of a name as the type of its states names it: `median` is `quantile`."""
     row = aggregate_named(name)
     return name if row is None or name in _OWN_STATES else row.name

@@ -1,7 +1,7 @@
-"""Aggregates that count how often values come: topK, topKWeighted, entropy, uniqUpTo, anyHeavy, singleValueOrNull.
+"""How often values occur: topK, topKWeighted, entropy, uniqUpTo, anyHeavy.
 
-In: rows in an array. Out: rows of the table. Called by `aggregates.table`. Invariant: counts are exact; values
-that come equally often stand in their own order, where ClickHouse promises none.
+Out: rows of the table. Invariant: counts are exact; equally frequent values are in their own order, where ClickHouse
+promises none.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def _array(types: Types) -> Type:
 
 
 def _most_frequent(state: AggregateState, counted: str) -> str:
-    """The values of the greatest counts: structs (n, v), the greatest n first."""
+    """The values of the greatest counts, given structs (n, v) of count and value."""
     many = int(state.parameters[0]) if state.parameters else 10
     by_count = "CASE WHEN ` l`.n > ` r`.n THEN -1 WHEN ` l`.n < ` r`.n THEN 1 ELSE 0 END"
-    # array_sort keeps the order of what is equal, and the runs are in the order of the values.
+    # array_sort is stable, and the runs are in the order of the values.
     ranked = f"array_sort({counted}, (` l`, ` r`) -> {by_count})"
     return f"transform(slice({ranked}, 1, {many}), ` x` -> ` x`.v)"
 
@@ -111,7 +111,7 @@ UNIQ_UP_TO = replace(UNIQ_EXACT, name="uniqUpTo", parameters=(1, 1), finish=_uni
 
 
 def _any_heavy(state: AggregateState) -> str:
-    """The algorithm of Boyer and Moore, in the order of the rows: a value that is in more than half of them."""
+    """The Boyer–Moore majority vote, in the order of the rows: a value that more than half of them have."""
     value = "get(` h`, 0)"
     start = f"named_struct('v', {value}, 'n', 0L)"
     change = "` a`.n = 0L AND NOT (` a`.v <=> ` x`)"

@@ -1,7 +1,7 @@
-"""Aggregates that keep many values: uniq and its kin, groupArray, groupUniqArray.
+"""The number of different values: uniq, uniqExact, uniqCombined, uniqHLL12, uniqTheta.
 
-In: `Input`s. Out: rows of the table. Called by `aggregates.table`. Invariant: a NULL argument is
-passed over; states merge in any order to the same set.
+Out: rows of the table. Invariant: NULL arguments are ignored; states merge in any order to the same set. uniqExact
+keeps the values, the others a Theta sketch of their hashes.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from penstock.sql.aggregates.aggregate import (
     contains_map,
     value_inputs,
 )
-from penstock.sql.aggregates.array_state import array_of, packed_arguments
+from penstock.sql.aggregates.array_state import packed_arguments, packed_array_type
 from penstock.sql.aggregates.count_sum_avg import UINT64
 from penstock.sql.expr.spark_types import value_type
 
 
 def needs_no_map(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    """Spark tells no two maps apart."""
+    """Spark does not compare maps."""
     return "a value without a Map" if any(map(contains_map, types)) else None
 
 
 THETA_LOG_SIZE = 16
-"""2**16 hashes are kept, so up to 65,536 different values are counted exactly, as by ClickHouse's uniq."""
+"""The sketch keeps 2^16 hashes, so that up to 65,536 different values are counted exactly, as by ClickHouse's uniq."""
 
 
 def _hash_inputs(types: Types) -> tuple[str, ...]:
-    """Integers hash alike whatever their width, so widening a column keeps its states true."""
+    """Integers of all widths hash alike, so that states stay valid when a column becomes wider."""
     small = {"INT": "BIGINT", "FLOAT": "DOUBLE", "BOOLEAN": "BIGINT"}
     return tuple(small.get(value_type(unwrap_type(of)), value_type(unwrap_type(of))) for of in types)
 
@@ -62,7 +62,7 @@ def _sketch(name: str) -> Aggregate:
 
 
 def _set_state(call: AggregateInput) -> str:
-    return f"CAST(collect_set({packed_arguments(call)}){call.over} AS {array_of(call.types)})"
+    return f"CAST(collect_set({packed_arguments(call)}){call.over} AS {packed_array_type(call.types)})"
 
 
 def merge_sets(state: AggregateState) -> str:
@@ -80,11 +80,11 @@ UNIQ_EXACT = Aggregate(
     arity=(1, 64),
     result=lambda types: UINT64,
     result_spark=lambda types: "BIGINT",
-    storage=array_of,
+    storage=packed_array_type,
     state=_set_state,
     merge=merge_sets,
     finish=lambda state: f"CAST(coalesce(array_size({state.sql}), 0) AS BIGINT)",
-    empty=lambda types: f"CAST(array() AS {array_of(types)})",
+    empty=lambda types: f"CAST(array() AS {packed_array_type(types)})",
     inputs=value_inputs,
     plain=_count_distinct,
     gather=lambda rows: f"array_distinct({rows.sql})",

@@ -16,7 +16,7 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types
-from penstock.sql.aggregates.array_state import rows_of
+from penstock.sql.aggregates.array_state import zip_argument_arrays
 from penstock.sql.aggregates.combinators import array_row, combine_if
 from penstock.sql.aggregates.name_parser import (
     ParsedAggregate,
@@ -52,7 +52,7 @@ def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
     types = tuple(value.bare.of for value in values if isinstance(value.bare, t.Array))
     _check_arguments(tr, node, named, types)
     arrays = [as_spark(value, f"ARRAY<{spark}>") for value, spark in zip(values, named.row.inputs(types), strict=True)]
-    return _apply_aggregate(tr, node, named, AggregateState(rows_of(arrays), types, named.parameters))
+    return _apply_aggregate(tr, node, named, AggregateState(zip_argument_arrays(arrays), types, named.parameters))
 
 
 def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -62,7 +62,7 @@ def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
     _check_arguments(tr, node, named, types)
     inputs = named.row.inputs(types)
     arrays = [f"array({as_spark(value, spark)})" for value, spark in zip(values, inputs, strict=True)]
-    return _apply_aggregate(tr, node, named, AggregateState(rows_of(arrays), types, named.parameters))
+    return _apply_aggregate(tr, node, named, AggregateState(zip_argument_arrays(arrays), types, named.parameters))
 
 
 def _read_call(tr: Translator, node: exp.Anonymous) -> tuple[_NamedAggregate, list[Typed]]:

@@ -43,8 +43,8 @@ CAST_MODE = ConversionMode()
 
 
 def convert(value: Typed, want: Type, mode: ConversionMode = CAST_MODE) -> Typed | None:
-    """`value` as `want`; NULL stays NULL. The value is bound where it is used more than once, with the default
-    outside the binding, as it may contain a subquery."""
+    """`value` as `want`; NULL stays NULL. None if ClickHouse has no such conversion. The value is bound where it is
+    used more than once; a default stays outside of that binding."""
     if isinstance(unwrap_type(want), t.AggregateFunction):
         return Typed(value.sql, want, spark_type(want)) if is_same_state(value.type, unwrap_type(want)) else None
     if is_null(value):

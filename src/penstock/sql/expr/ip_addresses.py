@@ -1,7 +1,7 @@
 """IP addresses: which texts ClickHouse reads as an address, and how it writes one.
 
 In: SQL of texts, of numbers (IPv4) or of 32 hexadecimal digits (IPv6). Out: SQL. Invariant: an address has one text
-form (RFC 5952 for IPv6), so equal addresses are equal texts; a text that is no address gives NULL.
+form, the one that ClickHouse writes, so equal addresses are equal texts; a text that is no address gives NULL.
 """
 
 from __future__ import annotations
