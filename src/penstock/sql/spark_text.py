@@ -67,7 +67,12 @@ def parse_tree(sql: str) -> exp.Expr | None:
         return None
 
 
-def source_text(sql: str, token: Token) -> str:
+def parse_statements(sql: str) -> list[exp.Expr]:
+    """The syntax trees of the statements that a user wrote. Raises one of PARSE_ERRORS."""
+    return [tree for tree in sqlglot.parse(sql, dialect=DIALECT) if tree is not None]
+
+
+def token_source(sql: str, token: Token) -> str:
     """A token as it is written in the text that it was read from, with its quotes."""
     return sql[token.start : token.end + 1]
 
@@ -111,7 +116,7 @@ def replace_placeholders(sql: str, values: Mapping[str, str]) -> str:
     A key is written as it stands in the SQL: a bare word, or a word in backquotes.
     """
     names = {key.strip("`") for key in values}
-    words = ((token, source_text(sql, token)) for token in tokenize_spark(sql) if token.text in names)
+    words = ((token, token_source(sql, token)) for token in tokenize_spark(sql) if token.text in names)
     return replace_spans(sql, ((token.start, token.end + 1, values[word]) for token, word in words if word in values))
 
 

@@ -20,8 +20,8 @@ from penstock.sql.spark_text import (
     replace_columns,
     replace_placeholders,
     replace_spans,
-    source_text,
     string_literal,
+    token_source,
     tokenize_spark,
 )
 
@@ -106,7 +106,7 @@ def test_number_literals_have_the_letter_of_their_type() -> None:
 
 def test_a_token_knows_its_text_in_the_source() -> None:
     sql = "f(`a``b`, 'x\\'')"
-    assert [source_text(sql, token) for token in tokenize_spark(sql)] == ["f", "(", "`a``b`", ",", "'x\\''", ")"]
+    assert [token_source(sql, token) for token in tokenize_spark(sql)] == ["f", "(", "`a``b`", ",", "'x\\''", ")"]
 
 
 @pytest.mark.parametrize(("sql", "start", "end"), [("f(a(b), c)", 1, 8), ("(')')", 0, 2), ("f(a", 1, 3)])

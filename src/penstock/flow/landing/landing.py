@@ -8,7 +8,6 @@ missing, and `repair_quarantine` adds them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -39,6 +38,7 @@ from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import BatchCursor as BatchCursor
 from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing
 from penstock.model.types import is_nullable
+from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.spark_text import quote_identifier
 from penstock.state.batches import Batch
 
@@ -206,9 +206,10 @@ def _order_defaults(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
     def visit(physical: str, above: frozenset[str]) -> None:
         if physical in done or physical in above:
             return
-        for read in re.findall(r"`([^`]+)`", defaults[physical]):
-            if read in defaults:
-                visit(read, above | {physical})
+        read = expression_facts(defaults[physical]).column_names
+        for other in defaults:
+            if other in read:
+                visit(other, above | {physical})
         done[physical] = defaults[physical]
 
     for physical in defaults:

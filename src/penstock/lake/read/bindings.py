@@ -97,7 +97,8 @@ def _from_table(table: str, part: TablePart) -> str:
             # Time travel shows the columns of that snapshot: whoever adds a column commits one.
             return f"{name} VERSION AS OF {snapshot}"
         case Appended(after, upto):
-            return f"{name} WITH (`start-snapshot-id` = '{after}', `end-snapshot-id` = '{upto}')"
+            start, end = string_literal(str(after)), string_literal(str(upto))
+            return f"{name} WITH (`start-snapshot-id` = {start}, `end-snapshot-id` = {end})"
         case _:
             assert_never(part)
 

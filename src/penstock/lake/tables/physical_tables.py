@@ -17,7 +17,7 @@ from penstock.lake.spark.names import NAMESPACE, qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
 from penstock.sql.column_types import spark_type
-from penstock.sql.spark_text import quote_identifier
+from penstock.sql.spark_text import quote_identifier, string_literal
 
 PROPERTIES = {
     "format-version": "2",
@@ -50,7 +50,7 @@ def create_table(lake: Lake, table: Table) -> None:
     fields = [f"{quote_identifier(field.name)} {spark_type(field.type)}" for field in table.fields]
     hidden = [f"{SEQ} BIGINT"] + ([f"{REJECTS} STRING"] if table.lands else [])
     partition = f" PARTITIONED BY ({', '.join(map(_render_transform, table.partition))})" if table.partition else ""
-    properties = ", ".join(f"'{key}'='{value}'" for key, value in PROPERTIES.items())
+    properties = _property_list(PROPERTIES)
     _run_ddl(
         lake,
         f"CREATE TABLE IF NOT EXISTS {qualified_table(table.id)} ({', '.join(fields + hidden)})"
@@ -115,12 +115,18 @@ def clone_table(lake: Lake, table: str, clone: str) -> None:
     original = load_table(lake, table)
     if original is None or load_table(lake, clone) is not None:
         return
-    keep = ", ".join(f"'{key}'='{value}'" for key, value in SHARED_FILES_PROPERTIES.items())
-    _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} SET TBLPROPERTIES ({keep})")
+    shared = SHARED_FILES_PROPERTIES
+    _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} SET TBLPROPERTIES ({_property_list(shared)})")
     reached("lake.before")
     lake.catalog.register_table((NAMESPACE, clone), original.refresh().metadata_location)
     reached("lake.after")
-    _run_ddl(lake, f"ALTER TABLE {qualified_table(clone)} SET TBLPROPERTIES ({keep}, 'penstock.clone-of'='{table}')")
+    own = _property_list({**shared, "penstock.clone-of": table})
+    _run_ddl(lake, f"ALTER TABLE {qualified_table(clone)} SET TBLPROPERTIES ({own})")
+
+
+def _property_list(properties: Mapping[str, str]) -> str:
+    """What stands in the parentheses of TBLPROPERTIES."""
+    return ", ".join(f"{string_literal(key)}={string_literal(value)}" for key, value in properties.items())
 
 
 def drop_table(lake: Lake, table: str) -> None:

@@ -22,6 +22,7 @@ from penstock.sql.aggregates.aggregate import (
 )
 from penstock.sql.expr import bind_once
 from penstock.sql.expr.spark_types import value_type
+from penstock.sql.spark_text import replace_columns
 
 NAN = "double('NaN')"
 
@@ -77,7 +78,7 @@ def fold_rows_or_null(rows: str, zero: str, step: str) -> str:
 def equal_runs(rows: str, key: str = "` x`") -> str:
     """Sorted rows as runs of equal keys: structs of the first `row`, its `place` and the `count` of rows. `key` is
     the SQL of the key of ` x`."""
-    before = key.replace("` x`", "get(` s`, ` i` - 1)")
+    before = replace_columns(key, {" x": "get(` s`, ` i` - 1)"})
     starts = f"filter(transform(` s`, (` x`, ` i`) -> if(` i` = 0 OR NOT ({key} <=> {before}), ` i`, NULL)),"
     starts += " ` i` -> ` i` IS NOT NULL)"
     last = "coalesce(try_element_at(` p`.starts, ` j` + 2), size(` p`.s))"

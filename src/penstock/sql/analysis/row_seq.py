@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from sqlglot.tokens import Token, TokenType
 
-from penstock.sql.spark_text import QUOTED, closing_parenthesis, replace_spans, source_text, tokenize_spark
+from penstock.sql.spark_text import QUOTED, closing_parenthesis, replace_spans, token_source, tokenize_spark
 
 SEQ = "_seq"
 _MANY_TO_ONE = frozenset(["GROUP", "HAVING", "UNION", "INTERSECT", "EXCEPT", "MINUS", "DISTINCT", "WITH", "PIVOT"])
@@ -48,7 +48,7 @@ def _additions(sql: str, tokens: Sequence[Token], trigger: str) -> list[_Additio
     if place is None or place + 1 >= len(tokens):
         return None
     source = tokens[place + 1]
-    if source_text(sql, source) == trigger:
+    if token_source(sql, source) == trigger:
         alias = _alias(sql, tokens, place + 2)
         return [_Addition(tokens[place].start, alias)] if alias is not None else None
     if source.text != "(" or source.token_type in QUOTED:
@@ -84,4 +84,4 @@ def _alias(sql: str, tokens: Sequence[Token], index: int) -> str | None:
     """The alias that is written at `index`, with its quotes: ``AS `x` `` or ``AS x``."""
     if index + 1 >= len(tokens) or _keyword(tokens[index]) != "AS":
         return None
-    return source_text(sql, tokens[index + 1])
+    return token_source(sql, tokens[index + 1])

@@ -20,6 +20,7 @@ from penstock.sql.compiler.translator import Translator, known_integer, typed_nu
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.expr.dates import add_interval, zone_of
 from penstock.sql.expr.typed import Typed, as_spark
+from penstock.sql.spark_text import replace_columns
 from penstock.sql.syntax.problems import Refused, refused
 
 
@@ -177,7 +178,7 @@ def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Ca
     if result is None or (result.nullable and not item.value.nullable):
         raise _refused(block, node, f"INTERPOLATE gives {value.type} for {item.value.type}", "cast it")
     cast = as_spark(result, spark)
-    return lambda before: cast.replace("` filled`", before)
+    return lambda before: replace_columns(cast, {" filled": before})
 
 
 _UNIT_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from sqlglot.tokens import Token, TokenType
+
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.bind_once import bind_if_long, is_generated_name
 from penstock.sql.expr.typed import BigintForms, Typed, as_spark, nullable_if_any
+from penstock.sql.spark_text import bigint_literal, closing_parenthesis, tokenize_spark
 
 TWO_63, TWO_64 = 2**63, 2**64
 WIDE_TYPE = "DECIMAL(20,0)"
@@ -30,7 +33,6 @@ _LONGEST_OPERAND = 600
 their text grows only by what is added."""
 
 
-_GENERATED_NAME, _FIELD = re.compile(r"` \w+`"), re.compile(r"'\w+'")
 _SIMPLE_SQL = re.compile(r"(` ?\w+`)(\.\w+)?(\[[0-7]\])?|-?\d+L")
 
 
@@ -132,7 +134,7 @@ def _flip_sign_bit(sql: str) -> str:
     if digits == sql or not digits.removeprefix("-").isdecimal() or int(digits) == 0:
         return f"{sql} ^ {_SIGN_BIT}"
     number = int(digits)
-    return f"{number - TWO_63 if number > 0 else number + TWO_63}L"
+    return bigint_literal(number - TWO_63 if number > 0 else number + TWO_63)
 
 
 def as_signed(value: int, bits: int = 64) -> int:
@@ -147,9 +149,9 @@ def split_halves(value: int) -> tuple[int, int]:
     return low, as_signed((value - low) >> 32, 32)
 
 
-def bigint_literal(value: int) -> str:
+def bits_literal(value: int) -> str:
     """A BIGINT literal with the bits of an unsigned number. No hash uses the least BIGINT, which has no literal."""
-    return f"{as_signed(value)}L"
+    return bigint_literal(as_signed(value))
 
 
 def as_unsigned(sql: str) -> str:
@@ -165,17 +167,21 @@ def bind_in_chain(name: str, sql: str, body: str) -> str:
 
 
 def _is_bound(sql: str) -> bool:
-    """Whether `sql` is an array's only element, taken with [0], without any name that a user wrote."""
-    if not sql.startswith("transform(") or not sql.endswith(")[0]") or "`" in _GENERATED_NAME.sub("", sql):
+    """Whether this is `transform(…)[0]` with nothing in it that a user wrote: generated names and names of fields."""
+    if not sql.startswith("transform(") or not sql.endswith(")[0]"):
         return False
-    plain, depth = _FIELD.sub("0", sql), 0
-    if "'" in plain:
-        return False
-    for place, letter in enumerate(plain):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and letter == ")":
-            return place == len(plain) - len(")[0]")
-    return False
+    tokens = tokenize_spark(sql)
+    return closing_parenthesis(tokens, 1) == len(tokens) - len((")", "[", "0", "]")) and all(map(_is_generated, tokens))
+
+
+def _is_generated(token: Token) -> bool:
+    match token.token_type:
+        case TokenType.IDENTIFIER:
+            return is_generated_name(token.text)
+        case TokenType.STRING:
+            return token.text.replace("_", "0").isalnum()
+        case _:
+            return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +200,7 @@ class WrappingArithmetic:
     def times(self, sql: str, factor: int) -> str:
         """The product with a constant."""
         low, high = split_halves(factor)
-        return self.product(sql, (f"{low}L", f"{high}L"))
+        return self.product(sql, (bigint_literal(low), bigint_literal(high)))
 
     def product(self, sql: str, factor: tuple[str, str]) -> str:
         """The product with a number given as `split_halves`. The signed low half keeps every step within 63 bits."""

@@ -12,7 +12,7 @@ from typing import TypeAlias, Union
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.spark_text import string_literal
+from penstock.sql.spark_text import bigint_literal, double_literal, string_literal
 
 Constant: TypeAlias = Union[str, int, float, bool]
 
@@ -74,7 +74,7 @@ def integer(value: int) -> Typed:
     spark = value_type(of)
     if spark == "INT":
         return Typed(str(value), of, spark, value)
-    sql = f"{value}L" if spark == "BIGINT" else f"CAST({value} AS {spark})"
+    sql = bigint_literal(value) if spark == "BIGINT" else f"CAST({value} AS {spark})"
     return Typed(sql, of, spark, value)
 
 
@@ -97,7 +97,7 @@ def as_spark(value: Typed, spark: str) -> str:
     if value.spark == spark:
         return value.sql
     if isinstance(value.constant, int) and spark in ("BIGINT", "DOUBLE") and not isinstance(value.constant, bool):
-        return f"{value.constant}{'L' if spark == 'BIGINT' else 'D'}"
+        return bigint_literal(value.constant) if spark == "BIGINT" else double_literal(value.constant)
     return f"CAST({value.sql} AS {spark})"
 
 

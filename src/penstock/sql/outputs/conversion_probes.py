@@ -32,6 +32,7 @@ from penstock.sql.functions.dates import parse_best_effort
 from penstock.sql.functions.table import find_function
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.outputs.forward_query import compile_forward, read_select_list
+from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.syntax.problems import Report
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -344,14 +345,14 @@ class _ColumnConversions:
         """The name of the stand-in for SQL that never raises."""
         if sql not in self.safe:
             self.safe.append(sql)
-        return f"`\ue000{self.safe.index(sql)}`"
+        return quote_identifier(f"\ue000{self.safe.index(sql)}")
 
     def restore(self, sql: str) -> str:
         """The SQL with its stand-ins replaced, the last first: each one contains only stand-ins from before it."""
         for place in reversed(range(len(self.safe))):
-            name = f"`\ue000{place}`"
+            name = f"\ue000{place}"
             if name in sql:
-                sql = bind_if_long(self.safe[place], partial(sql.replace, name))
+                sql = bind_if_long(self.safe[place], partial(_replace_column, sql, name))
         return sql
 
     def add_fault(self, kind: FaultKind, value: Typed, bad: str, conversion: str, guards: tuple[str, ...] = ()) -> None:
@@ -435,3 +436,7 @@ def _never_fails(value: Typed, want: Type, mode: ConversionMode) -> bool:
             return True
         case _:
             return value.spark == value_type(value.bare) and cast_column(value.sql, value.bare, want) is not None
+
+
+def _replace_column(sql: str, name: str, value: str) -> str:
+    return replace_columns(sql, {name: value})

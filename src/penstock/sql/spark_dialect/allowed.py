@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model.datasource import Text
+from penstock.sql.spark_text import DIALECT
 from penstock.sql.syntax.problems import refused
 
 _CALL = re.compile(r"\s*`?(\w+)`?\s*\(")
@@ -117,7 +118,7 @@ def _check_parts(text: Text, node: exp.Expr) -> None:
 
 def _check_table(text: Text, node: exp.Table) -> None:
     if not isinstance(node.this, exp.Identifier):
-        shown = node.name or node.this.sql(dialect="spark").partition("(")[0]
+        shown = node.name or node.this.sql(dialect=DIALECT).partition("(")[0]
         raise refused(text, node, "unknown-table", f"the table function `{shown}` is not supported")
     if any(part.name == "" for part in node.parts):
         raise refused(text, node, "unknown-table", "a part of the table's name is empty")
@@ -132,7 +133,7 @@ def _check_function(text: Text, node: exp.Func) -> None:
     if isinstance(node, exp.Anonymous):
         names = [node.name.lower()]
     else:
-        written = node.sql(dialect="spark", comments=False)
+        written = node.sql(dialect=DIALECT, comments=False)
         found = _CALL.match(written) or _BARE.match(written)
         names = [found.group(1).lower()] if found is not None else []
     for name in names:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
@@ -26,11 +25,9 @@ from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.expr.typed import Typed
 from penstock.sql.from_clause.tables import find_node, inline_node, nearest_name, register_placeholder
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
-from penstock.sql.spark_text import PARSE_ERRORS, quote_identifier, replace_placeholders
+from penstock.sql.spark_text import DIALECT, PARSE_ERRORS, parse_statements, quote_identifier, replace_placeholders
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tree import syntax_problem
-
-_SPARK = sqlglot.Dialect.get_or_raise("spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ class _SparkTable:
 def parse_spark(text: Text) -> exp.Query:
     """The one SELECT of a text. Raises Refused."""
     try:
-        found = [each for each in _SPARK.parser().parse(_SPARK.tokenize(text.text), text.text) if each is not None]
+        found = parse_statements(text.text)
     except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
@@ -61,7 +58,7 @@ def compile_spark(environment: Environment) -> SelectOutput:
     sources = _replace_tables(environment, tree)
     schema = MappingSchema(
         {each.name: {name: value.spark for name, value in each.columns.items()} for each in sources.values()},
-        dialect="spark",
+        dialect=DIALECT,
     )
     qualified = _qualify_columns(environment, tree, schema)
     _note_columns(environment, qualified, sources)
@@ -70,7 +67,7 @@ def compile_spark(environment: Environment) -> SelectOutput:
         quote_identifier(each.name): str(each.placeholder) if each.sql is None else f"({each.sql})"
         for each in sources.values()
     }
-    sql = replace_placeholders(qualified.sql(dialect="spark", comments=False), texts)
+    sql = replace_placeholders(qualified.sql(dialect=DIALECT, comments=False), texts)
     grouped = any(each.find(exp.AggFunc) is not None for each in tree.find_all(exp.Select))
     return SelectOutput(sql, columns, grouped)
 
@@ -148,8 +145,8 @@ def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkT
 def _qualify_columns(environment: Environment, tree: exp.Query, schema: MappingSchema) -> exp.Query:
     """The query with every column qualified by its table, stars expanded and types inferred. Raises Refused."""
     try:
-        done = qualify(tree, schema=schema, dialect="spark", quote_identifiers=True, validate_qualify_columns=False)
-        annotate_types(done, schema=schema, dialect="spark")
+        done = qualify(tree, schema=schema, dialect=DIALECT, quote_identifiers=True, validate_qualify_columns=False)
+        annotate_types(done, schema=schema, dialect=DIALECT)
     except (SqlglotError, AttributeError, TypeError, IndexError, ValueError) as error:
         message = str(error).splitlines()[0]
         raise refused(environment.text, tree, "invalid-sql", f"the SQL cannot be resolved: {message}") from error

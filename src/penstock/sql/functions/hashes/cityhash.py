@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from penstock.sql.expr.overflow import WrappingArithmetic, bigint_literal, bind_in_chain
+from penstock.sql.expr.overflow import WrappingArithmetic, bind_in_chain, bits_literal
 
 _K0, _K1, _K2, _K3 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
 """k0 to k3 of city.cc."""
@@ -111,7 +111,7 @@ def _result(u: str, v: str = "0L", o: str = "0L") -> str:
 def _hash_17_to_32() -> str:
     """HashLen17to32."""
     a, b, c = f"{_P}.a", _word(1), f"{_P}.c"
-    differences = _struct(b=_DO.minus(a, b), d=f"({b} ^ {bigint_literal(_K3)})")
+    differences = _struct(b=_DO.minus(a, b), d=f"({b} ^ {bits_literal(_K3)})")
     left = _DO.plus(_DO.rotate_right(f"{_Q}.b", 43), _DO.rotate_right(c, 30), f"{_P}.d")
     right = _DO.minus(a, _DO.rotate_right(f"{_Q}.d", 20), _LENGTH, c)
     products = _struct(a=_DO.times(_word(0), _K1), c=_DO.times(_word(7), _K2), d=_DO.times(_word(6), _K0))
@@ -175,8 +175,8 @@ def _state_with_pairs(pairs: str, **others: str) -> str:
 
 def _initial_states() -> tuple[str, str, str]:
     """The state before the first chunk, computed from the last 64 bytes in three steps."""
-    s, y, z = _STATE, f"({_word(6)} ^ {bigint_literal(_K1)})", f"({_word(1)} ^ {bigint_literal(_K0)})"
-    pairs = _weak_hash_pairs(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), bigint_literal(_K0)))
+    s, y, z = _STATE, f"({_word(6)} ^ {bits_literal(_K1)})", f"({_word(1)} ^ {bits_literal(_K0)})"
+    pairs = _weak_hash_pairs(_WORDS, (_LENGTH, y), (_DO.times(_LENGTH, _K1), bits_literal(_K0)))
     product = _DO.times(_DO.xor_shift(f"{s}.v2", 47), _K1)
     second = bind_in_chain(_Q, product, _state(z=_DO.plus(f"{s}.z", _Q)))
     x = bind_in_chain(_Q, _word_at("0"), _DO.times(_DO.rotate_right(_DO.plus(f"{s}.z", _Q), 39), _K1))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_once
-from penstock.sql.expr.overflow import WrappingArithmetic, as_unsigned, bigint_literal
+from penstock.sql.expr.overflow import WrappingArithmetic, as_unsigned, bits_literal
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
 from penstock.sql.functions.hashes.cityhash import city_hashes, combine_hashes
@@ -48,7 +48,7 @@ def _bits_as_bigint(value: Typed, name: str) -> str:
 def _int_hash(sql: str) -> str:
     """ClickHouse's IntHash64Impl: the finalizer of MurmurHash3 (fmix64) on the number XORed with a seed."""
     do = WrappingArithmetic()
-    seeded = f"({sql} ^ {bigint_literal(_INT_HASH_SEED)})"
+    seeded = f"({sql} ^ {bits_literal(_INT_HASH_SEED)})"
     return do.xor_shift(
         do.times(do.xor_shift(do.times(do.xor_shift(seeded, 33), _MURMUR_FIRST), 33), _MURMUR_SECOND), 33
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from penstock.sql.expr.bind_once import bind_once
-from penstock.sql.expr.overflow import WrappingArithmetic, bigint_literal
+from penstock.sql.expr.overflow import WrappingArithmetic, bits_literal
 from penstock.sql.functions.hashes.cityhash import reversed_hex_digits
 
 _INITIAL_STATE = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
@@ -36,15 +36,15 @@ def string_words(text: str) -> str:
 def number_words(bits: str, size: int) -> str:
     """The words of a number of so many bytes."""
     if size == 8:
-        return f"array({bits}, {bigint_literal(8 << 56)})"
-    return f"array({bits} | {bigint_literal(size << 56)})"
+        return f"array({bits}, {bits_literal(8 << 56)})"
+    return f"array({bits} | {bits_literal(size << 56)})"
 
 
 def hash_pair_words(first: str, second: str, halves: int) -> str:
     """The words of one hash after another: structs of two halves, of which one or both are taken."""
     names = ("l", "h")[:halves]
     parts = [f"{each}.{name}" for each in (first, second) for name in names]
-    return f"array({', '.join(parts)}, {bigint_literal(16 * halves << 56)})"
+    return f"array({', '.join(parts)}, {bits_literal(16 * halves << 56)})"
 
 
 def sip_hash(words: str, halves: int) -> str:
@@ -59,7 +59,7 @@ def _with_end_mark(words: str) -> str:
 
 
 def _initial_state() -> str:
-    values = dict(zip(_NAMES, map(bigint_literal, _INITIAL_STATE), strict=True))
+    values = dict(zip(_NAMES, map(bits_literal, _INITIAL_STATE), strict=True))
     return _struct(**values, m="0L")
 
 
