@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from sqlglot import exp
-from tests.unit.sql.flights import datasource, query
+from tests.unit.sql.flights import datasource, problems, query
 
 from penstock.model.project import Project
 from penstock.sql import compile as compiler
@@ -41,3 +41,10 @@ def test_an_operand_is_translated_once(tables: str, monkeypatch: pytest.MonkeyPa
     literals = {sql: count for sql, count in compiled.items() if "FROM" not in sql}
     assert literals
     assert set(literals.values()) == {1}, literals
+
+
+def test_using_columns_without_a_common_type() -> None:
+    in_zone = "toDateTime('2024-01-01 00:00:00', 'America/New_York')"
+    sql = "SELECT x FROM (SELECT today() AS x FROM flights) AS a JOIN (SELECT {} AS x FROM flights) AS b USING (x)"
+    (found,) = problems(sql.format(in_zone))
+    assert "USING (`x`) of Date and DateTime('America/New_York')" in found

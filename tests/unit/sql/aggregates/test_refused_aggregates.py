@@ -1,0 +1,19 @@
+"""Calls of aggregates that are refused because of their arguments."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems
+
+REFUSED = {
+    "argAndMax(1, 1.5)": "arguments that are not Nullable, the second no float",
+    "argMax(carrier, toUUID(carrier))": "`argMax` needs a second argument that can be compared",
+    "groupArraySorted(2)(toIPv4(carrier))": "`groupArraySorted` needs values that are no enumerations",
+    "sumMap([toIPv4(carrier)], [1])": "`sumMap` needs keys that are no enumerations",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused(call: str) -> None:
+    (problem,) = problems(f"SELECT {call} FROM flights")
+    assert REFUSED[call] in problem

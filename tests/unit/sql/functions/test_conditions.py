@@ -1,0 +1,19 @@
+"""Calls of conditional functions that are refused because of their types."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems
+
+_NY = "toDateTime('2024-01-01 00:00:00', 'America/New_York')"
+REFUSED = {
+    "greatest(toIPv4(carrier), toIPv4('1.2.3.4'))": "`greatest` of IPv4 is not supported",
+    f"if(carrier = 'a', today(), {_NY})": "there is no common type of Date, DateTime('America/New_York')",
+    f"greatest(today(), {_NY})": "there is no common type of Date, DateTime('America/New_York')",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused(call: str) -> None:
+    (problem,) = problems(f"SELECT {call} FROM flights")
+    assert REFUSED[call] in problem

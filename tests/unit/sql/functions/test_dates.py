@@ -1,0 +1,24 @@
+"""Calls of functions on dates that ClickHouse answers and that are refused here, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems
+
+_NY = "toDateTime('2024-01-01 00:00:00', 'America/New_York')"
+REFUSED = {
+    f"changeYear({_NY}, 2020)": "`changeYear` in a time zone is not supported",
+    "timeSlots(now(), toUInt32(5), 0)": "`timeSlots` takes a DateTime, a UInt32 and a size from 1",
+    "timeSlots(toNullable(now()), toUInt32(5))": "`timeSlots` of Nullable values is not supported",
+    "makeDateTime64(2020, 1, 2, 3, 4, 5, 6, 3, 'Asia/Tokyo')": "`makeDateTime64` in a time zone is not supported",
+    "makeDateTime64(2020, 1, 2, 3, 4, toNullable(5))": "`makeDateTime64` of Nullable numbers is not supported",
+    "fromModifiedJulianDay(toUInt64(5))": "`fromModifiedJulianDay` of a UInt64 is not supported",
+    "parseDateTime(carrier, '%a %Y')": "the format code `%a` is not supported",
+    "parseDateTime(carrier, '%m %b')": "a format takes each part of a time once",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused(call: str) -> None:
+    (problem,) = problems(f"SELECT {call} FROM flights")
+    assert REFUSED[call] in problem

@@ -1,0 +1,24 @@
+"""Hash functions: refused arguments, and the length of what is compiled."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems, query
+
+REFUSED = {
+    "sipHash64(1.5)": "`sipHash64` of a Float64 is not supported",
+    "sipHash128([1])": "`sipHash128` of a Array(UInt8) is not supported",
+    "cityHash64(1.5)": "`cityHash64` of a Float64 is not supported",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused(call: str) -> None:
+    (problem,) = problems(f"SELECT {call} FROM flights")
+    assert REFUSED[call] in problem
+
+
+@pytest.mark.parametrize("call", ["cityHash64(carrier)", "sipHash64(carrier)"])
+def test_hash_is_short(call: str) -> None:
+    """Spark plans as long as the text is: a few thousand characters a call."""
+    assert len(query(f"SELECT {call} AS h FROM flights").sql) < 22_000

@@ -1,0 +1,28 @@
+"""Calls of functions on numbers that ClickHouse answers and that are refused here, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems
+
+REFUSED = {
+    "gcd(toNullable(4), 2)": "`gcd` of Nullable(UInt8) and UInt8 is not supported",
+    "gcd(toUInt64(4), toInt8(2))": "`gcd` of UInt64 and a signed number is not supported",
+    "lcm(toInt64(4), 2)": "`lcm` of 64-bit numbers is not supported",
+    "formatReadableQuantity(1.5)": "`formatReadableQuantity` of Float64 is not supported",
+    "formatReadableTimeDelta(1.5)": "`formatReadableTimeDelta` of Float64 is not supported",
+    "formatReadableTimeDelta(toUInt64(1))": "`formatReadableTimeDelta` of UInt64 is not supported",
+    "clamp(true, 0, 1)": "`clamp` of a Bool and a number is not supported",
+    "clamp(1.5, toFloat64(carrier), 3)": "the limits of `clamp` must be literals beside floats",
+    "widthBucket(5, 0, 10, 0)": "the number of buckets must be a literal from 1",
+    "widthBucket(5, 0, 10, 4294967295)": "the number of buckets must be a literal from 1",
+    "toDecimalString(1.5, 2)": "`toDecimalString` of Float64 is not supported",
+    "toDecimalString(toDecimal64(1, 2), 1)": "takes 2 to 21 digits here",
+    "formatReadableSize(1.5)": "`formatReadableSize` of Float64 is not supported",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused(call: str) -> None:
+    (problem,) = problems(f"SELECT {call} FROM flights")
+    assert REFUSED[call] in problem
