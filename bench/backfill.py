@@ -1,9 +1,9 @@
 """A large history through a forward query, with little memory: `make bench-backfill`.
 
-In: `--gb N` (default 10), `--write` for bench/results/backfill.md. Out: a table of what was measured: time, rate,
-the peak memory of the server and of the process that fills, and what became of a kill in the middle. Called by
-`make`. Invariant: the copy is compared with its source (rows, sum and distinct of the key) before anything is
-reported, and each row of the new table was added by exactly one commit.
+In: `--gb N` (default 10), `--write` for bench/results/backfill.md. Out: a table of what was measured: time, rate, the
+peak memory of the server and of the process that fills, and what became of a kill in the middle. The copy is compared
+with its source (rows, sum and distinct of the key) before anything is reported, and each row of the new table was
+added by exactly one commit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a bridged column costs when it is read: the same queries over it and over the settled table.
 
-In: two data sources with the same rows. Out: bench/results/bridge.md. Called by `make bench-bridge`.
-Invariant: one of the two is settled before anything is measured, the other stays bridged since it is in
-staging, and each query runs over both by turns, so that both have the same machine.
+In: two data sources with the same rows. Out: bench/results/bridge.md. One of the two is settled before anything is
+measured, the other stays bridged since it is in staging, and each query runs over both by turns, so that both have the
+same machine.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ QUERIES = (
     ("a group each", "SELECT {column}, count() AS rows FROM {table} GROUP BY {column} ORDER BY rows DESC, {column}"
      " LIMIT 10"),
     ("one value", "SELECT count() FROM {table} WHERE {column} = {value}"),
-)  # fmt: skip
+)
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def main() -> None:
         "make bench-bridge" if usual else f"python bench/bridge.py --write {options}",
         seconds=seconds, warm=WARM, repeats=asked.repeats, least=LEAST, longest=LONGEST,
         bridged=files[BRIDGED], settled=files[SETTLED],
-    )  # fmt: skip
+    )
     print(text)
     if asked.write:
         (Path(__file__).parent / "results/bridge.md").write_text(text, encoding="utf-8")

@@ -1,7 +1,7 @@
 """The page of the benchmark of bridged columns.
 
-In: the runs of each query over a bridged and over a settled table. Out: Markdown. Called by `bridge`.
-Invariant: ratios are of medians of runs that went by turns.
+In: the runs of each query over a bridged and over a settled table. Out: Markdown. Ratios are of medians of runs that
+went by turns.
 """
 
 from __future__ import annotations

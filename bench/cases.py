@@ -1,7 +1,7 @@
 """The cases of the planner's benchmark: edits of one fixed project.
 
-In: bench/cases/cases.toml and the project in bench/cases/graph. Out: `Case`s and the files after each.
-Called by `plan`. Invariant: an edit that does not apply is an error, never a case without a change.
+In: bench/cases/cases.toml and the project in bench/cases/graph. Out: `Case`s and the files after each. An edit that
+does not apply is an error, never a case without a change.
 """
 
 from __future__ import annotations

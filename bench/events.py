@@ -1,8 +1,7 @@
 """The rows of the benchmarks' fixed project, as bodies for the Events API.
 
-In: how many rows. Out: NDJSON bodies, by data source. Called by `pipelines`. Invariant: the same numbers
-give the same bytes; a session is within one day and one body, so that `sessions_mv` has a row a session
-however the flows cut their steps.
+In: how many rows. Out: NDJSON bodies, by data source. The same numbers give the same bytes; a session is within one
+day and one body, so that `sessions_mv` has a row a session however the flows cut their steps.
 """
 
 from __future__ import annotations

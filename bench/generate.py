@@ -1,8 +1,7 @@
 """A project of any size, and an edited copy of it: what the planner's speed is measured on.
 
-In: a folder, a number of resources, a seed. Out: `before` and `after` in the folder. Called from the
-command line by `plan_scale` and by hand. Invariant: the same numbers give the same files; the edited
-copy plans without an error.
+In: a folder, a number of resources, a seed. Out: `before` and `after` in the folder. The same numbers give the same
+files; the edited copy plans without an error.
 """
 
 from __future__ import annotations

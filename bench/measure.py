@@ -1,7 +1,6 @@
 """One migration case against a pipeline that runs: what it moves, and what other ways would.
 
-In: a `Case`, a `Pipeline` with the fixed project live. Out: `Line`. Called by `plan`. Invariant: a case
-leaves the fixed project live.
+In: a `Case`, a `Pipeline` with the fixed project live. Out: `Line`. A case leaves the fixed project live.
 """
 
 from __future__ import annotations

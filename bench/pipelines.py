@@ -1,7 +1,7 @@
 """A whole pipeline in this process, in a folder that is gone afterwards, with the fixed project in it.
 
-In: files and rows. Out: a `Pipeline` that is fed. Called by `plan` and `bridge`. Invariant: what is
-measured is the product as the server runs it; nothing is written past its inbox and its deployer.
+In: files and rows. Out: a `Pipeline` that is fed. What is measured is the product as the server runs it; nothing is
+written past its inbox and its deployer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the planner moves for each migration case, beside what other ways would move and the least possible.
 
-In: the cases of bench/cases, a fixed project with 1,000,000 events. Out: bench/results/plan.md. Called by
-`make bench-plan`. Invariant: Penstock's numbers are those of the plans that `deploy --check` makes of live
-tables on Spark and Iceberg; what a case says of itself (what today's best rewrites, the minimum) is by hand.
+In: the cases of bench/cases, a fixed project with 1,000,000 events. Out: bench/results/plan.md. Penstock's numbers are
+those of the plans that `deploy --check` makes of live tables on Spark and Iceberg; what a case says of itself (what
+today's best rewrites, the minimum) is by hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The page of the planner's benchmark.
 
-In: a `Line` a case, the sizes of the tables. Out: Markdown. Called by `plan`. Invariant: every number of
-the page is in a line or a table's size; nothing is rounded away but bytes.
+In: a `Line` a case, the sizes of the tables. Out: Markdown. Every number of the page is in a line or a table's size;
+nothing is rounded away but bytes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Line:
         cells = [
             str(self.case.number), self.case.title, *_cells(self.moved), _rows(self.later),
             *_cells(self.changed), *_cells(self.everything), f"{self.case.minimum:,}",
-        ]  # fmt: skip
+        ]
         return f"| {' | '.join(cells)} |"
 
     @property

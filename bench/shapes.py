@@ -1,7 +1,7 @@
 """Data sources and views as generated projects have them: 50 columns, in chains, fans and diamonds.
 
-In: a name and dice. Out: `Module`. Called by `generate`. Invariant: a module is a project that
-deploys, and the same throws of the dice give the same module.
+In: a name and dice. Out: `Module`. A module is a project that deploys, and the same throws of the dice give the same
+module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPES = (
     "UInt32", "Int64", "Float64", "Nullable(Float64)", "Decimal(18, 4)", "UInt16", "Nullable(Int32)", "UInt64",
     "LowCardinality(Nullable(String))", "DateTime", "Array(String)", "Nullable(DateTime)", "Bool", "Date",
     "DateTime64(3)", "String", "UUID", "Enum8('new' = 1, 'paid' = 2, 'sent' = 3)",
-)  # fmt: skip
+)
 NUMBERS = frozenset(TYPES[:8])
 WORDS = (
     "price",

@@ -1,7 +1,7 @@
 """What it costs to write ClickHouse's SQL: the time to compile it, and beside Spark SQL written by hand.
 
-In: queries in pairs, and rows. Out: bench/results/sql.md. Called by `make bench-sql`. Invariant: both of a pair give
-the same rows, which is checked, and run by turns in one session, so that both have the same machine.
+In: queries in pairs, and rows. Out: bench/results/sql.md. Both of a pair give the same rows, which is checked, and run
+by turns in one session, so that both have the same machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROWS, REPEATS, WARM, COMPILED = 8_000_000, 9, 2, 50
 COLUMNS = {
     "id": "Int64", "at": "DateTime", "path": "String", "user": "String", "country": "LowCardinality(String)",
     "ms": "Int32", "price": "Float64", "coupon": "Nullable(String)",
-}  # fmt: skip
+}
 PAIRS: Mapping[str, tuple[str, str]] = {
     "hits a day": (
         "SELECT toDate(at) AS day, count() AS hits FROM hits GROUP BY day ORDER BY day",
@@ -62,7 +62,7 @@ PAIRS: Mapping[str, tuple[str, str]] = {
         "SELECT coalesce(coupon, 'none') AS coupon, count() AS hits FROM hits GROUP BY coupon ORDER BY hits DESC, coupon LIMIT 5",
         "SELECT coalesce(coupon, 'none') AS coupon, count(1) AS hits FROM hits GROUP BY coalesce(hits.coupon, 'none') ORDER BY hits DESC, coupon LIMIT 5",
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

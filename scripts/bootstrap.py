@@ -1,9 +1,8 @@
 """Set up the project folder for one purpose: demo, test or dev.
 
-In: the purpose as the one argument. Out: `.venv` with the package and what the purpose needs, and
-Spark's jars in the package cache. Called by `scripts/bootstrap` (so by make) before every command.
-Invariant: only the standard library; nothing is written outside the folder but package caches (and, for
-the tests, by root, Debian's package of Postgres); a second run with the same pyproject.toml does nothing.
+In: the purpose as the one argument. Out: `.venv` with the package and what the purpose needs, and Spark's jars in the
+package cache. Only the standard library; nothing is written outside the folder but package caches (and, for the tests,
+by root, Debian's package of Postgres); a second run with the same pyproject.toml does nothing.
 """
 
 from __future__ import annotations

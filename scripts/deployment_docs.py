@@ -1,9 +1,8 @@
 """The second half of docs/deployments.md: the states of a deployment, its moves, and its steps with their inverses.
 
-In: `deploy/states.MOVES`, the classes of `plan/steps` and `deploy/undo.INVERSES`. Out: a diagram and two tables
-in Markdown, and the page with them. Called from the command line (`make golden` does) and by the test that
-compares the page with the code. Invariant: a move or a step that is in the code is in the page; above the mark
-the page is written by hand.
+In: `deploy/states.MOVES`, the classes of `plan/steps` and `deploy/undo.INVERSES`. Out: a diagram and two tables in
+Markdown, and the page with them. A move or a step that is in the code is in the page; above the mark the page is
+written by hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Postgres' own programs, which the tests start a server with.
 
-In: the machine. Out: their folder, if they are there. Called by tests/postgres_server.py, and by bootstrap.py to
-install them where it can. Invariant: only the standard library; installing is tried where it needs no
+In: the machine. Out: their folder, if they are there. Only the standard library; installing is tried where it needs no
 password (root, apt-get), takes two minutes at most, and failing is no error: those tests are skipped then.
 """
 

@@ -1,8 +1,7 @@
 """The last part of docs/reliability.md: the figures of the last full run of the chaos tests.
 
-In: tests/chaos/results.json, which `make chaos` writes. Out: tables in Markdown, and the page with them.
-Called from the command line (`make chaos` does) and by the test that compares the page with the file.
-Invariant: every figure is in the file; above the mark the page is written by hand.
+In: tests/chaos/results.json, which `make chaos` writes. Out: tables in Markdown, and the page with them. Every figure
+is in the file; above the mark the page is written by hand.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """docs/sql-functions.md: every function that SQL may call, from the tables that the compiler uses.
 
 In: the rows of `sql/functions`, `sql/aggregates`, the special forms and the window functions. Out: the page in
-Markdown. Called from the command line (`make golden` does) and by the test that compares the page with the code.
-Invariant: a name that compiles is in the page; what the page shows of Spark is what the compiler writes.
+Markdown. A name that compiles is in the page; what the page shows of Spark is what the compiler writes.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ MARK = "<!-- From here on written by scripts/sql_docs.py. -->\n"
 SAMPLES = {
     "any": "x", "number": "x", "integer": "x", "float": "f", "string": "s", "time": "t", "date": "t",
     "array": "a", "map": "m", "constant": "1", "text": "s", "bytes": "s",
-}  # fmt: skip
+}
 COLUMNS = {
     "x": "Int64", "f": "Float64", "s": "String", "t": "DateTime", "a": "Array(Int64)", "m": "Map(String, Int64)",
-}  # fmt: skip
+}
 LONGEST_SHOWN = 140
 
 

@@ -28,7 +28,7 @@ BETWEEN = ("crash_points", "database", "commit")
 OURS = (
     "flows", "settling", "deployment", "inbox", "fork", "apart", "sweep",
     "drift", "window", "outgrow", "call", "limited", "maintenance", "copies", "schedule",
-)  # fmt: skip
+)
 SETTINGS = Settings(spark=SparkSettings(master="local[2]", driver_memory="1g"))
 
 

@@ -13,7 +13,7 @@ FILLS = (
     ("id", ""), ("id", "FROM 0 TO 9"), ("u8 % 10", "STEP 2"), ("id * 2", "TO 15 STEP 3"),
     ("toStartOfMonth(d)", "FROM toDate('2023-10-01') TO toDate('2024-09-01') STEP INTERVAL 1 MONTH"),
     ("toStartOfDay(t)", "FROM toDateTime('2024-07-10 00:00:00') TO toDateTime('2024-07-22 00:00:00') STEP 172800"),
-)  # fmt: skip
+)
 
 
 def using(random: Random) -> str:

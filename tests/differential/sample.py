@@ -72,7 +72,7 @@ ROWS: list[tuple[object, ...]] = [
     (6, 3, 9, 1, -10, 11, -12, None, 2.675, None, -0.1, Decimal("5.05"), False, "back\\slash 'q'", None, "c",
      dt.date(2000, 1, 1), _moment("2000-01-01T00:00:01"), _moment("2000-01-01T00:00:01.000"), None, [2, 2, 3],
      ["a"], {}, '[1, "two", 3.5]', "ftp://x.y/z", "12abc"),
-]  # fmt: skip
+]
 
 
 def project() -> Project:

@@ -71,7 +71,7 @@ TABLES = {
                   "ENGINE_SORTING_KEY k\nENGINE_SIGN sign\nENGINE_VERSION ver"),
     "versioned_in_parts": (f"{KEYS}, `v` Int32, `sign` Int8, `ver` DateTime", "VersionedCollapsingMergeTree",
                            f"{BOTH}\nENGINE_SIGN sign\nENGINE_VERSION ver"),
-}  # fmt: skip
+}
 POOLS: dict[str, Sequence[object]] = {
     "k": (1, 2, 3), "p": (2, 10, 30), "gone": (0, 0, 1), "sign": (1, 1, -1), "ver": (1, 2),
     "i8": (0, 100, -100, 127), "u8": (0, 200, 1), "i64": (0, 2**63 - 1, -(2**63), 5),
@@ -79,7 +79,7 @@ POOLS: dict[str, Sequence[object]] = {
     "ba": (-1, 7, 12), "bx": (1, 255, 6), "i32": (None, 0, 2**31 - 1, -5), "mn": (None, 3, -5),
     "mx": (0.5, math.nan, -1.0, math.inf), "ga": ([], [1, 2], [2]),
     "sm": ({}, {"a": 1, "b": 0}, {"a": -1, "é": 2**63 - 1}),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -34,15 +34,15 @@ TEXTS = [
     UUID + "\n",
     "00000000-0000-0000-0000-000000000000", "127.0.0.1", "256.1.1.1", "0.0.0.0", "::", "::1", "::ffff:1.2.3.4", "gg::",
     "été", "{}", '{"a": 1}', "5\0", "99.999", "-1234567.891", "12345678",
-]  # fmt: skip
+]
 INTEGERS = [0, 1, -1, 127, 128, 255, 256, 300, -129, 65535, 65536, 2**31 - 1, 2**31, -(2**31) - 1, 999, 1000, 99999,
-            10**12, 9_223_372_036_854, 9_223_372_036_855, -9_223_372_036_855, 2**63 - 1, -(2**63)]  # fmt: skip
+            10**12, 9_223_372_036_854, 9_223_372_036_855, -9_223_372_036_855, 2**63 - 1, -(2**63)]
 UNSIGNED = [Decimal(each) for each in (0, 1, 255, 256, 65536, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1)]
 FLOATS = [0.0, -0.0, 1.0, 1.5, -1.5, 0.1, 255.0, 255.9, 256.0, 300.0, 1e7, 16777217.0, 1e9, 2147483648.0, 1e10,
           1e13, 9.2e18, 1e19, -1e19, 1.8e19, 1e20, 1e21, 1e300, -1e300, float("inf"), float("-inf"),
-          float("nan")]  # fmt: skip
+          float("nan")]
 DECIMALS = [Decimal(each) for each in ("0", "1.5", "-1.5", "127.9999", "128", "999.9999", "1000", "99999.9999", "3e9",
-                                       "-3e9", "99999999999999.9999")]  # fmt: skip
+                                       "-3e9", "99999999999999.9999")]
 ARRAYS = [[], ["1"], ["1", "x"], [None], ["1.5"], ["", "2"], ["300"]]
 PADDED = ["5", "12345", "abc", "", "1.5"]
 ROWS: dict[str, list[object]] = {
@@ -51,7 +51,7 @@ ROWS: dict[str, list[object]] = {
     "Int64": list(INTEGERS), "UInt64": list(UNSIGNED), "Float64": list(FLOATS), "Decimal(18, 4)": list(DECIMALS),
     "Nullable(Int64)": [None, *INTEGERS], "Array(String)": [each for each in ARRAYS if None not in each],
     "Array(Nullable(String))": list(ARRAYS), "Int32": [0, 1, -1, 65536, 2**31 - 1, -(2**31)],
-}  # fmt: skip
+}
 ENUM = "Enum8(\\'a\\' = 1, \\'b\\' = 5)"
 OF_TEXT = (
     "toUUID(v)", "toInt8(v)", "toUInt8(v)", "toInt32(v)", "toUInt32(v)", "toInt64(v)", "toUInt64(v)", "toFloat32(v)",
@@ -61,21 +61,21 @@ OF_TEXT = (
     "accurateCast(v, 'UInt8')", "accurateCast(v, 'Float32')", "parseDateTimeBestEffort(v)",
     "parseDateTime64BestEffort(v)", "CAST(v, 'JSON')", "CAST(v, 'Nullable(Int32)')", "toInt32(toFloat64(v))",
     "toUInt8(toInt32(v))", "toDate(toDateTime(v))", "accurateCast(toInt64(v), 'Int8')", "toUInt8(lower(v))",
-)  # fmt: skip
+)
 OF_NUMBERS = (
     "CAST(v, 'UInt8')", "toInt32(v)", "toUInt64(v)", "toInt64(v)", "accurateCast(v, 'UInt8')",
     "accurateCast(v, 'Int64')", "accurateCast(v, 'Float32')", "accurateCast(v, 'UInt64')", "toDateTime(v)",
     "CAST(v, 'Decimal(5, 2)')", "toDecimal64(v, 4)", "toFloat32(v)", "toString(v)", "toBool(v)",
     "accurateCastOrNull(v, 'Decimal(5, 2)')", "accurateCastOrNull(v, 'DateTime')", "accurateCastOrDefault(v, 'UInt8')",
     "toInt8OrDefault(v)",
-)  # fmt: skip
+)
 BRANCHES = (
     "if(v != '', toInt32(v), 0)", "v = '' ? 0 : toInt32(v)", "multiIf(v = 'a', 1, v = 'b', 2, toInt32(v))",
     "CASE WHEN match(v, '^[0-9]+$') THEN toUInt8(v) ELSE 0 END", "CASE v WHEN '' THEN 0 ELSE toInt8(v) END",
     "coalesce(toInt32OrNull(v), toInt64(toFloat64(v)))", "ifNull(toDateOrNull(v), toDate(toDateTime(v)))",
     "if(toInt32OrZero(v) > 100, toUInt8(v), 0)", "if(toFloat64(v) > 1, toInt32(v), 0)",
     "if(length(v) < 36, toString(toInt32(v)), toString(toUUID(v)))", "toUInt8(if(v = '', '0', v))",
-)  # fmt: skip
+)
 CASES = [
     *(("String", sql) for sql in (*OF_TEXT, *BRANCHES)),
     *(("Nullable(String)", sql) for sql in (*OF_TEXT[:12], *BRANCHES[:4])),
@@ -87,7 +87,7 @@ CASES = [
       for name, new in (("CAST", f"{of.replace('String', 'Int32')}"),
                         ("accurateCast", f"{of.replace('String', 'UInt8')}"))),
     ("Array(Nullable(String))", "CAST(v, 'Array(Int32)')"),
-]  # fmt: skip
+]
 LENIENT = (
     "toInt8OrZero(v)", "toUInt64OrZero(v)", "toInt32OrNull(v)", "toFloat64OrZero(v)", "toFloat32OrNull(v)",
     "toUUIDOrZero(v)", "toUUIDOrNull(v)", "toUUIDOrDefault(v)", "toDateOrZero(v)", "toDateOrNull(v)",
@@ -95,11 +95,11 @@ LENIENT = (
     "toIPv4OrZero(v)", "toIPv6OrNull(v)", "toInt32OrDefault(v)", "accurateCastOrNull(v, 'UInt8')",
     "accurateCastOrDefault(v, 'UInt32')", "accurateCastOrDefault(v, 'UUID')", "accurateCastOrDefault(v, 'Date')",
     "accurateCastOrDefault(v, 'Float64')", "parseDateTimeBestEffortOrNull(v)", "parseDateTimeBestEffortOrZero(v)",
-)  # fmt: skip
+)
 ZERO_TEXTS = {
     "0", "00", "-0", "0.0", "1e-400", "1970-01-01", "1970-01-01 00:00:00", "00000000-0000-0000-0000-000000000000",
     "0.0.0.0", "::", "0000-00-00", "12345678", "1234",
-}  # fmt: skip
+}
 """Texts whose value is the zero of some type; ClickHouse takes times before 1970, and days that are none, for it."""
 
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 NULLABLE = {
     "any": "ni", "number": "ni", "integer": "ni", "float": "nf", "string": "ns", "time": "nt", "date": "nt",
     "array": "arr", "map": "m", "text": "ns", "bytes": "ns",
-}  # fmt: skip
+}
 PLAIN = NULLABLE | {"number": "i32", "integer": "i32", "float": "f", "string": "s", "text": "s", "time": "t"}
 MORE = {"constant": ("1", "'UTC'", "'day'"), "any": ("ns", "nt", "nf")}
 OTHER_DIGITS = ("tanh",)

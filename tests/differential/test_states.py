@@ -34,16 +34,16 @@ GIVEN = {
     "maxIntersections": "i32, toInt32(i32 + 10)", "maxIntersectionsPosition": "i32, toInt32(i32 + 10)",
     "intervalLengthSum": "t, t + 10", "sumMap": "m", "minMap": "[id % 2], [u8]", "maxMap": "m",
     "sumMapWithOverflow": "[lc], [u8]", "argAndMax": "s, id", "argAndMin": "lc, u16",
-}  # fmt: skip
+}
 COMBINED = {
     "sumIf": "u8, id > 2", "countIf": "b", "avgIf": "u64, id > 1", "sumArray": "arr", "quantileArray(0.5)": "arr",
     "avgOrNull": "ni", "countOrNull": "ni", "sumOrDefault": "u8", "countOrDefault": "", "sumDistinct": "u8",
     "avgDistinct": "ni", "countDistinct": "lc", "groupArrayDistinct": "lc", "sumForEach": "arr", "avgMap": "m",
     "sumResample(0, 10, 3)": "u8, id", "sumArgMax": "u8, lc", "uniqArray": "sarr", "varPopIf": "u8, id > 2",
     "sumArrayIf": "arr, id > 1", "sumOrNullIf": "u8, id > 100", "uniqCombinedIf": "lc, id > 2",
-}  # fmt: skip
+}
 CALLS = [(name.partition("(")[0], name.partition("(")[1] + name.partition("(")[2], arguments)
-         for name, arguments in {**GIVEN, **COMBINED}.items()]  # fmt: skip
+         for name, arguments in {**GIVEN, **COMBINED}.items()]
 SETTINGS = settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 PARTS = st.lists(st.integers(0, 3), min_size=6, max_size=6)
 
@@ -93,7 +93,7 @@ def test_a_merged_state_is_what_clickhouse_merges(quick: Spark, clickhouse: Clic
 
 _NOT_THERE = (
     "uniqTheta", "simpleLinearRegression", "sumMap", "minMap", "maxMap", "sumMapWithOverflow", "topK", "entropy",
-)  # fmt: skip
+)
 """ClickHouse as a library is built without the first; a named tuple is a dictionary in its JSON; its states of
 maps of arrays cannot be nested; ties and the last digit of the last two depend on its hash table."""
 

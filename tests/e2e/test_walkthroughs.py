@@ -62,7 +62,7 @@ class Shell:
             ["bash", "-euo", "pipefail", "-c", f"{own}\npwd > '{note}'"],
             cwd=self._where, env=self._environment, capture_output=True, text=True, timeout=SECONDS, check=False,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         if note.exists():
             self._where = Path(note.read_text().strip())
         return done

@@ -37,7 +37,7 @@ SOURCES = {
                   "SIGN sign", "VERSION v"),
     "tagged": ("tag String, rows UInt32", "SummingMergeTree", "SORTING_KEY tag"),
     "named": ("id UInt32, name String", "MergeTree", "SORTING_KEY id"),
-}  # fmt: skip
+}
 VIEWS = {
     "latest": "SELECT k, id, kind FROM events",
     "newest": "SELECT k, n, toUInt8(n % 2 = 0) AS gone FROM events WHERE kind != ''",
