@@ -42,7 +42,7 @@ INVERSES: Mapping[type[Step], str] = {
     SetSort: "set the order from before, unless another deployment has set one since",
     SetPartition: "set the partition key from before, unless another deployment has set one since",
     PlaceCursors: "nothing: the cursors go with the table",
-    Activate: "stop the deployment's flows, let go the snapshots its histories read, drop its clones",
+    Activate: "stop the deployment's flows, release the snapshots that its histories read, drop its clones",
     CheckRows: "nothing: it only looked",
     CatchUp: "nothing: it only waited",
 }
