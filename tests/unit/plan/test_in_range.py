@@ -7,7 +7,7 @@ import pytest
 from penstock.model import types as t
 from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.types import Type
-from penstock.plan.equivalence.redundant_bounds import unbounded, widened
+from penstock.plan.equivalence.redundant_bounds import drop_redundant_bounds, widened_columns
 
 DAY = "date_from_unix_date(unix_date(CAST(`e`.`{0}` AS DATE)) & 65535)"
 HOUR = "greatest(date_trunc('HOUR', `e`.`{0}`), TIMESTAMP'1970-01-01 00:00:00')"
@@ -36,16 +36,16 @@ LIVE = view("`e`.`at`", t.DateTime(), t.DateTime64(3))
 )
 def test_bounds(selected: str, left: str) -> None:
     after = view(selected, t.DateTime64(3), t.DateTime64(3))
-    columns = widened([LIVE], [after])
+    columns = widened_columns([LIVE], [after])
     assert columns == {("events__d1", "at")}
-    found = unbounded(after, columns).sql
+    found = drop_redundant_bounds(after, columns).sql
     assert left in found
     assert found.count("65535") == selected.count("65535") - (DAY.format("at") in selected)
 
 
 def test_nothing_is_wider() -> None:
     after = view(DAY.format("other"), t.DateTime(), t.DateTime64(3))
-    assert unbounded(after, widened([LIVE], [after])) == after
+    assert drop_redundant_bounds(after, widened_columns([LIVE], [after])) == after
 
 
 def test_a_name_of_a_subquery_is_no_column_of_the_source() -> None:
@@ -53,4 +53,4 @@ def test_a_name_of_a_subquery_is_no_column_of_the_source() -> None:
     after = view("1", t.DateTime64(3), t.DateTime64(3))
     sql = f"SELECT {DAY.format('at')} AS `r` FROM {inner}"
     renamed = View("v", "p", "n", "target", sql, after.trigger, ("r",))
-    assert "65535" in unbounded(renamed, widened([LIVE], [renamed])).sql
+    assert "65535" in drop_redundant_bounds(renamed, widened_columns([LIVE], [renamed])).sql

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.equivalence.view_equivalence import is_type_blind, kind_of
+from penstock.plan.equivalence.view_equivalence import is_type_blind, stored_type_family
 
 FROM = "FROM __new_events__ AS `events`"
 
@@ -41,6 +41,6 @@ def test_the_type_may_count(sql: str) -> None:
 
 def test_families() -> None:
     passed = f"SELECT `events`.`n` AS `n` {FROM}"
-    assert kind_of(passed, "n", "INT") == kind_of(passed, "n", "BIGINT")
-    assert kind_of(passed, "n", "INT") != kind_of(passed, "n", "DOUBLE")
-    assert kind_of(passed, "n", "STRING") == "STRING"
+    assert stored_type_family(passed, "n", "INT") == stored_type_family(passed, "n", "BIGINT")
+    assert stored_type_family(passed, "n", "INT") != stored_type_family(passed, "n", "DOUBLE")
+    assert stored_type_family(passed, "n", "STRING") == "STRING"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.sql.flights import datasource, query, text
 
 from penstock.model.project import Project
-from penstock.sql.analysis.column_graph import Origin
+from penstock.sql.analysis.column_graph import SourceColumn
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.compile import compile_sql
@@ -203,16 +203,16 @@ def test_what_stays_is_what_counts(made: tuple[str, tuple[str, ...]], data: st.D
     counts = found.rows.union(*(origins for name, origins in found.outputs if name in columns))
     assert mentioned(done) == counts
     assert {
-        Origin(source, name) for source, names in query_facts(done).columns_read.items() for name in names
+        SourceColumn(source, name) for source, names in query_facts(done).columns_read.items() for name in names
     } == counts
     assert [name for name, _ in query_facts(done).lineage.outputs] == columns
     assert prune(done, columns) == done
     assert found.whole == query_facts(done).lineage.whole == frozenset()
 
 
-def mentioned(sql: str) -> frozenset[Origin]:
+def mentioned(sql: str) -> frozenset[SourceColumn]:
     """The columns of sources in a text, as the names before them tell."""
     sources = {alias: source for source, alias in re.findall(r"(__all_\w__) AS `(s\d+)`", sql)}
     return frozenset(
-        Origin(sources[alias], name) for alias, name in re.findall(r"`(s\d+)`\.`(\w+)`", sql) if alias in sources
+        SourceColumn(sources[alias], name) for alias, name in re.findall(r"`(s\d+)`\.`(\w+)`", sql) if alias in sources
     )

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.sql.flights import datasource, pipe, query, text
 
 from penstock.model.project import Project
-from penstock.sql.analysis.column_graph import Origin
+from penstock.sql.analysis.column_graph import SourceColumn
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.compile import compile_sql
 
@@ -17,7 +17,7 @@ NODES = pipe("nodes", "SELECT a, b + c AS bc, s FROM t WHERE d > 0")
 PROJECT = Project.of(SOURCES, [NODES])
 
 
-def shown(origins: frozenset[Origin]) -> str:
+def shown(origins: frozenset[SourceColumn]) -> str:
     """`t.a t.b`."""
     return " ".join(sorted(f"{each.placeholder.strip('_').split('_')[1]}.{each.column}" for each in origins))
 

@@ -20,16 +20,16 @@ from penstock.sql.spark_text import DIALECT
 
 Columns = frozenset[tuple[str, str]]
 """Tables with physical columns."""
-_FIRST = ("CAST('1970-01-01' AS DATE)", "CAST('1970-01-01 00:00:00' AS TIMESTAMP)")
+_LOWEST_VALUES = ("CAST('1970-01-01' AS DATE)", "CAST('1970-01-01 00:00:00' AS TIMESTAMP)")
 
 
-def widened(live: Iterable[View], after: Iterable[View]) -> Columns:
+def widened_columns(live: Iterable[View], after: Iterable[View]) -> Columns:
     """The columns that live has as Date or DateTime and the next version as Date32 or DateTime64."""
-    narrow, wide = _kinds(live, _is_narrow), _kinds(after, _is_wide)
+    narrow, wide = _columns_of_kind(live, _is_narrow), _columns_of_kind(after, _is_wide)
     return narrow & wide
 
 
-def _kinds(views: Iterable[View], is_kind: Callable[[Type], bool]) -> Columns:
+def _columns_of_kind(views: Iterable[View], is_kind: Callable[[Type], bool]) -> Columns:
     return frozenset(
         (source.binding.table, column.physical)
         for view in views
@@ -47,21 +47,21 @@ def _is_wide(of: Type) -> bool:
     return isinstance(of, t.DateTime64) or of == t.Date(wide=True)
 
 
-def unbounded(view: View, columns: Columns) -> View:
+def drop_redundant_bounds(view: View, columns: Columns) -> View:
     """The view without bounds around functions of these columns alone; in one form, to be compared."""
     parsed = query_facts(view.sql).tree if columns else None
     if parsed is None:
         return view
     tree = parsed.copy()
-    sources = dict(_sources(tree, view))
+    sources = dict(_sources_by_name(tree, view))
     for node in list(tree.find_all(exp.Greatest, exp.DateFromUnixDate)):
-        inner = _bounded(node)
-        if inner is not None and all(_is_of(each, sources, columns) for each in inner.find_all(exp.Column)):
+        inner = _bounded_value(node)
+        if inner is not None and all(_is_one_of(each, sources, columns) for each in inner.find_all(exp.Column)):
             node.replace(inner.copy())
     return replace(view, sql=tree.sql(dialect=DIALECT))
 
 
-def _sources(tree: exp.Expr, view: View) -> Iterator[tuple[str, Source]]:
+def _sources_by_name(tree: exp.Expr, view: View) -> Iterator[tuple[str, Source]]:
     """The names that sources have in the SQL; none for a name that stands for two things."""
     placeholders = {source.placeholder: source for source in (view.trigger, *view.others)}
     tables = [(each.alias_or_name, placeholders.get(each.name)) for each in tree.find_all(exp.Table)]
@@ -71,11 +71,11 @@ def _sources(tree: exp.Expr, view: View) -> Iterator[tuple[str, Source]]:
             yield name, source
 
 
-def _bounded(node: exp.Expr) -> exp.Expr | None:
+def _bounded_value(node: exp.Expr) -> exp.Expr | None:
     """What `greatest(x, 1970-01-01)` and the last 16 bits of a day are a bound around."""
     if isinstance(node, exp.Greatest):
         lows = [each.sql(dialect=DIALECT) for each in node.expressions]
-        return node.this if len(lows) == 1 and lows[0] in _FIRST else None
+        return node.this if len(lows) == 1 and lows[0] in _LOWEST_VALUES else None
     bits = node.this if isinstance(node, exp.DateFromUnixDate) else None
     if isinstance(bits, exp.BitwiseAnd) and bits.expression.name == "65535" and isinstance(bits.this, exp.UnixDate):
         found = bits.this.this
@@ -83,7 +83,7 @@ def _bounded(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _is_of(column: exp.Column, sources: dict[str, Source], columns: Columns) -> bool:
+def _is_one_of(column: exp.Column, sources: dict[str, Source], columns: Columns) -> bool:
     source = sources.get(column.table)
     bound = source.binding.column(column.name) if source is not None else None
     return source is not None and bound is not None and (source.binding.table, bound.physical) in columns

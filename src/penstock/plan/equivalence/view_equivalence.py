@@ -33,7 +33,7 @@ from penstock.sql.column_types import spark_type
 
 
 @dataclass(frozen=True, slots=True)
-class Feeding:
+class ViewPairs:
     """The views of an existing table: `kept` pairs those of the next version with the equal ones of
     live; `new` have no equal in live; `ended` are those of live that have none in the next version."""
 
@@ -69,12 +69,12 @@ class Feeding:
         return tuple(view for view in self.ended if (view.pipe, view.node) not in names)
 
 
-def compare(live: Sequence[View], after: Sequence[View]) -> Feeding:
+def pair_equal_views(live: Sequence[View], after: Sequence[View]) -> ViewPairs:
     """Pair the views into one table by what they do."""
-    return pair(live, after, telling(live, after))
+    return pair_views(live, after, content_function(live, after))
 
 
-def pair(live: Sequence[View], after: Sequence[View], told: Callable[[View], object]) -> Feeding:
+def pair_views(live: Sequence[View], after: Sequence[View], told: Callable[[View], object]) -> ViewPairs:
     """Pair views of which `told` says the same, each once."""
     waiting = list(live)
     known = [told(view) for view in waiting]
@@ -87,10 +87,10 @@ def pair(live: Sequence[View], after: Sequence[View], told: Callable[[View], obj
             known.pop(at)
         else:
             new.append(view)
-    return Feeding(tuple(kept), tuple(new), tuple(waiting))
+    return ViewPairs(tuple(kept), tuple(new), tuple(waiting))
 
 
-def telling(live: Sequence[View], after: Sequence[View]) -> Callable[[View], object]:
+def content_function(live: Sequence[View], after: Sequence[View]) -> Callable[[View], object]:
     """How views are to be told apart: by `content`, or, where columns are stored wider in one version,
     by `content_by_value`."""
     stored: dict[tuple[str, str], str] = {}
@@ -99,32 +99,32 @@ def telling(live: Sequence[View], after: Sequence[View]) -> Callable[[View], obj
             for each in source.binding.columns:
                 known = stored.setdefault((source.binding.table, each.physical), spark_type(each.type))
                 if known != spark_type(each.type):
-                    return content_by_value
-    return content
+                    return view_content_by_value
+    return view_content
 
 
-def content(view: View) -> tuple[object, ...]:
+def view_content(view: View) -> tuple[object, ...]:
     """What a view does, without the names it uses and without where it starts. Which rows its
     sources accept is not part of it: that is the landing versions' matter. Types count as Spark has
     them: the SQL is compiled, so nothing else of them has an effect."""
-    return _content(view, lambda each: spark_type(each.type))
+    return _content_of(view, lambda each: spark_type(each.type))
 
 
-def content_by_value(view: View) -> tuple[object, ...]:
+def view_content_by_value(view: View) -> tuple[object, ...]:
     """The same; types count as far as the SQL depends on them."""
-    return _content(view, lambda each: kind_of(view.sql, each.name, spark_type(each.type)))
+    return _content_of(view, lambda each: stored_type_family(view.sql, each.name, spark_type(each.type)))
 
 
-def _content(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
-    reads = frozenset(_read(source, type_of) for source in (view.trigger, *view.others))
+def _content_of(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
+    reads = frozenset(_source_content(source, type_of) for source in (view.trigger, *view.others))
     return view.table, view.fields, physical_sql(view), reads
 
 
-def _read(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
+def _source_content(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
     columns = frozenset(
         (type_of(each), each.physical, without_materialized_range(each.before)) for each in source.binding.columns
     )
-    return role(source), source.binding.table, columns, source.binding.merge
+    return source_role(source), source.binding.table, columns, source.binding.merge
 
 
 def physical_sql(view: View) -> tuple[str, ...]:
@@ -133,11 +133,11 @@ def physical_sql(view: View) -> tuple[str, ...]:
     tokens = facts.tokens
     sources = {source.placeholder: source for source in (view.trigger, *view.others)}
     targets = dict(zip(facts.output_names, view.fields, strict=False))
-    text = _Text(tokens, sources, _aliases(tokens, sources), targets)
+    text = _PhysicalText(tokens, sources, _sources_by_alias(tokens, sources), targets)
     return tuple(text.word(at) for at in range(len(tokens)))
 
 
-def _aliases(tokens: Sequence[Token], sources: Mapping[str, Source]) -> Mapping[str, tuple[Source, ...]]:
+def _sources_by_alias(tokens: Sequence[Token], sources: Mapping[str, Source]) -> Mapping[str, tuple[Source, ...]]:
     """What each name after a placeholder stands for; more than one where subqueries repeat it."""
     found: dict[str, tuple[Source, ...]] = {}
     for at, token in enumerate(tokens):
@@ -148,17 +148,17 @@ def _aliases(tokens: Sequence[Token], sources: Mapping[str, Source]) -> Mapping[
     return found
 
 
-def _meaning(source: Source) -> str:
-    return f"{role(source)} {source.binding.table}"
+def _source_meaning(source: Source) -> str:
+    return f"{source_role(source)} {source.binding.table}"
 
 
-def role(source: Source) -> str:
+def source_role(source: Source) -> str:
     """`__new_` for the trigger, `__all_` for a table that is read as it is."""
     return source.placeholder.removesuffix(f"{source.binding.name}__")
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _PhysicalText:
     tokens: Sequence[Token]
     sources: Mapping[str, Source]
     aliases: Mapping[str, tuple[Source, ...]]
@@ -167,7 +167,7 @@ class _Text:
     def word(self, at: int) -> str:
         token = self.tokens[at]
         if token.text in self.sources:
-            return _meaning(self.sources[token.text])
+            return _source_meaning(self.sources[token.text])
         if token.token_type == TokenType.STRING:
             return repr(token.text)
         return self._name(at) if token.token_type == TokenType.IDENTIFIER else token.text
@@ -200,7 +200,7 @@ class _Text:
         """A source's name by what it reads, unless two could be meant."""
         sources = self.aliases[name]
         alone = len(sources) == 1 and sum(sources[0] in each for each in self.aliases.values()) == 1
-        return f"source {_meaning(sources[0])}" if alone else name
+        return f"source {_source_meaning(sources[0])}" if alone else name
 
     def _names_source(self, at: int) -> bool:
         return any(self._is_placeholder(before) for before in (at - 1, at - 2))
@@ -212,15 +212,15 @@ class _Text:
         return 0 <= at < len(self.tokens) and self.tokens[at].token_type == kind
 
 
-FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
+TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
 """Stored types of which one holds the values of the other exactly."""
 _BY_VALUE = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is, exp.Count, exp.Sum, exp.Avg, exp.Group)
 _PASSED_ON = (exp.Min, exp.Max, exp.Paren)
 
 
-def kind_of(sql: str, name: str, stored: str) -> str:
+def stored_type_family(sql: str, name: str, stored: str) -> str:
     """What the stored type of a column is to a view: its family, where the width has no effect."""
-    family = FAMILIES.get(stored)
+    family = TYPE_FAMILIES.get(stored)
     return family if family is not None and is_type_blind(sql, name) else stored
 
 
@@ -236,14 +236,14 @@ def is_type_blind(sql: str, name: str) -> bool:
     waiting = [name]
     for each in waiting:  # grows while it is walked
         for use in uses.get(each, []):
-            onward = _onward(use)
+            onward = _passed_on_name(use)
             if onward is None:
                 return False
             waiting += [onward] if onward and onward not in waiting else []
     return True
 
 
-def _onward(use: exp.Column) -> str | None:
+def _passed_on_name(use: exp.Column) -> str | None:
     """The name under which a use is passed on, '' where it is not; None where its type may matter."""
     node = use.parent
     while isinstance(node, _PASSED_ON):

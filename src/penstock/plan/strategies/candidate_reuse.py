@@ -13,7 +13,7 @@ from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.diff.forward_query import read_forward_query
 from penstock.plan.diff.row_visibility import NULL_ENGINE
-from penstock.plan.equivalence.history import as_live, stored
+from penstock.plan.equivalence.history import bind_as_live, columns_stored_as_live
 from penstock.plan.plan import Candidate, ResourcePlan
 from penstock.plan.strategies.context import Context, Outcome
 from penstock.plan.strategies.costs import PlannedCosts
@@ -67,4 +67,4 @@ def _history_in_live_table(context: Context, bound: Binding) -> Binding | None:
     if run is None or source is None or run.table.id != bound.table:
         return None
     match = match_columns(run.source, source, read_forward_query(run.source, source))
-    return as_live(run, bound, match, stored(run, bound.columns, match))
+    return bind_as_live(run, bound, match, columns_stored_as_live(run, bound.columns, match))

@@ -14,7 +14,7 @@ from typing import Literal
 from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.plan.diff.changes import Change, MetadataChanged, change_text, join_words
 from penstock.plan.diff.query_equality import is_same_query
-from penstock.plan.equivalence.view_equivalence import Feeding
+from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, Size, Strategy
 from penstock.plan.strategies.context import Context
 from penstock.plan.strategies.costs import Alternative, Cost
@@ -31,8 +31,8 @@ class StrategyInputs:
 
     way: DataSourceTransition
     fit: ColumnPlacement
-    feeding: Feeding
-    again: Feeding | None
+    feeding: ViewPairs
+    again: ViewPairs | None
     changes: tuple[Change, ...]
     price: Cost
     added: Cost
@@ -176,7 +176,7 @@ def _forward_obstacle(case: StrategyInputs) -> str | None:
     return "its FORWARD_QUERY does not compile" if case.way.forward.problems else None
 
 
-def find_causes(context: Context, name: str, feeding: Feeding) -> tuple[str, ...]:
+def find_causes(context: Context, name: str, feeding: ViewPairs) -> tuple[str, ...]:
     """What makes the views into a data source others than live's."""
     found = [cause for view, live in feeding.replaced for cause in _causes_in_view(context, name, view, live)]
     return (*found, *(f"`{view.pipe}` feeds it no longer" for view in feeding.removed))

@@ -18,8 +18,8 @@ from penstock.plan.diff.changes import rows_text
 from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.forward_query import read_forward_query
 from penstock.plan.diff.row_visibility import build_final_rule, build_ttl_filter, shows_same_rows
-from penstock.plan.equivalence.history import again, computed, stored
-from penstock.plan.equivalence.view_equivalence import Feeding, compare
+from penstock.plan.equivalence.history import columns_computed_as_live, columns_stored_as_live, pair_projected_views
+from penstock.plan.equivalence.view_equivalence import ViewPairs, pair_equal_views
 from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
 from penstock.plan.strategies.context import Context, Outcome
@@ -90,42 +90,42 @@ def _collect_inputs(context: Context, way: DataSourceTransition) -> StrategyInpu
     )
 
 
-def _compare_views(context: Context, way: DataSourceTransition, fitted: ColumnPlacement) -> Feeding:
+def _compare_views(context: Context, way: DataSourceTransition, fitted: ColumnPlacement) -> ViewPairs:
     """The views into the table of live, were it kept. Views that do not compile count as unchanged:
     their own problems are told, nothing can be said of the data."""
     if context.is_unclear(way.new.name):
-        return Feeding(kept=tuple((view, view) for view in way.run.views))
-    return compare(way.run.views, build_views_into(context, _live_target(way, fitted), "beginning"))
+        return ViewPairs(kept=tuple((view, view) for view in way.run.views))
+    return pair_equal_views(way.run.views, build_views_into(context, _live_target(way, fitted), "beginning"))
 
 
 def _pair_by_history(
-    context: Context, way: DataSourceTransition, fitted: ColumnPlacement, feeding: Feeding
-) -> Feeding | None:
+    context: Context, way: DataSourceTransition, fitted: ColumnPlacement, feeding: ViewPairs
+) -> ViewPairs | None:
     """The views paired by the history they give, where that is all of live's and maybe more."""
     if feeding.unchanged or not way.run.views:
         return None
     place = _live_target(way, fitted)
     views = build_views_into(context, place, "beginning", context.history)
-    paired = again(way.run.views, views, tuple(column.physical for column in place.columns))
+    paired = pair_projected_views(way.run.views, views, tuple(column.physical for column in place.columns))
     return _with_actual_bindings(paired, feeding) if paired.kept and not paired.ended else None
 
 
-def _with_actual_bindings(paired: Feeding, feeding: Feeding) -> Feeding:
+def _with_actual_bindings(paired: ViewPairs, feeding: ViewPairs) -> ViewPairs:
     """The pairs with the views over the bindings that they will read."""
     views = {(view.pipe, view.node): view for view in (*(new for new, _ in feeding.kept), *feeding.new)}
     kept = tuple((views[view.pipe, view.node], live) for view, live in paired.kept)
-    return Feeding(kept, tuple(views[view.pipe, view.node] for view in paired.new))
+    return ViewPairs(kept, tuple(views[view.pipe, view.node] for view in paired.new))
 
 
 def _columns_with_live_rows(context: Context, case: StrategyInputs) -> frozenset[str]:
     """The columns in which the views give the rows of live again."""
     way, place = case.way, _live_target(case.way, case.fit)
-    shown = stored(way.run, case.fit.columns, case.fit.match)
+    shown = columns_stored_as_live(way.run, case.fit.columns, case.fit.match)
     if context.is_unclear(way.new.name):
         return shown
     physical = {column.physical: column.name for column in place.columns if column.name in shown}
     views = build_views_into(context, place, "beginning", context.history)
-    return frozenset(physical[field] for field in computed(way.run.views, views, tuple(physical)))
+    return frozenset(physical[field] for field in columns_computed_as_live(way.run.views, views, tuple(physical)))
 
 
 def _live_target(way: DataSourceTransition, fitted: ColumnPlacement) -> TargetTable:

@@ -14,8 +14,8 @@ from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
 from penstock.plan.diff.row_visibility import NULL_ENGINE
-from penstock.plan.equivalence.history import as_live, copied, projected, stored
-from penstock.plan.equivalence.view_equivalence import Feeding
+from penstock.plan.equivalence.history import bind_as_live, columns_copied, columns_stored_as_live, project_view
+from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, ResourcePlan
 from penstock.plan.steps import AddFields, Clone, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField
 from penstock.plan.strategies.choice import StrategyChoice
@@ -55,7 +55,7 @@ def create_datasource(context: Context, source: DataSource) -> Outcome:
 
 
 def keep_live_table(
-    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: Feeding, choice: StrategyChoice
+    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: ViewPairs, choice: StrategyChoice
 ) -> Outcome:
     """The table of live, with what its metadata has to gain."""
     run, source = way.run, way.new
@@ -78,7 +78,7 @@ def keep_live_table(
         _metadata_steps(run.table, table, fit),
         planned_costs(run, choice),
         new_layout_problems(way, laid),
-        as_live(run, binding, fit.match, stored(run, columns, fit.match)),
+        bind_as_live(run, binding, fit.match, columns_stored_as_live(run, columns, fit.match)),
         forgets=source.engine.name == NULL_ENGINE,
     )
 
@@ -115,7 +115,7 @@ def build_views_into(
     unless others are given."""
     feeders = context.compiled.feeders(place.source.name)
     views = (build_view(each, place, binding_of or context.binding, starts) for each in feeders)
-    return tuple(projected(each, each.fields) for each in views)
+    return tuple(project_view(each, each.fields) for each in views)
 
 
 def build_table(place: TargetTable, laid: TableLayout) -> Table:
@@ -178,7 +178,7 @@ def _reason_to_create(views: tuple[View, ...], source: DataSource, forgets: obje
 
 
 def clone_live_table(
-    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: Feeding, choice: StrategyChoice
+    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: ViewPairs, choice: StrategyChoice
 ) -> Outcome:
     """A table that begins as live's: the rows there are stay, the new version's flows write on."""
     run, source = way.run, way.new
@@ -197,14 +197,19 @@ def clone_live_table(
         (),
         planned_costs(run, choice),
         new_layout_problems(way, laid),
-        as_live(run, binding, fit.match, () if choice.strategy == "recompute" else stored(run, fit.columns, fit.match)),
+        bind_as_live(
+            run,
+            binding,
+            fit.match,
+            () if choice.strategy == "recompute" else columns_stored_as_live(run, fit.columns, fit.match),
+        ),
         Clone(table, run.table.id, fit.widened),
         forgets=source.engine.name == NULL_ENGINE,
     )
 
 
 def copy_by_forward_query(
-    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: Feeding, choice: StrategyChoice
+    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: ViewPairs, choice: StrategyChoice
 ) -> Outcome:
     """A new table, filled by a copy through the forward query."""
     run, source = way.run, way.new
@@ -223,7 +228,7 @@ def copy_by_forward_query(
         (CreateTable(table),),
         planned_costs(run, choice),
         new_layout_problems(way, laid),
-        as_live(run, binding, fit.match, copied(way, fit.match)),
+        bind_as_live(run, binding, fit.match, columns_copied(way, fit.match)),
         forgets=source.engine.name == NULL_ENGINE,
     )
 
@@ -250,12 +255,12 @@ def refill_by_views(
         (CreateTable(table), *((PlaceCursors(table.id),) if forgets else ())),
         planned_costs(run, choice),
         new_layout_problems(way, laid),
-        as_live(run, binding, fit.match, () if forgets else kept),
+        bind_as_live(run, binding, fit.match, () if forgets else kept),
         forgets=forgets or source.engine.name == NULL_ENGINE,
     )
 
 
-def _resume_views(context: Context, place: TargetTable, feeding: Feeding, starts: Starts) -> tuple[View, ...]:
+def _resume_views(context: Context, place: TargetTable, feeding: ViewPairs, starts: Starts) -> tuple[View, ...]:
     """The views into a table that comes with history. Each goes on where the one of live that it takes
     the place of had got to: by the same id where the cursor comes along (and then `starts` so), else
     from the meeting of its source. One that takes nobody's place begins at the beginning."""

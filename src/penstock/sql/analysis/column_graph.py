@@ -23,12 +23,12 @@ from typing import TypeAlias, Union
 
 from sqlglot import exp
 
-ANY = "*"
+ANY_COLUMN = "*"
 """The column of an `Origin`, inside of what reads SQL, that may be any column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SourceColumn:
     """A column of a source, by its placeholder."""
 
     placeholder: str
@@ -36,116 +36,116 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class OutputColumn:
     """A column of a SELECT or a UNION, by their place in the SQL."""
 
     block: int
     place: int
 
 
-Ref: TypeAlias = Union[Origin, Slot]
-Refs: TypeAlias = frozenset[Ref]
-NONE: Refs = frozenset()
+ColumnRef: TypeAlias = Union[SourceColumn, OutputColumn]
+ColumnRefs: TypeAlias = frozenset[ColumnRef]
+NO_COLUMNS: ColumnRefs = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class QueryColumns:
     """A query: its columns, what decides its rows, what a column of another name may be."""
 
     names: tuple[str, ...]
-    slots: tuple[Slot, ...]
-    rows: Refs
-    rest: Refs | None = None
+    slots: tuple[OutputColumn, ...]
+    rows: ColumnRefs
+    rest: ColumnRefs | None = None
 
     @property
-    def all(self) -> Refs:
+    def all(self) -> ColumnRefs:
         return self.rows.union(self.slots, self.rest or ())
 
 
 @dataclass(frozen=True, slots=True)
-class SelectList:
+class PrunableList:
     """The columns of a SELECT that may be left out; `alone` is what stays where all are."""
 
     items: tuple[exp.Expr, ...]
-    slots: tuple[Slot, ...]
+    slots: tuple[OutputColumn, ...]
     alone: str
 
 
 @dataclass(slots=True)
-class Graph:
+class ColumnGraph:
     """What each column is made of, the select lists that can be cut, the sources."""
 
-    needs: dict[Slot, Refs] = field(default_factory=dict)
-    lists: list[SelectList] = field(default_factory=list)
+    needs: dict[OutputColumn, ColumnRefs] = field(default_factory=dict)
+    lists: list[PrunableList] = field(default_factory=list)
     sources: set[str] = field(default_factory=set)
     blocks: int = 0
 
-    def slots(self, width: int) -> tuple[Slot, ...]:
+    def slots(self, width: int) -> tuple[OutputColumn, ...]:
         """The columns of one more block."""
         self.blocks += 1
-        return tuple(Slot(self.blocks, place) for place in range(width))
+        return tuple(OutputColumn(self.blocks, place) for place in range(width))
 
-    def tie(self, slot: Slot, refs: Refs) -> None:
+    def tie(self, slot: OutputColumn, refs: ColumnRefs) -> None:
         """A column that is there as long as those are that it is made of, and the other way round."""
         self.needs[slot] = refs
-        self.needs.update({each: self.needs[each] | {slot} for each in refs if isinstance(each, Slot)})
+        self.needs.update({each: self.needs[each] | {slot} for each in refs if isinstance(each, OutputColumn)})
 
-    def reach(self, refs: Iterable[Ref]) -> Refs:
+    def reach(self, refs: Iterable[ColumnRef]) -> ColumnRefs:
         """The columns and all that they are made of."""
         found, left = set(refs), list(refs)
         while left:
             each = left.pop()
-            new = self.needs[each] - found if isinstance(each, Slot) else NONE
+            new = self.needs[each] - found if isinstance(each, OutputColumn) else NO_COLUMNS
             found |= new
             left += new
         return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class NamedSource:
     """What a FROM names. A column that is not known is one of `source`, or `rest`, or there is none."""
 
     name: str
-    columns: Mapping[str, Refs] = field(default_factory=dict)
+    columns: Mapping[str, ColumnRefs] = field(default_factory=dict)
     source: str | None = None
-    rest: Refs | None = None
+    rest: ColumnRefs | None = None
 
-    def column(self, name: str) -> Refs | None:
-        other = self.rest if self.source is None else frozenset({Origin(self.source, name)})
+    def column(self, name: str) -> ColumnRefs | None:
+        other = self.rest if self.source is None else frozenset({SourceColumn(self.source, name)})
         return self.columns.get(name, other)
 
     @property
-    def all(self) -> Refs:
-        own = NONE if self.source is None else frozenset({Origin(self.source, ANY)})
+    def all(self) -> ColumnRefs:
+        own = NO_COLUMNS if self.source is None else frozenset({SourceColumn(self.source, ANY_COLUMN)})
         return own.union(self.rest or (), *self.columns.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class NameScope:
     """What an expression can name. `shadowed`: a column of FROM hides the select list's alias."""
 
-    relations: tuple[Relation, ...] = ()
-    outer: Scope | None = None
-    ctes: Mapping[str, Block] = field(default_factory=dict)
-    aliases: Mapping[str, Refs] = field(default_factory=dict)
+    relations: tuple[NamedSource, ...] = ()
+    outer: NameScope | None = None
+    ctes: Mapping[str, QueryColumns] = field(default_factory=dict)
+    aliases: Mapping[str, ColumnRefs] = field(default_factory=dict)
     shadowed: bool = True
 
     @property
-    def levels(self) -> tuple[Scope, ...]:
+    def levels(self) -> tuple[NameScope, ...]:
         return (self, *(self.outer.levels if self.outer is not None else ()))
 
     @property
-    def all(self) -> Refs:
+    def all(self) -> ColumnRefs:
         relations = (relation.all for level in self.levels for relation in level.relations)
-        return NONE.union(*relations, *self.aliases.values())
+        return NO_COLUMNS.union(*relations, *self.aliases.values())
 
-    def column(self, parts: list[str]) -> Refs:
+    def column(self, parts: list[str]) -> ColumnRefs:
         """By its relation, else by its name (what follows are fields of a struct), else anything."""
         for level in self.levels if len(parts) > 1 else ():
             named = [each.column(parts[1]) for each in level.relations if each.name == parts[0]]
             if any(each is not None for each in named):
-                return NONE.union(*(each or () for each in named))
-        name, found, certain = parts[0], list[Refs](), False
+                return NO_COLUMNS.union(*(each or () for each in named))
+        name, found, certain = parts[0], list[ColumnRefs](), False
         for level in self.levels:
             known = [each.columns[name] for each in level.relations if name in each.columns]
             found += known or [refs for each in level.relations if (refs := each.column(name)) is not None]
@@ -154,17 +154,17 @@ class Scope:
                 break
         if name in self.aliases and not (certain and self.shadowed):
             found.append(self.aliases[name])
-        return NONE.union(*found) if found else self.all
+        return NO_COLUMNS.union(*found) if found else self.all
 
 
 _GENERATORS = {"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"}
 _AGGREGATES = {"every", "some", "mean", "std", "histogram_numeric", "count_min_sketch", "try_avg", "try_sum"}
 _CLAUSES = {"where", "group", "having", "qualify", "windows", "order", "limit", "offset"}
-PARTS = {"expressions", "from_", "joins", "laterals", "with_"}
+QUERY_PARTS = {"expressions", "from_", "joins", "laterals", "with_"}
 """What a SELECT holds beside its clauses."""
 
 
-def own(node: exp.Expr) -> Iterator[exp.Expr]:
+def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of an expression, but not those inside of its SELECTs."""
     left = [node]
     while left:
@@ -173,20 +173,20 @@ def own(node: exp.Expr) -> Iterator[exp.Expr]:
         left += () if isinstance(each, exp.Query) else each.iter_expressions()
 
 
-def is_fixed(node: exp.Select) -> bool:
+def needs_every_column(node: exp.Select) -> bool:
     """Whether each column counts for the rows, for the place of another one, or has no place in the text."""
     group, order = node.args.get("group"), node.args.get("order")
     keys = [*(group.expressions if group else ()), *(each.this for each in (order.expressions if order else ()))]
     return (
-        any(value and key not in PARTS | _CLAUSES for key, value in node.args.items())
+        any(value and key not in QUERY_PARTS | _CLAUSES for key, value in node.args.items())
         or any(value for key, value in (group.args if group else {}).items() if key != "expressions")
         or any(isinstance(each, (exp.Literal, exp.Var)) for each in keys)
-        or any(last(each) is None or _generates(each) for each in node.expressions)
-        or (not group and len({aggregates(each) for each in node.expressions}) > 1)
+        or any(end_of_item(each) is None or _makes_rows(each) for each in node.expressions)
+        or (not group and len({has_aggregate(each) for each in node.expressions}) > 1)
     )
 
 
-def last(item: exp.Expr) -> int | None:
+def end_of_item(item: exp.Expr) -> int | None:
     """Where the text of a column of a select list ends: with its name."""
     name = (
         item.args.get("alias") if isinstance(item, exp.Alias) else item.this if isinstance(item, exp.Column) else None
@@ -194,18 +194,18 @@ def last(item: exp.Expr) -> int | None:
     return name.meta.get("end") if isinstance(name, exp.Identifier) else None
 
 
-def _generates(item: exp.Expr) -> bool:
+def _makes_rows(item: exp.Expr) -> bool:
     """Whether the column makes rows."""
-    return any(isinstance(each, exp.UDTF) or _called(each) in _GENERATORS for each in own(item))
+    return any(isinstance(each, exp.UDTF) or _function_name(each) in _GENERATORS for each in own_nodes(item))
 
 
-def aggregates(item: exp.Expr) -> bool:
+def has_aggregate(item: exp.Expr) -> bool:
     """Whether the column makes one row of many."""
-    return any(_is_aggregate(each) for each in own(item))
+    return any(_is_aggregate(each) for each in own_nodes(item))
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
-    name = _called(node)
+    name = _function_name(node)
     if not isinstance(node, (exp.AggFunc, exp.Any)) and "_agg" not in name and name not in _AGGREGATES:
         return False
     while isinstance(node.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)):
@@ -213,173 +213,175 @@ def _is_aggregate(node: exp.Expr) -> bool:
     return not (isinstance(node.parent, exp.Window) and node.parent.this is node)
 
 
-def _called(node: exp.Expr) -> str:
+def _function_name(node: exp.Expr) -> str:
     return node.name.lower() if isinstance(node, exp.Anonymous) else ""
 
 
-def read_query(graph: Graph, node: exp.Expr, outer: Scope) -> Block:
+def read_query(graph: ColumnGraph, node: exp.Expr, outer: NameScope) -> QueryColumns:
     """A SELECT, a UNION, or these in brackets."""
     given = {key for key, value in node.args.items() if value}
     if isinstance(node, exp.Subquery) and given <= {"this", "alias"}:
         return read_query(graph, node.this, outer)
-    if not isinstance(node, (exp.Select, exp.SetOperation)) or _recursive(node):
-        return _opaque(graph, node, outer)
-    scope, rows = Scope(outer=outer, ctes=outer.ctes), NONE
+    if not isinstance(node, (exp.Select, exp.SetOperation)) or _is_recursive(node):
+        return _read_unknown_form(graph, node, outer)
+    scope, rows = NameScope(outer=outer, ctes=outer.ctes), NO_COLUMNS
     for cte in node.ctes:
-        block = _renamed(read_query(graph, cte.this, scope), cte.args["alias"])
+        block = _rename_columns(read_query(graph, cte.this, scope), cte.args["alias"])
         scope, rows = replace(scope, ctes={**scope.ctes, cte.alias: block}), rows | block.rows
-    found = _select(graph, node, scope) if isinstance(node, exp.Select) else _union(graph, node, scope)
+    found = (
+        _read_select(graph, node, scope) if isinstance(node, exp.Select) else _read_set_operation(graph, node, scope)
+    )
     return replace(found, rows=found.rows | rows)
 
 
-def _recursive(node: exp.Query) -> bool:
+def _is_recursive(node: exp.Query) -> bool:
     clause = node.args.get("with_")
     return clause is not None and bool(clause.args.get("recursive"))
 
 
-def _opaque(graph: Graph, node: exp.Expr, scope: Scope) -> Block:
+def _read_unknown_form(graph: ColumnGraph, node: exp.Expr, scope: NameScope) -> QueryColumns:
     """A form that is not known: all that is in it or may be named in it counts."""
-    found = scope.all if node.find(exp.Column) else NONE
+    found = scope.all if node.find(exp.Column) else NO_COLUMNS
     for table in node.find_all(exp.Table):
         block = scope.ctes.get(table.name)
-        found |= block.all if block is not None else frozenset({Origin(table.name, ANY)})
+        found |= block.all if block is not None else frozenset({SourceColumn(table.name, ANY_COLUMN)})
         graph.sources |= set() if block is not None else {table.name}
-    return _unknown(found)
+    return _unknown_columns(found)
 
 
-def _renamed(block: Block, alias: exp.Expr | None) -> Block:
+def _rename_columns(block: QueryColumns, alias: exp.Expr | None) -> QueryColumns:
     """With the names that an alias gives to the columns."""
     names = tuple(each.name for each in alias.args.get("columns") or ()) if alias is not None else ()
     if not names or len(names) == len(block.slots):
         return replace(block, names=names or block.names)
-    return _unknown(block.all)
+    return _unknown_columns(block.all)
 
 
-def _union(graph: Graph, node: exp.SetOperation, scope: Scope) -> Block:
+def _read_set_operation(graph: ColumnGraph, node: exp.SetOperation, scope: NameScope) -> QueryColumns:
     """By place. Only UNION ALL has the same rows with fewer columns."""
     left, right = (read_query(graph, each, scope) for each in (node.this, node.expression))
     known = left.rest is None and right.rest is None and not node.args.get("by_name")
     if not known or len(left.slots) != len(right.slots):
-        return _unknown(left.all | right.all)
+        return _unknown_columns(left.all | right.all)
     slots = graph.slots(len(left.slots))
     for slot, *parts in zip(slots, left.slots, right.slots, strict=True):
         graph.tie(slot, frozenset(parts))
     plain = isinstance(node, exp.Union) and not node.args.get("distinct")
-    block = Block(left.names, slots, left.rows | right.rows | frozenset(() if plain else slots))
-    return replace(block, rows=block.rows | _clauses(graph, node, scope, block))
+    block = QueryColumns(left.names, slots, left.rows | right.rows | frozenset(() if plain else slots))
+    return replace(block, rows=block.rows | _clause_refs(graph, node, scope, block))
 
 
-def _unknown(refs: Refs) -> Block:
+def _unknown_columns(refs: ColumnRefs) -> QueryColumns:
     """A query of which the columns cannot be told: all of it counts."""
-    return Block((), (), refs, refs)
+    return QueryColumns((), (), refs, refs)
 
 
-def _select(graph: Graph, node: exp.Select, scope: Scope) -> Block:
-    scope, rows = _from(graph, node, scope)
+def _read_select(graph: ColumnGraph, node: exp.Select, scope: NameScope) -> QueryColumns:
+    scope, rows = _read_from(graph, node, scope)
     star = any(each.is_star for each in node.expressions)
-    columns = _spread(node, scope) if star else {}
+    columns = _star_columns(node, scope) if star else {}
     if columns is None:
-        inner = (_opaque(graph, each, scope).rows for each in node.expressions)
-        return _unknown(rows.union(scope.all, _clauses(graph, node, scope, _unknown(rows)), *inner))
-    names = tuple(columns) if star else tuple(_name(each) for each in node.expressions)
-    block = Block(names, graph.slots(len(names)), rows)
+        inner = (_read_unknown_form(graph, each, scope).rows for each in node.expressions)
+        return _unknown_columns(rows.union(scope.all, _clause_refs(graph, node, scope, _unknown_columns(rows)), *inner))
+    names = tuple(columns) if star else tuple(_item_name(each) for each in node.expressions)
+    block = QueryColumns(names, graph.slots(len(names)), rows)
     for slot, refs in zip(block.slots, columns.values(), strict=False):
         graph.tie(slot, refs)
     if not star:
-        _items(graph, node, scope, block)
-    fixed = bool(node.args.get("distinct")) if star else is_fixed(node)
+        _read_items(graph, node, scope, block)
+    fixed = bool(node.args.get("distinct")) if star else needs_every_column(node)
     if not star and not fixed:
-        alone = "count(1)" if aggregates(node.expressions[0]) and not node.args.get("group") else "1"
-        graph.lists.append(SelectList(tuple(node.expressions), block.slots, alone))
+        alone = "count(1)" if has_aggregate(node.expressions[0]) and not node.args.get("group") else "1"
+        graph.lists.append(PrunableList(tuple(node.expressions), block.slots, alone))
     kept = frozenset(block.slots if fixed else ())
-    return replace(block, rows=rows | kept | _clauses(graph, node, scope, block))
+    return replace(block, rows=rows | kept | _clause_refs(graph, node, scope, block))
 
 
-def _spread(node: exp.Select, scope: Scope) -> Mapping[str, Refs] | None:
+def _star_columns(node: exp.Select, scope: NameScope) -> Mapping[str, ColumnRefs] | None:
     """The columns of `SELECT *` from one SELECT in brackets; None for any other star."""
-    only = scope.relations[0] if len(scope.relations) == 1 else Relation("", rest=NONE)
+    only = scope.relations[0] if len(scope.relations) == 1 else NamedSource("", rest=NO_COLUMNS)
     known = only.source is None and only.rest is None and all(len(each) == 1 for each in only.columns.values())
     return only.columns if known and node.expressions == [exp.Star()] else None
 
 
-def _items(graph: Graph, node: exp.Select, scope: Scope, block: Block) -> None:
+def _read_items(graph: ColumnGraph, node: exp.Select, scope: NameScope, block: QueryColumns) -> None:
     """What the columns of a select list are made of: columns of FROM, or others of the list."""
-    inner = replace(scope, aliases=_by_name(block))
-    windows = NONE.union(*(_refs(graph, each, scope) for each in node.args.get("windows") or ()))
+    inner = replace(scope, aliases=_columns_by_name(block))
+    windows = NO_COLUMNS.union(*(_expression_refs(graph, each, scope) for each in node.args.get("windows") or ()))
     for slot, item in zip(block.slots, node.expressions, strict=True):
-        named = any(isinstance(each, exp.Window) and each.args.get("alias") for each in own(item))
-        graph.needs[slot] = _refs(graph, item, inner) | (windows if named else NONE)
+        named = any(isinstance(each, exp.Window) and each.args.get("alias") for each in own_nodes(item))
+        graph.needs[slot] = _expression_refs(graph, item, inner) | (windows if named else NO_COLUMNS)
 
 
-def _by_name(block: Block) -> Mapping[str, Refs]:
-    found: dict[str, Refs] = {}
+def _columns_by_name(block: QueryColumns) -> Mapping[str, ColumnRefs]:
+    found: dict[str, ColumnRefs] = {}
     for name, slot in zip(block.names, block.slots, strict=True):
-        found[name] = found.get(name, NONE) | {slot}
+        found[name] = found.get(name, NO_COLUMNS) | {slot}
     return found
 
 
-def _name(item: exp.Expr) -> str:
+def _item_name(item: exp.Expr) -> str:
     """The name of a column; none where Spark makes one up."""
     return item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else ""
 
 
-def _from(graph: Graph, node: exp.Select, scope: Scope) -> tuple[Scope, Refs]:
+def _read_from(graph: ColumnGraph, node: exp.Select, scope: NameScope) -> tuple[NameScope, ColumnRefs]:
     """What FROM names, and what decides its rows."""
     clause, joins = node.args.get("from_"), node.args.get("joins") or []
-    rows = NONE
+    rows = NO_COLUMNS
     for each in (*((clause,) if clause is not None else ()), *joins, *(node.args.get("laterals") or ())):
         found = each if isinstance(each, exp.Lateral) else each.this
-        relation, own = _relation(graph, found, scope)
+        relation, own = _read_source(graph, found, scope)
         scope, rows = replace(scope, relations=(*scope.relations, relation)), rows | own
     for join in joins:
-        rows |= _condition(graph, join, scope)
+        rows |= _join_refs(graph, join, scope)
     return scope, rows
 
 
-def _condition(graph: Graph, join: exp.Join, scope: Scope) -> Refs:
+def _join_refs(graph: ColumnGraph, join: exp.Join, scope: NameScope) -> ColumnRefs:
     if str(join.args.get("method") or "").upper() == "NATURAL":
         return scope.all
     on = join.args.get("on")
-    found = _refs(graph, on, scope) if on is not None else NONE
+    found = _expression_refs(graph, on, scope) if on is not None else NO_COLUMNS
     for name in join.args.get("using") or ():
         found = found.union(*(relation.column(name.name) or () for relation in scope.relations))
     return found
 
 
-def _relation(graph: Graph, node: exp.Expr, scope: Scope) -> tuple[Relation, Refs]:
+def _read_source(graph: ColumnGraph, node: exp.Expr, scope: NameScope) -> tuple[NamedSource, ColumnRefs]:
     """What one table of FROM gives, and what decides its rows."""
     alias, given = node.args.get("alias"), {key for key, value in node.args.items() if value}
     named = [each.name for each in alias.args.get("columns") or ()] if alias is not None else []
     block = None
     if isinstance(node, exp.Lateral):
-        refs = _refs(graph, node.this, scope)
-        return Relation(node.alias, dict.fromkeys(named, refs), rest=None if named else refs), refs
+        refs = _expression_refs(graph, node.this, scope)
+        return NamedSource(node.alias, dict.fromkeys(named, refs), rest=None if named else refs), refs
     if isinstance(node, exp.Table) and given <= {"this", "alias"}:
         if isinstance(node.this, exp.Func):
-            return _function(graph, node, scope)
+            return _read_table_function(graph, node, scope)
         block = scope.ctes.get(node.name)
         if block is None and not named:
             graph.sources.add(node.name)
-            return Relation(node.alias_or_name, source=node.name), NONE
+            return NamedSource(node.alias_or_name, source=node.name), NO_COLUMNS
     elif isinstance(node, exp.Subquery) and given <= {"this", "alias"}:
-        block = read_query(graph, node.this, Scope(outer=scope.outer, ctes=scope.ctes))
-    block = _renamed(block if block is not None else _opaque(graph, node, scope), alias)
-    return Relation(node.alias_or_name, _by_name(block), rest=block.rest), block.rows
+        block = read_query(graph, node.this, NameScope(outer=scope.outer, ctes=scope.ctes))
+    block = _rename_columns(block if block is not None else _read_unknown_form(graph, node, scope), alias)
+    return NamedSource(node.alias_or_name, _columns_by_name(block), rest=block.rest), block.rows
 
 
-def _function(graph: Graph, node: exp.Table, scope: Scope) -> tuple[Relation, Refs]:
+def _read_table_function(graph: ColumnGraph, node: exp.Table, scope: NameScope) -> tuple[NamedSource, ColumnRefs]:
     """A function in FROM. That of numbers(n) is `range`, which has one column."""
-    refs = _refs(graph, node.this, scope)
+    refs = _expression_refs(graph, node.this, scope)
     only = {"id": refs} if node.this.name.lower() == "range" else {}
-    return Relation(node.alias_or_name, only, rest=None if only else refs), refs
+    return NamedSource(node.alias_or_name, only, rest=None if only else refs), refs
 
 
-def _clauses(graph: Graph, node: exp.Query, scope: Scope, block: Block) -> Refs:
+def _clause_refs(graph: ColumnGraph, node: exp.Query, scope: NameScope, block: QueryColumns) -> ColumnRefs:
     """What WHERE to LIMIT, and clauses that are not known, are made of."""
-    aliases = _by_name(block)
-    found = NONE
+    aliases = _columns_by_name(block)
+    found = NO_COLUMNS
     for key, value in node.args.items():
-        if key in PARTS or key in ("this", "expression", "hint"):
+        if key in QUERY_PARTS or key in ("this", "expression", "hint"):
             continue
         inner = scope if key == "where" else replace(scope, aliases=aliases, shadowed=key == "group")
         parts = value.expressions if key == "order" and value else value if isinstance(value, list) else [value]
@@ -388,14 +390,14 @@ def _clauses(graph: Graph, node: exp.Query, scope: Scope, block: Block) -> Refs:
             if isinstance(key_only, exp.Column) and not key_only.table and key_only.name in aliases:
                 found |= aliases[key_only.name]
             elif isinstance(part, exp.Expr):
-                found |= _refs(graph, part, inner)
+                found |= _expression_refs(graph, part, inner)
     return found
 
 
-def _refs(graph: Graph, node: exp.Expr, scope: Scope) -> Refs:
+def _expression_refs(graph: ColumnGraph, node: exp.Expr, scope: NameScope) -> ColumnRefs:
     """What an expression is made of. Of a SELECT in it everything counts."""
-    found = set[Ref]()
-    for each in own(node):
+    found = set[ColumnRef]()
+    for each in own_nodes(node):
         if isinstance(each, exp.Query):
             found |= read_query(graph, each, scope).all
         elif isinstance(each, exp.Column) and not each.is_star:

@@ -13,11 +13,18 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from penstock.sql.analysis.column_graph import Block, Graph, Refs, SelectList, Slot, last
+from penstock.sql.analysis.column_graph import (
+    ColumnGraph,
+    ColumnRefs,
+    OutputColumn,
+    PrunableList,
+    QueryColumns,
+    end_of_item,
+)
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier
 
-_AROUND = "__kept"
+_WRAPPER_ALIAS = "__kept"
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
@@ -31,7 +38,7 @@ class _Span:
 
 
 @dataclass(frozen=True, slots=True)
-class _List:
+class _LocatedList:
     """A select list in the text: where it and its columns stand, and which stay, in which order."""
 
     span: _Span
@@ -45,26 +52,26 @@ def prune(sql: str, columns: Sequence[str]) -> str:
     ValueError for a column that is not there, or twice."""
     found = query_facts(sql).column_graph
     if found is None:
-        return sql if sql.startswith(_opening(columns)) else _wrapped(sql, columns)
+        return sql if sql.startswith(_wrapper_start(columns)) else _wrap_query(sql, columns)
     graph, top = found
-    wanted = _wanted(top, columns)
-    if wanted is None or not _gives(graph, top, wanted):
-        sql = _wrapped(sql, columns)
+    wanted = _wanted_columns(top, columns)
+    if wanted is None or not _can_return(graph, top, wanted):
+        sql = _wrap_query(sql, columns)
         graph, top = query_facts(sql).column_graph or found
         wanted = top.slots if columns else ()
-    return _cut(sql, graph, graph.reach(top.rows.union(wanted)), wanted)
+    return _cut_lists(sql, graph, graph.reach(top.rows.union(wanted)), wanted)
 
 
-def _opening(columns: Sequence[str]) -> str:
-    shown = ", ".join(map(quote_identifier, columns)) or f"1 AS {quote_identifier(_AROUND)}"
+def _wrapper_start(columns: Sequence[str]) -> str:
+    shown = ", ".join(map(quote_identifier, columns)) or f"1 AS {quote_identifier(_WRAPPER_ALIAS)}"
     return f"SELECT {shown} FROM ("
 
 
-def _wrapped(sql: str, columns: Sequence[str]) -> str:
-    return f"{_opening(columns)}{sql}) AS {quote_identifier(_AROUND)}"
+def _wrap_query(sql: str, columns: Sequence[str]) -> str:
+    return f"{_wrapper_start(columns)}{sql}) AS {quote_identifier(_WRAPPER_ALIAS)}"
 
 
-def _wanted(top: Block, columns: Sequence[str]) -> tuple[Slot, ...] | None:
+def _wanted_columns(top: QueryColumns, columns: Sequence[str]) -> tuple[OutputColumn, ...] | None:
     """The columns by name; None where it is not known which columns there are."""
     if top.rest is not None:
         return None
@@ -76,7 +83,7 @@ def _wanted(top: Block, columns: Sequence[str]) -> tuple[Slot, ...] | None:
     return tuple(top.slots[top.names.index(name)] for name in columns)
 
 
-def _gives(graph: Graph, top: Block, wanted: tuple[Slot, ...]) -> bool:
+def _can_return(graph: ColumnGraph, top: QueryColumns, wanted: tuple[OutputColumn, ...]) -> bool:
     """Whether the outermost SELECT can give these columns and no other."""
     if wanted == top.slots:
         return True
@@ -84,28 +91,30 @@ def _gives(graph: Graph, top: Block, wanted: tuple[Slot, ...]) -> bool:
     return any(each.slots == top.slots for each in graph.lists) and set(wanted) >= live.intersection(top.slots)
 
 
-def _cut(sql: str, graph: Graph, live: Refs, wanted: tuple[Slot, ...]) -> str:
+def _cut_lists(sql: str, graph: ColumnGraph, live: ColumnRefs, wanted: tuple[OutputColumn, ...]) -> str:
     tokens = query_facts(sql).tokens
     ends = {token.end: place for place, token in enumerate(tokens)}
-    lists = (_list(tokens, ends, each, _kept(each, live, wanted)) for each in graph.lists)
-    return _Text(sql, {each.span.start: each for each in lists}).part(_Span(0, len(sql)))
+    lists = (_locate_list(tokens, ends, each, _kept_places(each, live, wanted)) for each in graph.lists)
+    return _ListCutter(sql, {each.span.start: each for each in lists}).part(_Span(0, len(sql)))
 
 
-def _kept(each: SelectList, live: Refs, wanted: tuple[Slot, ...]) -> tuple[int, ...]:
+def _kept_places(each: PrunableList, live: ColumnRefs, wanted: tuple[OutputColumn, ...]) -> tuple[int, ...]:
     if set(wanted) & set(each.slots):
         return tuple(slot.place for slot in wanted)
     return tuple(slot.place for slot in each.slots if slot in live)
 
 
-def _list(tokens: Sequence[Token], ends: Mapping[int, int], each: SelectList, kept: tuple[int, ...]) -> _List:
-    items = tuple(_item(tokens, ends, item) for item in each.items)
+def _locate_list(
+    tokens: Sequence[Token], ends: Mapping[int, int], each: PrunableList, kept: tuple[int, ...]
+) -> _LocatedList:
+    items = tuple(_locate_item(tokens, ends, item) for item in each.items)
     alone = f"{each.alone} AS {quote_identifier(each.items[0].alias_or_name)}"
-    return _List(_Span(items[0].start, items[-1].end), items, kept, alone)
+    return _LocatedList(_Span(items[0].start, items[-1].end), items, kept, alone)
 
 
-def _item(tokens: Sequence[Token], ends: Mapping[int, int], item: exp.Expr) -> _Span:
+def _locate_item(tokens: Sequence[Token], ends: Mapping[int, int], item: exp.Expr) -> _Span:
     """From the comma or the SELECT before it to its name."""
-    end = last(item)
+    end = end_of_item(item)
     assert end is not None, "only a list of columns with names can be cut"
     place, depth = ends[end], 0
     while depth or tokens[place - 1].token_type not in (TokenType.SELECT, TokenType.COMMA):
@@ -115,11 +124,11 @@ def _item(tokens: Sequence[Token], ends: Mapping[int, int], item: exp.Expr) -> _
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _ListCutter:
     """The SQL and the select lists in it, by where they start."""
 
     sql: str
-    lists: Mapping[int, _List]
+    lists: Mapping[int, _LocatedList]
 
     def part(self, span: _Span) -> str:
         """A part of the text without the columns that go. The lists in it start after it does."""
@@ -132,5 +141,5 @@ class _Text:
             at = found.span.end
         return "".join(parts) + self.sql[at : span.end]
 
-    def _columns(self, found: _List) -> str:
+    def _columns(self, found: _LocatedList) -> str:
         return ", ".join(self.part(found.items[place]) for place in found.kept) or found.alone

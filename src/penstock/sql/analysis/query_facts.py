@@ -13,7 +13,15 @@ from functools import cached_property, lru_cache
 
 from sqlglot import exp
 
-from penstock.sql.analysis.column_graph import ANY, Block, Graph, Origin, Ref, Scope, read_query
+from penstock.sql.analysis.column_graph import (
+    ANY_COLUMN,
+    ColumnGraph,
+    ColumnRef,
+    NameScope,
+    QueryColumns,
+    SourceColumn,
+    read_query,
+)
 from penstock.sql.analysis.may_raise import may_raise
 from penstock.sql.analysis.row_seq import with_row_seq
 from penstock.sql.spark_text import Tokens, parse_tree, placeholders, tokenize_spark
@@ -24,8 +32,8 @@ class Lineage:
     """`outputs`: each column and the source columns its value depends on; `rows`: the source columns that decide
     which rows there are; `whole`: placeholders of sources of which any other column may count too."""
 
-    outputs: tuple[tuple[str, frozenset[Origin]], ...]
-    rows: frozenset[Origin]
+    outputs: tuple[tuple[str, frozenset[SourceColumn]], ...]
+    rows: frozenset[SourceColumn]
     whole: frozenset[str]
 
 
@@ -51,13 +59,13 @@ class QueryFacts:
         return tuple(self.tree.named_selects) if isinstance(self.tree, exp.Query) else ()
 
     @cached_property
-    def column_graph(self) -> tuple[Graph, Block] | None:
+    def column_graph(self) -> tuple[ColumnGraph, QueryColumns] | None:
         """What each column is made of, and the outermost SELECT; None where that cannot be told."""
         if self.tree is None:
             return None
-        graph = Graph()
+        graph = ColumnGraph()
         try:
-            return graph, read_query(graph, self.tree, Scope())
+            return graph, read_query(graph, self.tree, NameScope())
         except RecursionError:
             return None
 
@@ -96,10 +104,10 @@ def query_facts(sql: str) -> QueryFacts:
     return QueryFacts(sql)
 
 
-def _origins(graph: Graph, refs: Iterable[Ref]) -> frozenset[Origin]:
-    return frozenset(ref for ref in graph.reach(refs) if isinstance(ref, Origin) and ref.column != ANY)
+def _origins(graph: ColumnGraph, refs: Iterable[ColumnRef]) -> frozenset[SourceColumn]:
+    return frozenset(ref for ref in graph.reach(refs) if isinstance(ref, SourceColumn) and ref.column != ANY_COLUMN)
 
 
-def _whole_sources(graph: Graph, top: Block) -> frozenset[str]:
-    origins = (ref for ref in graph.reach(top.all) if isinstance(ref, Origin))
-    return frozenset(origin.placeholder for origin in origins if origin.column == ANY)
+def _whole_sources(graph: ColumnGraph, top: QueryColumns) -> frozenset[str]:
+    origins = (ref for ref in graph.reach(top.all) if isinstance(ref, SourceColumn))
+    return frozenset(origin.placeholder for origin in origins if origin.column == ANY_COLUMN)

@@ -28,7 +28,7 @@ from penstock.sql.functions.strings.format_concat import concat
 from penstock.sql.functions.table import find_function, function_names
 from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
 from penstock.sql.syntax.tokens import CALL_MARK
-from penstock.sql.syntax.tree import as_if, call_name, call_parts
+from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
 
 
 def _translate_bracket(tr: Translator, node: exp.Expr) -> Typed:
@@ -143,7 +143,7 @@ _RESPECT_NULLS_FUNCTIONS: Mapping[str, str] = {
 
 def call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
     """`f(x) FILTER (WHERE c)` as the call `fIf(x, c)`."""
-    renamed = as_if(node)
+    renamed = filter_as_if(node)
     if renamed is None:
         raise tr.refused(node, "unsupported-syntax", "only a call of an aggregate function can have FILTER")
     return translate_call(tr, renamed)

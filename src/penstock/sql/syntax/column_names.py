@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from penstock.integer_parsing import parse_whole_number
 from penstock.sql.syntax.tokens import CALL_MARK
-from penstock.sql.syntax.tree import as_if, call_name, call_parts
+from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "plus", exp.Sub: "minus", exp.Mul: "multiply", exp.Div: "divide", exp.Mod: "modulo", exp.IntDiv: "intDiv",
@@ -31,30 +31,30 @@ def column_name(node: exp.Expr) -> str:
     """The name of a column of the result."""
     match node:
         case exp.Column():
-            return _of_column(node) if _is_place(node) else node.name
+            return _qualified_name(node) if _is_tuple_place(node) else node.name
         case exp.Alias():
             return node.alias
         case exp.Paren():
             return column_name(node.this)
         case _:
-            return _shown(node)
+            return _expression_name(node)
 
 
-def _shown(node: exp.Expr | None) -> str:
+def _expression_name(node: exp.Expr | None) -> str:
     """An expression inside another, as ClickHouse writes it; nothing where the parser missed one."""
     if not isinstance(node, exp.Expr):
         return ""
     if isinstance(node, (exp.And, exp.Or)):
-        return f"{_OPERATORS[type(node)]}({', '.join(_connected(node))})"
+        return f"{_OPERATORS[type(node)]}({', '.join(_chain_operands(node))})"
     if type(node) in _OPERATORS:
         name = f"not{_OPERATORS[type(node)].capitalize()}" if node.args.get("negate") else _OPERATORS[type(node)]
-        return f"{name.replace('Ilike', 'ILike')}({_shown(node.this)}, {_shown(node.expression)})"
+        return f"{name.replace('Ilike', 'ILike')}({_expression_name(node.this)}, {_expression_name(node.expression)})"
     writer = _WRITERS.get(type(node))
     return writer(node) if writer is not None else node.sql(dialect="clickhouse").replace(CALL_MARK, "")
 
 
-def _literal(node: exp.Expr) -> str:
-    return f"'{node.name.translate(_ESCAPED)}'" if node.args.get("is_string") else _number(node.name)
+def _literal_name(node: exp.Expr) -> str:
+    return f"'{node.name.translate(_ESCAPED)}'" if node.args.get("is_string") else _number_name(node.name)
 
 
 _ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"})
@@ -63,7 +63,7 @@ _ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\
 _FLOAT = re.compile(r"(?=[0-9.]*[.eE])([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def _number(written: str) -> str:
+def _number_name(written: str) -> str:
     """A Float64 by its least digits, a dot after a whole one; an integer, and what is no number, as it is written."""
     if not _FLOAT.fullmatch(written):
         return written
@@ -74,136 +74,142 @@ def _number(written: str) -> str:
     return f"{mantissa}e{int(power)}" if power else written
 
 
-def _negated(node: exp.Expr) -> str:
-    return f"-{_shown(node.this)}" if isinstance(node.this, exp.Literal) else f"negate({_shown(node.this)})"
+def _negative_name(node: exp.Expr) -> str:
+    return (
+        f"-{_expression_name(node.this)}"
+        if isinstance(node.this, exp.Literal)
+        else f"negate({_expression_name(node.this)})"
+    )
 
 
-def _not(node: exp.Expr) -> str:
+def _not_name(node: exp.Expr) -> str:
     inner = node.this
     match inner:
         case exp.In():
-            return _membership(inner, "notIn")
+            return _in_name(inner, "notIn")
         case exp.Is():
-            return f"isNotNull({_shown(inner.this)})"
+            return f"isNotNull({_expression_name(inner.this)})"
         case exp.Between():
-            return _between(inner, "or(less({0}, {1}), greater({0}, {2}))")
+            return _between_name(inner, "or(less({0}, {1}), greater({0}, {2}))")
         case _:
-            return f"not({_shown(inner)})"
+            return f"not({_expression_name(inner)})"
 
 
-def _between(node: exp.Expr, form: str = "and(greaterOrEquals({0}, {1}), lessOrEquals({0}, {2}))") -> str:
-    return form.format(_shown(node.this), _shown(node.args["low"]), _shown(node.args["high"]))
+def _between_name(node: exp.Expr, form: str = "and(greaterOrEquals({0}, {1}), lessOrEquals({0}, {2}))") -> str:
+    return form.format(
+        _expression_name(node.this), _expression_name(node.args["low"]), _expression_name(node.args["high"])
+    )
 
 
-def _connected(node: exp.Expr) -> list[str]:
+def _chain_operands(node: exp.Expr) -> list[str]:
     """The operands of a chain of AND or OR."""
-    left = _connected(node.this) if type(node.this) is type(node) else [_shown(node.this)]
-    return [*left, _shown(node.expression)]
+    left = _chain_operands(node.this) if type(node.this) is type(node) else [_expression_name(node.this)]
+    return [*left, _expression_name(node.expression)]
 
 
-def _case(node: exp.Expr) -> str:
+def _case_name(node: exp.Expr) -> str:
     name, first = ("multiIf", []) if node.this is None else ("caseWithExpression", [node.this])
     pairs = [each for branch in node.args["ifs"] for each in (branch.this, branch.args["true"])]
     last = node.args.get("default")
-    parts = [*map(_shown, [*first, *pairs]), "NULL" if last is None else _shown(last)]
+    parts = [*map(_expression_name, [*first, *pairs]), "NULL" if last is None else _expression_name(last)]
     return f"{name}({', '.join(parts)})"
 
 
-def _ternary(node: exp.Expr) -> str:
-    return f"if({_shown(node.this)}, {_shown(node.args['true'])}, {_shown(node.args['false'])})"
+def _ternary_name(node: exp.Expr) -> str:
+    return f"if({_expression_name(node.this)}, {_expression_name(node.args['true'])}, {_expression_name(node.args['false'])})"
 
 
-def _lambda(node: exp.Expr) -> str:
-    return f"lambda(tuple({', '.join(each.name for each in node.expressions)}), {_shown(node.this)})"
+def _lambda_name(node: exp.Expr) -> str:
+    return f"lambda(tuple({', '.join(each.name for each in node.expressions)}), {_expression_name(node.this)})"
 
 
-def _is_place(node: exp.Expr) -> bool:
+def _is_tuple_place(node: exp.Expr) -> bool:
     """Whether what is written as a table's column is an element of a tuple, as in `x.1`."""
     return bool(node.text("table")) and node.name.isdigit() and not node.this.args.get("quoted")
 
 
-def _of_column(node: exp.Expr) -> str:
-    if _is_place(node):
+def _qualified_name(node: exp.Expr) -> str:
+    if _is_tuple_place(node):
         return f"tupleElement({node.text('table')}, {node.name})"
     return f"{node.text('table')}.{node.name}" if node.text("table") else node.name
 
 
-def _dot(node: exp.Expr) -> str:
+def _dot_name(node: exp.Expr) -> str:
     place = node.expression
     if isinstance(place, exp.Literal) and not place.args.get("is_string"):
-        return f"tupleElement({_shown(node.this)}, {place.name})"
+        return f"tupleElement({_expression_name(node.this)}, {place.name})"
     return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
 
 
-def _membership(node: exp.Expr, name: str = "in") -> str:
+def _in_name(node: exp.Expr, name: str = "in") -> str:
     """`x IN (…)`: one element stands alone."""
     field, given = node.args.get("field"), node.expressions
     if node.args.get("query") is not None or (field is None and not given):
         return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
     listed = [field] if field is not None else given
-    shown = _shown(listed[0]) if len(listed) == 1 else f"({', '.join(map(_shown, listed))})"
-    return f"{name}({_shown(node.this)}, {shown})"
+    shown = _expression_name(listed[0]) if len(listed) == 1 else f"({', '.join(map(_expression_name, listed))})"
+    return f"{name}({_expression_name(node.this)}, {shown})"
 
 
-def _place(node: exp.Expr) -> str:
+def _array_place(node: exp.Expr) -> str:
     """A place in an array; the parser has taken 1 off a literal one."""
     negative = isinstance(node, exp.Neg)
     literal = node.this if negative else node
     number = parse_whole_number(literal.name) if isinstance(literal, exp.Literal) else None
     if number is None or (literal.args.get("is_string") and not negative):
-        return _shown(node)
+        return _expression_name(node)
     return str(1 - number if negative else number + 1)
 
 
-def _of_cast(node: exp.Expr) -> str:
+def _cast_name(node: exp.Expr) -> str:
     to = node.args["to"]
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse").replace("DATE", "Date")
     escaped = name.replace("'", "\\'")
-    return f"CAST({_shown(node.this)}, '{escaped}')"
+    return f"CAST({_expression_name(node.this)}, '{escaped}')"
 
 
-def _of_call(node: exp.Expr) -> str:
+def _written_call(node: exp.Expr) -> str:
     parameters, arguments = call_parts(node)
-    given = f"({', '.join(map(_shown, parameters))})" if parameters else ""
+    given = f"({', '.join(map(_expression_name, parameters))})" if parameters else ""
     name = call_name(node)
     if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         name, arguments = f"{name}Distinct", list(arguments[0].expressions)
-    return f"{name}{given}({', '.join(map(_shown, arguments))})"
+    return f"{name}{given}({', '.join(map(_expression_name, arguments))})"
 
 
 _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
-    exp.Column: _of_column,
-    exp.Alias: lambda node: _shown(node.this),
-    exp.Paren: lambda node: _shown(node.this),
+    exp.Column: _qualified_name,
+    exp.Alias: lambda node: _expression_name(node.this),
+    exp.Paren: lambda node: _expression_name(node.this),
     exp.Boolean: lambda node: "true" if node.this else "false",
-    exp.Is: lambda node: f"isNull({_shown(node.this)})",
+    exp.Is: lambda node: f"isNull({_expression_name(node.this)})",
     exp.Interval: lambda node: f"toInterval{node.text('unit').capitalize()}({node.name})",
-    exp.Bracket: lambda node: f"arrayElement({_shown(node.this)}, {_place(node.expressions[0])})",
-    exp.Cast: _of_cast,
-    exp.CastToStrType: _of_cast,
-    exp.Literal: _literal,
-    exp.Not: _not,
-    exp.In: _membership,
-    exp.Between: _between,
-    exp.Case: _case,
-    exp.If: _ternary,
-    exp.Lambda: _lambda,
-    exp.Dot: _dot,
-    exp.Neg: _negated,
-    exp.Anonymous: _of_call,
-    exp.Filter: lambda node: _shown(as_if(node)),
-    exp.RespectNulls: lambda node: _shown(node.this),
-    exp.IgnoreNulls: lambda node: _shown(node.this),
-    exp.Window: lambda node: window_name(node, _shown),
+    exp.Bracket: lambda node: f"arrayElement({_expression_name(node.this)}, {_array_place(node.expressions[0])})",
+    exp.Cast: _cast_name,
+    exp.CastToStrType: _cast_name,
+    exp.Literal: _literal_name,
+    exp.Not: _not_name,
+    exp.In: _in_name,
+    exp.Between: _between_name,
+    exp.Case: _case_name,
+    exp.If: _ternary_name,
+    exp.Lambda: _lambda_name,
+    exp.Dot: _dot_name,
+    exp.Neg: _negative_name,
+    exp.Anonymous: _written_call,
+    exp.Filter: lambda node: _expression_name(filter_as_if(node)),
+    exp.RespectNulls: lambda node: _expression_name(node.this),
+    exp.IgnoreNulls: lambda node: _expression_name(node.this),
+    exp.Window: lambda node: window_name(node, _expression_name),
 }
 
 
-Shown = Callable[[exp.Expr], str]
+ExpressionWriter = Callable[[exp.Expr], str]
 
 
-def window_name(node: exp.Expr, shown: Shown) -> str:
+def window_name(node: exp.Expr, shown: ExpressionWriter) -> str:
     """The call with its OVER."""
     alias, order, spec = (node.args.get(each) for each in ("alias", "order", "spec"))
     partition = node.args.get("partition_by") or []
@@ -213,23 +219,23 @@ def window_name(node: exp.Expr, shown: Shown) -> str:
     if partition:
         parts.append(f"PARTITION BY {', '.join(map(shown, partition))}")
     if order is not None:
-        parts.append(f"ORDER BY {', '.join(_key(each, shown) for each in order.expressions)}")
+        parts.append(f"ORDER BY {', '.join(_key_name(each, shown) for each in order.expressions)}")
     if spec is not None:
-        parts.append(_frame(spec, shown))
+        parts.append(_frame_name(spec, shown))
     return f"{shown(node.this)} OVER ({' '.join(parts)})"
 
 
-def _key(node: exp.Expr, shown: Shown) -> str:
+def _key_name(node: exp.Expr, shown: ExpressionWriter) -> str:
     direction = "DESC" if node.args.get("desc") else "ASC"
     return f"{shown(node.this)} {direction}{' NULLS FIRST' if node.args.get('nulls_first') else ''}"
 
 
-def _frame(spec: exp.Expr, shown: Shown) -> str:
-    start = _bound(spec.args.get("start"), spec.args.get("start_side"), shown)
-    end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), shown)
+def _frame_name(spec: exp.Expr, shown: ExpressionWriter) -> str:
+    start = _frame_bound_name(spec.args.get("start"), spec.args.get("start_side"), shown)
+    end = _frame_bound_name(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), shown)
     return f"{spec.args.get('kind')} BETWEEN {start} AND {end}".upper()
 
 
-def _bound(bound: object, side: object, shown: Shown) -> str:
+def _frame_bound_name(bound: object, side: object, shown: ExpressionWriter) -> str:
     number = shown(bound) if isinstance(bound, exp.Expr) else str(bound)
     return f"{number} {side}" if side else number

@@ -43,7 +43,7 @@ def refused(text: Text, node: exp.Expr | None, code: str, message: str, hint: st
 
 
 @dataclass(frozen=True, slots=True)
-class Collecting:
+class ProblemCollector:
     """A `with` block that a refusal ends; the refusal is noted and goes no further. A column whose
     state type is unknown is one, wherever it is met."""
 
@@ -70,15 +70,15 @@ class Report:
 
     problems: list[Problem] = field(default_factory=list)
 
-    def collecting(self) -> Collecting:
+    def collecting(self) -> ProblemCollector:
         """What is refused in the block is noted and ends the block, not the compilation."""
-        return Collecting(self.problems)
+        return ProblemCollector(self.problems)
 
     def finish(self, message: str) -> None:
         """Raise InvalidQuery if there were problems."""
         if self.problems:
-            raise InvalidQuery(message, sorted(self.problems, key=_place))
+            raise InvalidQuery(message, sorted(self.problems, key=_sort_key))
 
 
-def _place(problem: Problem) -> tuple[bool, Location]:
+def _sort_key(problem: Problem) -> tuple[bool, Location]:
     return problem.location is None, problem.location or Location("")

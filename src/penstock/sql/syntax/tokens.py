@@ -80,17 +80,17 @@ def token_like(token: Token, kind: TokenType, text: str) -> Token:
     return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
 
 
-def _kind(tokens: Tokens, index: int) -> TokenType | None:
+def _kind_at(tokens: Tokens, index: int) -> TokenType | None:
     return tokens[index].token_type if 0 <= index < len(tokens) else None
 
 
-def _has(tokens: Tokens, kind: TokenType) -> bool:
+def _has_kind(tokens: Tokens, kind: TokenType) -> bool:
     return any(token.token_type == kind for token in tokens)
 
 
-def limit_by(tokens: Tokens) -> Tokens:
+def rewrite_limit_by(tokens: Tokens) -> Tokens:
     """`LIMIT n [OFFSET m] BY a` → `DISTRIBUTE BY n, m, a`: beside a second LIMIT it does not parse."""
-    if not _has(tokens, TokenType.LIMIT):
+    if not _has_kind(tokens, TokenType.LIMIT):
         return tokens
     out: Tokens = []
     index = 0
@@ -100,7 +100,7 @@ def limit_by(tokens: Tokens) -> Tokens:
             out.append(tokens[index])
             index += 1
             continue
-        out += _distribute(tokens[index], tokens[index + 1 : end])
+        out += _distribute_by(tokens[index], tokens[index + 1 : end])
         index = end + 1
     return out
 
@@ -111,12 +111,12 @@ def _limit_by_end(tokens: Tokens, index: int) -> int | None:
         return None
     allowed = (TokenType.NUMBER, TokenType.COMMA, TokenType.OFFSET)
     end = index + 1
-    while _kind(tokens, end) in allowed:
+    while _kind_at(tokens, end) in allowed:
         end += 1
     return end if end < len(tokens) and tokens[end].text.lower() == "by" else None
 
 
-def _distribute(limit: Token, middle: Tokens) -> Tokens:
+def _distribute_by(limit: Token, middle: Tokens) -> Tokens:
     numbers = [token for token in middle if token.token_type == TokenType.NUMBER]
     if any(token.token_type == TokenType.COMMA for token in middle):
         numbers.reverse()
@@ -127,13 +127,13 @@ def _distribute(limit: Token, middle: Tokens) -> Tokens:
     return [start, numbers[0], comma, numbers[1], comma]
 
 
-def bare_except(tokens: Tokens) -> Tokens:
+def rewrite_bare_except(tokens: Tokens) -> Tokens:
     """`* EXCEPT a` and `* EXCEPT 'a'` → `* EXCEPT (a)`."""
-    if not _has(tokens, TokenType.EXCEPT):
+    if not _has_kind(tokens, TokenType.EXCEPT):
         return tokens
     out: Tokens = []
     for index, token in enumerate(tokens):
-        follows = _kind(tokens, index - 1) == TokenType.EXCEPT and _kind(tokens, index - 2) == TokenType.STAR
+        follows = _kind_at(tokens, index - 1) == TokenType.EXCEPT and _kind_at(tokens, index - 2) == TokenType.STAR
         if follows and token.token_type in (TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER):
             name = token_like(token, TokenType.IDENTIFIER, token.text)
             out += [token_like(token, TokenType.L_PAREN, "("), name, token_like(token, TokenType.R_PAREN, ")")]
@@ -142,7 +142,7 @@ def bare_except(tokens: Tokens) -> Tokens:
     return out
 
 
-def plain_calls(tokens: Tokens) -> Tokens:
+def mark_calls(tokens: Tokens) -> Tokens:
     """Marks the name of each call; names in a type after `::` or AS stay as they are."""
     out: Tokens = []
     type_end = -1
@@ -166,7 +166,7 @@ def _is_call(token: Token, before: TokenType | None) -> bool:
     return not replaces
 
 
-def parametric_calls(tokens: Tokens) -> Tokens:
+def merge_parameters(tokens: Tokens) -> Tokens:
     """`f(p)(x)` → `f(parameters(p), x)`."""
     out: Tokens = []
     merged: set[int] = set()
@@ -177,25 +177,25 @@ def parametric_calls(tokens: Tokens) -> Tokens:
         if not token.text.endswith(CALL_MARK) or token.token_type != TokenType.VAR:
             continue
         end = closing_parenthesis(tokens, index + 1)
-        if _kind(tokens, end + 1) == TokenType.L_PAREN:
+        if _kind_at(tokens, end + 1) == TokenType.L_PAREN:
             inner = tokens[index + 1 : end + 1]
-            comma = [] if _kind(tokens, end + 2) == TokenType.R_PAREN else [token_like(token, TokenType.COMMA, ",")]
+            comma = [] if _kind_at(tokens, end + 2) == TokenType.R_PAREN else [token_like(token, TokenType.COMMA, ",")]
             name = token_like(token, TokenType.VAR, PARAMETERS + CALL_MARK)
             out += [token_like(token, TokenType.L_PAREN, "("), name, *inner, *comma]
             merged.update(range(index + 1, end + 2))
     return out
 
 
-def select_list(tokens: Tokens) -> Tokens:
+def complete_select_list(tokens: Tokens) -> Tokens:
     """A select list as a SELECT; the word that is added has the place of the first token."""
     if tokens and tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH):
         return [token_like(tokens[0], TokenType.SELECT, "SELECT"), *tokens]
     return tokens
 
 
-def samples(tokens: Tokens) -> Tokens:
+def rewrite_samples(tokens: Tokens) -> Tokens:
     """`SAMPLE 0.1` → `SAMPLE ((0.1, 1, 0, 1))`."""
-    if not _has(tokens, TokenType.TABLE_SAMPLE):
+    if not _has_kind(tokens, TokenType.TABLE_SAMPLE):
         return tokens
     out: Tokens = []
     index = 0
@@ -203,14 +203,14 @@ def samples(tokens: Tokens) -> Tokens:
         token = tokens[index]
         out.append(token)
         index += 1
-        if token.token_type != TokenType.TABLE_SAMPLE or _kind(tokens, index) != TokenType.NUMBER:
-            if token.token_type == TokenType.TABLE_SAMPLE and _kind(tokens, index) == TokenType.L_PAREN:
+        if token.token_type != TokenType.TABLE_SAMPLE or _kind_at(tokens, index) != TokenType.NUMBER:
+            if token.token_type == TokenType.TABLE_SAMPLE and _kind_at(tokens, index) == TokenType.L_PAREN:
                 out.append(token_like(token, TokenType.STRING, ""))  # no ratio: nobody else writes what stands below
             continue
-        size, index = _ratio(tokens, index)
+        size, index = _read_ratio(tokens, index)
         offset = [token_like(token, TokenType.NUMBER, each) for each in "01"]
-        if _kind(tokens, index) == TokenType.OFFSET and _kind(tokens, index + 1) == TokenType.NUMBER:
-            offset, index = _ratio(tokens, index + 1)
+        if _kind_at(tokens, index) == TokenType.OFFSET and _kind_at(tokens, index + 1) == TokenType.NUMBER:
+            offset, index = _read_ratio(tokens, index + 1)
         comma = token_like(token, TokenType.COMMA, ",")
         open_, close = (token_like(token, *each) for each in ((TokenType.L_PAREN, "("), (TokenType.R_PAREN, ")")))
         parts = [each for number in (*size, *offset) for each in (comma, number)][1:]
@@ -218,13 +218,19 @@ def samples(tokens: Tokens) -> Tokens:
     return out
 
 
-def _ratio(tokens: Tokens, index: int) -> tuple[Tokens, int]:
+def _read_ratio(tokens: Tokens, index: int) -> tuple[Tokens, int]:
     """The numerator and the denominator that begin there, and what comes after them."""
     number = tokens[index]
-    if _kind(tokens, index + 1) == TokenType.SLASH and _kind(tokens, index + 2) == TokenType.NUMBER:
+    if _kind_at(tokens, index + 1) == TokenType.SLASH and _kind_at(tokens, index + 2) == TokenType.NUMBER:
         return [number, tokens[index + 2]], index + 3
     return [number, token_like(number, TokenType.NUMBER, "1")], index + 1
 
 
-REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (limit_by, bare_except, samples, plain_calls, parametric_calls)
+REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
+    rewrite_limit_by,
+    rewrite_bare_except,
+    rewrite_samples,
+    mark_calls,
+    merge_parameters,
+)
 """In order: calls are marked before their parameters are looked for."""

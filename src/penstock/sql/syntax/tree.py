@@ -24,14 +24,14 @@ from penstock.model.datasource import Text
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.spark_text import PARSE_ERRORS, Tokens
 from penstock.sql.syntax.problems import Refused, place_of, refused
-from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, select_list, tokenize_clickhouse
+from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, complete_select_list, tokenize_clickhouse
 
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 
 
 def parse_query(text: Text) -> exp.Query:
     """The one SELECT of a text. Raises Refused."""
-    found = _parse(text)
+    found = _parse_statement(text)
     inner = found
     while isinstance(inner, exp.Subquery) and inner.alias == "" and isinstance(inner.this, exp.Query):
         inner = inner.this
@@ -43,7 +43,7 @@ def parse_query(text: Text) -> exp.Query:
 
 def parse_select_list(text: Text) -> exp.Select:
     """A select list, with or without the word SELECT, as a SELECT. Raises Refused."""
-    found = _parse(text, select_list)
+    found = _parse_statement(text, complete_select_list)
     if not isinstance(found, exp.Select):
         raise refused(text, found, "not-a-select-list", "expected a select list")
     return found
@@ -69,7 +69,7 @@ def call_parts(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
     return [], arguments
 
 
-def _parse(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> exp.Expr:
+def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> exp.Expr:
     if not text.text.strip():
         raise refused(text, None, "empty-query", "expected a SELECT, found nothing")
     try:
@@ -110,7 +110,7 @@ def syntax_problem(text: Text, error: Exception) -> Refused:
     return Refused(Problem("invalid-sql", message, place_of(text, offset)))
 
 
-def as_if(node: exp.Expr) -> exp.Anonymous | None:
+def filter_as_if(node: exp.Expr) -> exp.Anonymous | None:
     """`sum(x) FILTER (WHERE c)` as `sumIf(x, c)`."""
     name, where = call_name(node.this), node.expression
     test = where.this if isinstance(where, exp.Where) else None
