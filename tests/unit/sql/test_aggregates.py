@@ -32,7 +32,8 @@ REFUSED = {
     "sumArray([NULL])": "`sumArray` needs arrays of values with a type",
     "varPopStableState(day)": "states of `varPopStable` are not supported",
     "any_respect_nullsIf(day, day = 1)": (
-        "`any_respect_nullsIf` is not supported: a condition makes a NULL of what it leaves out (use a WHERE)"
+        "`any_respect_nullsIf` is not supported: the condition would make NULLs of the values that it excludes "
+        "(use a WHERE)"
     ),
     "sumStateForEach([day])": "unknown function `sumStateForEach` (did you mean `sumState`?)",
     "anyForEachArrayIfStateIf(day, 1)": "unknown function `anyForEachArrayIfStateIf`",

@@ -51,7 +51,7 @@ CASES = {
     "SELECT day FROM flights ORDER BY 4": ["1:34: position 4 is not in the select list of 1 columns"],
     "SELECT row_number() FROM flights": ["1:8: `row_number` needs OVER (…)"],
     "SELECT day FROM flights WHERE (SELECT 1, 2) = 1": [
-        "1:39: a subquery as a value gives one column, this gives 2 ((SELECT tuple(…) FROM …))"
+        "1:39: a subquery as a value needs one column, this has 2 ((SELECT tuple(…) FROM …))"
     ],
     "INSERT INTO flights VALUES (1)": ["1:13: only SELECT is allowed here"],
     "SELECT 1; SELECT 2": ["1:18: expected one statement"],

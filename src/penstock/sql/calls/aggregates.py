@@ -146,7 +146,7 @@ def _aggregate_values(
     tests = [values.pop()] if call.on_condition and values else []
     call = _resolve_distinct(tr, node, call)
     if tests and call.row.name.endswith("_respect_nulls"):
-        message = f"`{call_name(node)}` is not supported: a condition makes a NULL of what it leaves out"
+        message = f"`{call_name(node)}` is not supported: the condition would make NULLs of the values that it excludes"
         raise tr.refused(node, "unsupported-syntax", message, "use a WHERE")
     _check_arguments(tr, node, call, values)
     types = tuple(value.type for value in values)
@@ -232,7 +232,7 @@ def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate
     result, spark = call.row.result(types), call.row.result_spark(types)
     if call.form == "SimpleState":
         if call.name not in SIMPLE_FUNCTIONS:
-            message = f"the states of `{call.name}` are no plain values"
+            message = f"states of `{call.name}` are not plain values"
             raise tr.refused(node, "unsupported-state", message, f"use {call.name}State")
         plain = result.of if isinstance(result, t.LowCardinality) else result
         return Typed(sql, t.SimpleAggregateFunction(call.name, plain), spark)

@@ -30,6 +30,25 @@ from penstock.sql.operators import arithmetic, comparisons, literals, logic, nam
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
 
+_EXTRACT_FUNCTIONS = {
+    "YEAR": "toYear",
+    "QUARTER": "toQuarter",
+    "MONTH": "toMonth",
+    "DAY": "toDayOfMonth",
+    "HOUR": "toHour",
+    "MINUTE": "toMinute",
+    "SECOND": "toSecond",
+    "WEEK": "toISOWeek",
+    "EPOCH": "toUnixTimestamp",
+}
+_RESPECT_NULLS_FUNCTIONS: Mapping[str, str] = {
+    "any": "any_respect_nulls",
+    "any_value": "any_respect_nulls",
+    "first_value": "any_respect_nulls",
+    "anyLast": "anyLast_respect_nulls",
+    "last_value": "anyLast_respect_nulls",
+}
+
 
 def _translate_bracket(tr: Translator, node: exp.Expr) -> Typed:
     """`array[index]`. sqlglot has subtracted 1 from a literal index (unless `offset` is 1), so 1 is added again."""
@@ -52,19 +71,6 @@ def _build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed])
         return build()
     except BadArguments as error:
         raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
-
-
-_EXTRACT_FUNCTIONS = {
-    "YEAR": "toYear",
-    "QUARTER": "toQuarter",
-    "MONTH": "toMonth",
-    "DAY": "toDayOfMonth",
-    "HOUR": "toHour",
-    "MINUTE": "toMinute",
-    "SECOND": "toSecond",
-    "WEEK": "toISOWeek",
-    "EPOCH": "toUnixTimestamp",
-}
 
 
 def _translate_extract(tr: Translator, node: exp.Expr) -> Typed:
@@ -130,15 +136,6 @@ def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> T
         return function.build(values)
     except BadArguments as error:
         raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
-
-
-_RESPECT_NULLS_FUNCTIONS: Mapping[str, str] = {
-    "any": "any_respect_nulls",
-    "any_value": "any_respect_nulls",
-    "first_value": "any_respect_nulls",
-    "anyLast": "anyLast_respect_nulls",
-    "last_value": "anyLast_respect_nulls",
-}
 
 
 def call_with_filter(tr: Translator, node: exp.Expr) -> Typed:

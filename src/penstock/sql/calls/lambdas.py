@@ -280,7 +280,7 @@ def _map_sort_form(descending: str) -> SpecialForm:
     def by_lambda(pairs: _MapLambda) -> Typed:
         check_order(pairs.body.type)
         if pairs.body.nullable or isinstance(pairs.body.bare, t.Float):
-            raise BadArguments("sorting a map by floats or by what may be NULL is not supported", "mapSort(map)")
+            raise BadArguments("sorting a map by floats or Nullable values is not supported", "mapSort(map)")
         m = pairs.value.sql
         keyed = (
             f"map_values(transform_values({m}, {pairs.parameters} -> struct({pairs.body.sql} AS o, {pairs.key} AS k)))"

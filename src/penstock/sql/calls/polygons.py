@@ -36,7 +36,7 @@ def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
     if not 3 <= len(ring) <= _MOST_CORNERS:
         raise _refused_polygon(tr, corners, f"must be an array of 3 to {_MOST_CORNERS} literal points")
     if not _is_simple(ring):
-        raise _refused_polygon(tr, corners, "has sides that meet, or points that lie on a line back")
+        raise _refused_polygon(tr, corners, "has sides that cross or touch, or that fold back on themselves")
     names = [f"` p`.{name or f'_{place}'}" for place, (name, _) in enumerate(fields, 1)]
     pair = ", ".join(f"'{axis}', CAST({name} AS DOUBLE)" for axis, name in zip("xy", names, strict=True))
     bound = f"transform(array({value.sql}), ` p` -> named_struct({pair}))"

@@ -102,7 +102,8 @@ def _row_value(tr: Translator, node: exp.Expr) -> Typed:
     tr.trace.windows += 1
     value = tr.at("window").translate(node)
     if tr.trace.aggregates != before or value.unit:
-        raise tr.refused(node, "misplaced-window", "this is no value of one row", "a subquery")
+        message = "expected a value of each row, not an aggregate or an interval"
+        raise tr.refused(node, "misplaced-window", message, "a subquery")
     return value
 
 

@@ -30,6 +30,17 @@ from penstock.sql.operators import arithmetic
 from penstock.sql.operators.literals import INTERVAL_UNITS, make_tuple
 from penstock.sql.syntax.tree import call_name
 
+_SUBSECOND_DIGITS = {"MILLISECOND": 3, "MICROSECOND": 6}
+"""Decimal digits of a second that the unit keeps."""
+_UNIT_MICROSECONDS = {
+    "DAY": 86_400_000_000,
+    "HOUR": 3_600_000_000,
+    "MINUTE": 60_000_000,
+    "SECOND": 1_000_000,
+    "MILLISECOND": 1000,
+    "MICROSECOND": 1,
+}
+
 
 def _read_unit(tr: Translator, node: exp.Expr) -> str:
     """The unit that an argument names, as in `UNITS`: a text literal or a bare word. Raises Refused."""
@@ -134,10 +145,6 @@ def _start_of_unit(tr: Translator, node: exp.Expr, value: Typed, unit: str, step
     return start_of_unit(value, unit, step)
 
 
-_SUBSECOND_DIGITS = {"MILLISECOND": 3, "MICROSECOND": 6}
-"""Decimal digits of a second that the unit keeps."""
-
-
 def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
     """The start of a number of milliseconds or microseconds; only a DateTime64 has them."""
     if not isinstance(value.bare, t.DateTime64):
@@ -146,16 +153,6 @@ def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str,
     sql = value.sql if micros == 1 else f"timestamp_micros(floor(unix_micros({value.sql}) / {micros}) * {micros})"
     of = t.DateTime64(max(value.bare.precision, _SUBSECOND_DIGITS[unit]), value.bare.zone)
     return typed(sql, nullable_if_any(of, [value]))
-
-
-_UNIT_MICROSECONDS = {
-    "DAY": 86_400_000_000,
-    "HOUR": 3_600_000_000,
-    "MINUTE": 60_000_000,
-    "SECOND": 1_000_000,
-    "MILLISECOND": 1000,
-    "MICROSECOND": 1,
-}
 
 
 def _age(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -223,7 +220,8 @@ def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
     if step.unit in (None, *_SUBSECOND_DIGITS) or not isinstance(step.constant, int) or step.constant < 1:
         raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
     if step.constant > 1 and step.unit not in ("SECOND", "MINUTE"):
-        raise tr.refused(arguments[1], "wrong-argument-type", "only windows of one such unit are supported")
+        message = "only windows of seconds and minutes may be longer than one unit"
+        raise tr.refused(arguments[1], "wrong-argument-type", message)
     start = _start_of_unit(tr, node, time, str(step.unit), step.constant)
     return start, arithmetic.apply_operator(tr, node, "+", (start, step))
 

@@ -92,7 +92,7 @@ def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
     values = tr.all(call_arguments(tr, node, 3, 255))
     if len(values) % 2 == 0:
         raise tr.refused(
-            node, "wrong-argument-count", "`multiIf` takes pairs of a condition and a value, and a last value"
+            node, "wrong-argument-count", "`multiIf` takes pairs of a condition and a value, and then a default"
         )
     return logic.choose_value(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
 

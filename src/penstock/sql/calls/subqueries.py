@@ -18,6 +18,7 @@ from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
 
 _UINT8 = t.Int(8, signed=False)
+_TIME_PRECISION: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
 
 
 def scalar_subquery(tr: Translator, node: exp.Expr) -> Typed:
@@ -43,7 +44,7 @@ def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: 
     sql, columns = compiled
     names = [name for name, _ in columns]
     if not _has_one_row(query) or len(set(names)) != len(names):
-        message = f"a subquery as a value gives one column, this gives {len(columns)}"
+        message = f"a subquery as a value needs one column, this has {len(columns)}"
         raise tr.refused(node, "wrong-column-count", message, "(SELECT tuple(…) FROM …)")
     of = t.Tuple(tuple((name, value.type) for name, value in columns))
     spark = ", ".join(f"{quote_identifier(name)}: {value.spark}" for name, value in columns)
@@ -70,7 +71,7 @@ def _refuse_in_lambda(tr: Translator, node: exp.Expr) -> None:
 def _inner_query(tr: Translator, node: exp.Expr) -> exp.Query:
     inner = node.this if isinstance(node, exp.Subquery) else node
     if not isinstance(inner, exp.Query):
-        raise tr.refused(node, "unsupported-syntax", "expected a SELECT in these brackets")
+        raise tr.refused(node, "unsupported-syntax", "expected a SELECT in these parentheses")
     return inner
 
 
@@ -126,7 +127,7 @@ def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
         return [node.this]
     if isinstance(node, exp.Literal):
         return [node]
-    hint = "a list in brackets, or `IN (SELECT … FROM …)`"
+    hint = "a list in parentheses, or `IN (SELECT … FROM …)`"
     raise tr.refused(node, "unsupported-syntax", "expected a list or a SELECT after IN", hint)
 
 
@@ -147,9 +148,6 @@ def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Ex
     lefts = list(dict.fromkeys(left for left, _ in pairs))
     groups = (f"{left} IN ({', '.join(right for other, right in pairs if other == left)})" for left in lefts)
     return Typed(f"({' OR '.join(groups)})", nullable_if_any(_UINT8, [value]), "BOOLEAN")
-
-
-_TIME_PRECISION: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
 
 
 def _check_time_precision(tr: Translator, node: exp.Expr, cut: Typed, to: Typed) -> None:
@@ -177,7 +175,7 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
     lefts = _compared_values(value)
     if len(columns) != len(lefts) or is_null(value):
         message = f"the SELECT after IN gives {len(columns)} columns, {len(lefts)} are compared"
-        raise tr.refused(query, "wrong-column-count", message, "let it give one column for each value")
+        raise tr.refused(query, "wrong-column-count", message, "select one column for each value")
     if len(lefts) > 1:
         return _in_rows(tr, node, lefts, (sql, columns))
     name, column = columns[0]

@@ -103,7 +103,7 @@ def _resolve_window(tr: Translator, node: exp.Expr, inside: tuple[str, ...]) -> 
     if not own.partition and own.order is None and own.spec is None:
         return parent
     if own.partition or (own.order is not None and parent.order is not None) or parent.spec is not None:
-        message = f"a window made of `{alias.name}` adds ORDER BY or a frame that `{alias.name}` lacks, nothing else"
+        message = f"a window based on `{alias.name}` may only add an ORDER BY or a frame if `{alias.name}` has none"
         raise tr.refused(node, "unsupported-frame", message)
     return _WindowParts(parent.partition, own.order or parent.order, own.spec)
 
@@ -128,7 +128,7 @@ def _range_key(tr: Translator, key: exp.Expr, frame: WindowFrame) -> str:
         raise tr.refused(key, "unsupported-frame", "RANGE with a number over a Float in descending order")
     largest = of.high if isinstance(of, t.Int) else 2 ** _UNSIGNED.get(type(of), 31) - 1
     if any(offset > largest for offset in frame.offsets):
-        raise tr.refused(key, "unsupported-frame", f"the frame's number is no {of}")
+        raise tr.refused(key, "unsupported-frame", f"the frame's number is out of the range of {of}")
     return _numeric_key(value)
 
 
@@ -158,7 +158,7 @@ def _read_frame(tr: Translator, node: exp.Expr, spec: exp.Expr | None) -> Window
     end = _read_bound(tr, given, spec.args.get("end_side")) if given else 0
     backwards = start > end or start == UNBOUNDED or end == -UNBOUNDED
     if backwards or (start == 0 and spec.args.get("end_side") == "PRECEDING"):
-        raise tr.refused(node, "unsupported-frame", "the frame's start does not precede its end")
+        raise tr.refused(node, "unsupported-frame", "the frame starts after its end")
     return WindowFrame(kind, start, end)
 
 
@@ -168,7 +168,7 @@ def _read_bound(tr: Translator, bound: object, side: object) -> int:
         return 0 if str(bound).upper() == "CURRENT ROW" else sign * UNBOUNDED
     number = known_integer(tr, bound)
     if number is None or not 0 <= number <= _LARGEST_OFFSET:
-        raise tr.refused(bound, "unsupported-frame", "a frame's bound is a literal number from 0")
+        raise tr.refused(bound, "unsupported-frame", "a frame's bound must be a literal whole number from 0 on")
     return sign * number
 
 

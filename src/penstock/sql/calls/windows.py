@@ -29,6 +29,11 @@ __all__ = ["WINDOW_FUNCTIONS", "translate_window"]
 _SKIP_NULLS = ("any", "anyLast", "first_value", "last_value", "lag", "lead")
 """Functions that Spark would let ignore NULLs. All but lag and lead do so in ClickHouse anyway; for those two
 ClickHouse accepts IGNORE NULLS without any effect, so it is refused."""
+WindowFunction: TypeAlias = Callable[[Translator, exp.Expr, OverClause], Typed]
+_UINT64 = t.Int(64, signed=False)
+_ALL_PEERS = WindowFrame("RANGE", -UNBOUNDED, UNBOUNDED)
+_ALL_ROWS = WindowFrame("ROWS", -UNBOUNDED, UNBOUNDED)
+_DEFAULT = WindowFrame("RANGE", -UNBOUNDED, 0)
 
 
 def translate_window(tr: Translator, node: exp.Expr) -> Typed:
@@ -56,19 +61,11 @@ def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> Typed:
     aggregate = parse_aggregate_name(name)
     if aggregate is None or aggregate.form != "plain" or not isinstance(call, exp.Anonymous):
         known = list(WINDOW_FUNCTIONS)
-        raise tr.refused(call, "unknown-function", f"`{name}` is no window function", did_you_mean(name, known))
+        raise tr.refused(call, "unknown-function", f"`{name}` is not a window function", did_you_mean(name, known))
     value = aggregate_call(tr, call, aggregate, over.sql)
     if over.sql not in value.sql or "(DISTINCT " in value.sql:
         raise tr.refused(call, "unsupported-frame", f"`{name}` is not supported with OVER")
     return value
-
-
-WindowFunction: TypeAlias = Callable[[Translator, exp.Expr, OverClause], Typed]
-
-_UINT64 = t.Int(64, signed=False)
-_ALL_PEERS = WindowFrame("RANGE", -UNBOUNDED, UNBOUNDED)
-_ALL_ROWS = WindowFrame("ROWS", -UNBOUNDED, UNBOUNDED)
-_DEFAULT = WindowFrame("RANGE", -UNBOUNDED, 0)
 
 
 def _row_number(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:

@@ -21,6 +21,7 @@ from penstock.sql.operators.ordering import check_hashable
 from penstock.sql.syntax.problems import Refused, refused
 
 _MOST_KEYS = 8
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,6 @@ def read_grouping_sets(clause: exp.Expr) -> GroupingSetsClause | None:
     return GroupingSetsClause(kind, tuple(_set_members(each) for each in found.expressions))
 
 
-_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
-
-
 def _set_members(node: exp.Expr) -> tuple[exp.Expr, ...]:
     if isinstance(node, exp.Tuple):
         return tuple(node.expressions)
@@ -62,7 +60,7 @@ def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> Select
     keys: dict[str, Typed] = {}
     lists = [[_translate_key(block, node, keys) for node in nodes] for nodes in shape.lists]
     if shape.kind == "mixed" or len(keys) > _MOST_KEYS:
-        raise _refused(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or a key beside them")
+        raise _refused(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or further keys beside them")
     sets = _expand_sets(shape.kind, [tuple(dict.fromkeys(each)) for each in lists])
     if shape.kind == "SETS" and (() in sets or len({frozenset(each) for each in sets}) < len(sets)):
         hint = "use WITH ROLLUP or WITH CUBE, or UNION ALL"

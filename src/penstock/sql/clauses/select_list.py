@@ -21,6 +21,9 @@ from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tokens import CALL_MARK
 
+MatchedColumns = list[tuple[ScopeTable, str, str]]
+"""Relation, name of the column, and how it is read: `bare` (by name alone) or `whole` (with its table)."""
+
 
 def expand_stars(block: SelectBlock) -> SelectBlock:
     """Pass: the select list with each matcher expanded into columns."""
@@ -122,10 +125,6 @@ def _displayed_name(scope: SelectScope, relation: ScopeTable, name: str, table: 
     unfolded = any(each.is_array and name in each.hidden for each in scope.relations)
     named = clashes or unfolded or name in scope.aliases
     return f"{table}.{name}" if named and not relation.name.startswith("__t") else name
-
-
-MatchedColumns = list[tuple[ScopeTable, str, str]]
-"""Relation, name of the column, and how it is read: `bare` (by name alone) or `whole` (with its table)."""
 
 
 def _all_columns(block: SelectBlock) -> MatchedColumns:

@@ -37,7 +37,7 @@ def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> S
     left = environment.compile(environment, first)
     right = environment.compile(environment.not_triggering(), second)
     if len(left.columns) != len(right.columns):
-        message = f"{word} of {len(left.columns)} and {len(right.columns)} columns"
+        message = f"{word} needs as many columns on both sides, these are {len(left.columns)} and {len(right.columns)}"
         raise refused(environment.text, second, "wrong-column-count", message)
     columns = tuple(
         (name, _common_column(environment, tree, (value, other)))
@@ -70,7 +70,7 @@ def refuse_ending(environment: Environment, tree: exp.Query) -> None:
     for key in _ENDINGS:
         ending = tree.args.get(key)
         if isinstance(ending, exp.Expr):
-            message = "ORDER BY and LIMIT are not allowed after a SELECT in brackets"
+            message = "ORDER BY and LIMIT are not allowed after a SELECT in parentheses"
             hint = "SELECT * FROM (… UNION ALL …) ORDER BY …"
             raise refused(environment.text, ending, "unsupported-clause", message, hint)
 

@@ -25,41 +25,6 @@ _CLAUSES = {
     "laterals": "LATERAL",
     "operation_modifiers": "this modifier",
 }
-
-
-def refuse_unsupported(block: SelectBlock) -> SelectBlock:
-    """Pass: reports each unsupported clause; the block stays as it is."""
-    for node, clause in _unsupported_clauses(block.tree):
-        with block.environment.report.collecting():
-            message = f"{clause} is not supported"
-            raise refused(block.environment.text, node, "unsupported-clause", message)
-    return block
-
-
-def _unsupported_clauses(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
-    """Each unsupported clause of the tree: a node that has its place, and its name."""
-    for key, clause in _CLAUSES.items():
-        given = tree.args.get(key)
-        if given:
-            yield _node_of_clause(given, tree), clause
-    yield from _unsupported_limit(tree)
-    for setting in tree.args.get("settings") or []:
-        if not is_harmless_setting(setting):
-            yield setting, f"the setting {setting.this.name or setting.name}"
-
-
-def _unsupported_limit(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
-    limit = tree.args.get("limit")
-    options = limit.args.get("limit_options") if limit is not None else None
-    if limit is not None and options is not None and options.args.get("percent"):
-        yield limit, "LIMIT … PERCENT"
-
-
-def _node_of_clause(given: object, tree: exp.Select) -> exp.Expr:
-    found = given[0] if isinstance(given, list) else given
-    return found if isinstance(found, exp.Expr) else tree
-
-
 _PREFIXES = ("max_", "optimize_", "log_", "query_cache_", "query_plan_", "min_bytes_", "min_rows_", "min_count_")
 _NAMES = frozenset(
     {
@@ -109,6 +74,39 @@ _DEFAULTS = {
     "use_with_fill_by_sorting_prefix": "1",
 }
 """Settings that change answers, with the values that they have here."""
+
+
+def refuse_unsupported(block: SelectBlock) -> SelectBlock:
+    """Pass: reports each unsupported clause; the block stays as it is."""
+    for node, clause in _unsupported_clauses(block.tree):
+        with block.environment.report.collecting():
+            message = f"{clause} is not supported"
+            raise refused(block.environment.text, node, "unsupported-clause", message)
+    return block
+
+
+def _unsupported_clauses(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
+    """Each unsupported clause of the tree: a node that has its place, and its name."""
+    for key, clause in _CLAUSES.items():
+        given = tree.args.get(key)
+        if given:
+            yield _node_of_clause(given, tree), clause
+    yield from _unsupported_limit(tree)
+    for setting in tree.args.get("settings") or []:
+        if not is_harmless_setting(setting):
+            yield setting, f"the setting {setting.this.name or setting.name}"
+
+
+def _unsupported_limit(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
+    limit = tree.args.get("limit")
+    options = limit.args.get("limit_options") if limit is not None else None
+    if limit is not None and options is not None and options.args.get("percent"):
+        yield limit, "LIMIT … PERCENT"
+
+
+def _node_of_clause(given: object, tree: exp.Select) -> exp.Expr:
+    found = given[0] if isinstance(given, list) else given
+    return found if isinstance(found, exp.Expr) else tree
 
 
 def is_harmless_setting(setting: exp.Expr) -> bool:

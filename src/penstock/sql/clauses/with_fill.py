@@ -23,6 +23,12 @@ from penstock.sql.expr.typed import Typed, as_spark
 from penstock.sql.spark_text import replace_columns
 from penstock.sql.syntax.problems import Refused, refused
 
+_UNIT_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
+_SHORTEST_UNIT = {"DAY": 82800, "WEEK": 601200, "MONTH": 2415600, "QUARTER": 7689600, "YEAR": 31532400}
+"""The fewest seconds that a unit lasts, in a time zone with daylight saving as well."""
+_SUBSECOND_MICROS = {"MILLISECOND": 1000, "MICROSECOND": 1}
+_DATE_UNITS = ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+
 
 def translate_with_fill(block: SelectBlock) -> SelectBlock:
     """Pass: the sort keys with WITH FILL as columns to fill."""
@@ -48,7 +54,7 @@ def _check_items(block: SelectBlock) -> None:
             raise _refused(block, selected.node, f"WITH FILL beside a column of {item.value.type} is not supported")
         for key in block.keys:
             if item.value.sql == key.value.sql and not _is_same_expression(block, selected.node, key):
-                message = f"WITH FILL: whether `{item.name}` is the key is not certain"
+                message = f"WITH FILL: it is not certain that `{item.name}` is the sort key"
                 raise _refused(block, selected.node, message, "write both in the same way")
 
 
@@ -179,13 +185,6 @@ def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Ca
         raise _refused(block, node, f"INTERPOLATE gives {value.type} for {item.value.type}", "cast it")
     cast = as_spark(result, spark)
     return lambda before: replace_columns(cast, {" filled": before})
-
-
-_UNIT_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
-_SHORTEST_UNIT = {"DAY": 82800, "WEEK": 601200, "MONTH": 2415600, "QUARTER": 7689600, "YEAR": 31532400}
-"""The fewest seconds that a unit lasts, in a time zone with daylight saving as well."""
-_SUBSECOND_MICROS = {"MILLISECOND": 1000, "MICROSECOND": 1}
-_DATE_UNITS = ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
 @dataclass(frozen=True, slots=True)

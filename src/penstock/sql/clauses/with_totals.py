@@ -76,7 +76,7 @@ def _totals_of_subquery(block: SelectBlock) -> str:
     _check_limit(block)
     windows = any(each.find(exp.Window) for each in _selected_expressions(block))
     if block.where or block.qualify or block.tree.args.get("joins") or windows or block.translator.trace.spread:
-        message = "a subquery WITH TOTALS is read here by more than a list of columns, ORDER BY and LIMIT"
+        message = "a subquery WITH TOTALS is read here with more than a select list, ORDER BY and LIMIT"
         hint = "WITH TOTALS in the outer SELECT only"
         raise refused(block.environment.text, block.tree, "unsupported-clause", message, hint)
     return f"SELECT {_select_list(block.items)} FROM {block.below.sql}"

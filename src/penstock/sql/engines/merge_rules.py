@@ -31,6 +31,10 @@ MERGING_ENGINES = (
 )
 """Engines that merge rows of equal sorting keys."""
 _KEYED_ENGINES = "SummingMergeTree", "AggregatingMergeTree"
+_WIDE_DECIMAL = "DECIMAL(38,0)"
+_SUMMED = (t.Int, t.Float, t.Decimal)
+_ORDERED = (*_SUMMED, t.Bool, t.Date, t.DateTime, t.DateTime64, t.String, t.FixedString, t.Enum)
+_KEYS = (t.Int, t.String, t.FixedString)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,8 @@ def merge_rule(source: DataSource) -> MergeRuleResult:
     parting = _compile_keys(source, "ENGINE_PARTITION_KEY", engine.partition_key)
     partition = () if _is_partition_in_sorting_key(sorting, parting, engine.sorting_key) else _partition_ids(parting)
     if partition is None:
-        message = "ClickHouse hashes its partition key, and that alone says which of two rows of equal keys is first"
-        hint = "let the sorting key have the columns of the partition key"
+        message = "ClickHouse orders rows of equal keys by a hash of the partition key"
+        hint = "add the columns of the partition key to the sorting key"
         return MergeRuleResult(why=f"FINAL is not supported on `{source.name}`: {message}", hint=hint)
     fixed = frozenset(name for each in (*sorting, *parting) for name in each.uses)
     return _rule_of_engine(source, tuple(each.sql for each in sorting), partition, fixed)
@@ -153,12 +157,6 @@ def _partition_id(part: CompiledExpression) -> str | None:
             return f"CAST({enum_number(texts, part.sql)} AS STRING)"
         case _:
             return None
-
-
-_WIDE_DECIMAL = "DECIMAL(38,0)"
-_SUMMED = (t.Int, t.Float, t.Decimal)
-_ORDERED = (*_SUMMED, t.Bool, t.Date, t.DateTime, t.DateTime64, t.String, t.FixedString, t.Enum)
-_KEYS = (t.Int, t.String, t.FixedString)
 
 
 def is_summable(of: Type) -> bool:

@@ -16,6 +16,9 @@ from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.expr.typed import Typed
 from penstock.sql.spark_text import quote_identifier
 
+_STAR = ("*",)
+"""Stands among the names of a SELECT if a star in it may mean any column."""
+
 
 @dataclass(frozen=True, slots=True)
 class FromSubquery:
@@ -83,10 +86,6 @@ def columns_read(block: SelectBlock, relation: ScopeTable) -> frozenset[str]:
 def _readable_columns(relation: ScopeTable) -> list[tuple[str, Typed]]:
     """Every column of a relation, in each of the ways it may be read."""
     return [*relation.columns.items(), *relation.own.items(), *relation.whole.items()]
-
-
-_STAR = ("*",)
-"""Stands among the names of a SELECT if a star in it may mean any column."""
 
 
 def _names_in_select(block: SelectBlock) -> frozenset[str]:

@@ -20,6 +20,23 @@ from penstock.sql.expr.common_type import is_same_clickhouse_type, supertype
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed, as_spark, typed
 
+_LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
+_FULL_NAMES = {
+    (): ("INNER",),
+    ("SEMI",): ("LEFT", "SEMI"),
+    ("ANTI",): ("ANTI", "LEFT"),
+    ("ANY",): ("ANY", "INNER"),
+    ("ASOF",): ("ASOF", "INNER"),
+}
+_IGNORED_WORDS = ("", "OUTER", "ALL", "GLOBAL")
+_HINTS = {
+    "ANY": "ANY LEFT JOIN, ANY RIGHT JOIN or ANY INNER JOIN",
+    "ASOF": "ASOF JOIN or ASOF LEFT JOIN",
+    "NATURAL": "JOIN … USING (…)",
+    "PASTE": "JOIN … USING (…) of a row number",
+}
+_ONE_ROW = "INNER JOIN with a SELECT that gives one row for each key"
+
 
 @dataclass(frozen=True, slots=True)
 class JoinKind:
@@ -44,7 +61,6 @@ class JoinKind:
     """The side of which the rows with a match (SEMI), or without one (ANTI), are kept; the other is only searched."""
 
 
-_LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
 _KINDS: Mapping[tuple[str, ...], JoinKind] = {
     ("INNER",): JoinKind("JOIN", "INNER JOIN"),
     ("CROSS",): JoinKind("CROSS JOIN", "CROSS JOIN"),
@@ -63,20 +79,6 @@ _KINDS: Mapping[tuple[str, ...], JoinKind] = {
         "ANTI RIGHT JOIN", "LEFT ANTI JOIN", True, "left", _LEFT, swapped=True, matches="right"
     ),
 }
-_FULL_NAMES = {
-    (): ("INNER",),
-    ("SEMI",): ("LEFT", "SEMI"),
-    ("ANTI",): ("ANTI", "LEFT"),
-    ("ANY",): ("ANY", "INNER"),
-    ("ASOF",): ("ASOF", "INNER"),
-}
-_IGNORED_WORDS = ("", "OUTER", "ALL", "GLOBAL")
-_HINTS = {
-    "ANY": "ANY LEFT JOIN, ANY RIGHT JOIN or ANY INNER JOIN",
-    "ASOF": "ASOF JOIN or ASOF LEFT JOIN",
-    "NATURAL": "JOIN … USING (…)",
-    "PASTE": "JOIN … USING (…) of a row number",
-}
 
 
 def read_join_kind(tr: Translator, node: exp.Join) -> JoinKind:
@@ -89,9 +91,6 @@ def read_join_kind(tr: Translator, node: exp.Join) -> JoinKind:
         hint = next((text for word, text in _HINTS.items() if word in words), None)
         raise tr.refused(node, "unsupported-clause", f"{shown} JOIN is not supported", hint)
     return found
-
-
-_ONE_ROW = "INNER JOIN with a SELECT that gives one row for each key"
 
 
 def relations_after_join(

@@ -82,7 +82,7 @@ def _read_ratios(environment: Environment, node: exp.Table) -> tuple[Fraction, F
         raise _refused(environment, node, "SAMPLE divides by zero", _HINT)
     size, offset = numbers[0] / numbers[1], numbers[2] / numbers[3]
     if size > 1 or offset > 1:
-        message = "SAMPLE of a number of rows is not supported: which it takes depends on ClickHouse's own parts"
+        message = "SAMPLE of a number of rows is not supported: which rows it takes depends on ClickHouse's storage"
         raise _refused(environment, node, message, _HINT)
     return size, offset
 

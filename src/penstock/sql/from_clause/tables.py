@@ -67,11 +67,10 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
         return _table_of_subquery(environment, node, place)
     if not isinstance(node, exp.Table):
         raise refused(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
-    alias = node.args.get("alias")
-    if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
-        raise refused(environment.text, node, "unsupported-clause", "names of columns after a table are not supported")
+    _check_alias(environment, node)
     if node.args.get("version") or node.args.get("when"):
-        raise refused(environment.text, node, "unsupported-clause", "a table of another time is not supported")
+        message = "time travel (an older version of a table) is not supported"
+        raise refused(environment.text, node, "unsupported-clause", message)
     if isinstance(node.this, exp.Anonymous):
         refuse_sample(environment, node, "a table function")
         return _table_of_function(environment, node)
@@ -84,6 +83,14 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
             environment.text, node, "unknown-table", f"unknown table `{name}`", nearest_name(environment, node.name)
         )
     return _table_by_name(environment, node, node.alias or node.name)
+
+
+def _check_alias(environment: Environment, node: exp.Expr) -> None:
+    """Raises Refused for `table AS alias(column, …)`."""
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
+        message = "column names after the alias of a table are not supported"
+        raise refused(environment.text, node, "unsupported-clause", message)
 
 
 def nearest_name(environment: Environment, name: str) -> str | None:
@@ -100,9 +107,7 @@ def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int)
     if twice is not None:
         message = f"this SELECT gives the column `{twice}` twice"
         raise refused(environment.text, node, "duplicate-column", message, "give one of them an alias")
-    alias = node.args.get("alias")
-    if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
-        raise refused(environment.text, node, "unsupported-clause", "names of columns after a table are not supported")
+    _check_alias(environment, node)
     found = _table_of_output(output, node.alias or f"__t{place}")
     return replace(found, unique=unique_columns(node.this))
 
@@ -184,7 +189,7 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
     of = node.this
     source = environment.project.datasource(of.name) if isinstance(of, exp.Table) else None
     if source is None:
-        message = "FINAL is for a data source whose engine merges rows"
+        message = "FINAL needs a data source whose engine merges rows"
         raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
     refuse_sample(environment, of, "rows that FINAL merges")
     ruling = _merge_rule_of(environment, node, source)

@@ -26,6 +26,8 @@ from penstock.sql.outputs.view import check_column_names, find_target, refused_c
 from penstock.sql.spark_text import quote_identifier, string_literal
 
 ROW = "row"
+_OPTIONS = "map('ignoreNullFields', 'false')"
+"""Options of Spark's to_json: fields that are NULL are written."""
 
 
 @dataclass(slots=True)
@@ -134,10 +136,6 @@ def _json_sql(part: _Part, pieces: Mapping[str, str]) -> str:
     return f"concat('{{', {', '.join(fields)}, '}}')"
 
 
-_OPTIONS = "map('ignoreNullFields', 'false')"
-"""Options of Spark's to_json: fields that are NULL are written."""
-
-
 class UnsupportedJson(ValueError):
     """No JSON exists that ingestion would read as a value of this type."""
 
@@ -195,6 +193,6 @@ def _json_ready_map(sql: str, key: Type, of: Type, depth: int) -> str:
         raise UnsupportedJson("a Map whose keys are times cannot be copied", "use keys of text, numbers or dates")
     shown = as_text(typed(f"{each}.key", key))
     if shown is None:
-        raise UnsupportedJson(f"keys of {key} have no text", "use keys of text, numbers or dates")
+        raise UnsupportedJson(f"keys of type {key} cannot be written as text", "use keys of text, numbers or dates")
     entry = f"struct({shown}, {_json_ready(f'{each}.value', of, depth + 1)})"
     return f"map_from_entries(transform(map_entries({sql}), {each} -> {entry}))"

@@ -113,7 +113,7 @@ def _check_parts(text: Text, node: exp.Expr) -> None:
     if isinstance(node, exp.Select) and (node.args.get("kind") or node.args.get("operation_modifiers")):
         raise _unsupported(text, node, "this kind of SELECT is not supported")
     if isinstance(node, exp.Identifier) and node.name.lower().startswith(STAND_IN_PREFIX):
-        raise refused(text, node, "invalid-name", f"nothing can be called `{node.name}`")
+        raise refused(text, node, "invalid-name", f"the name `{node.name}` is reserved")
 
 
 def _check_table(text: Text, node: exp.Table) -> None:

@@ -7,10 +7,10 @@ from tests.unit.sql.flights import problems, query
 
 REFUSED = {
     "pointInPolygon((1, 2), [(0, 0), (4, 0), (4, 4)], [(1, 1), (2, 1), (2, 2)])": "takes 2 arguments, 3 are given",
-    "pointInPolygon((1, 2), [(0, 0), (4, 4), (4, 0), (0, 4)])": "has sides that meet",
-    "pointInPolygon((1, 2), [(0, 0), (4, 0), (2, 0)])": "has sides that meet",
-    "pointInPolygon((1, 2), [(0, 0), (0, 0), (4, 0), (4, 4)])": "has sides that meet",
-    "pointInPolygon((1, 2), [(0, 0), (9, 0), (9, 9), (0, 9), (9, 4)])": "has sides that meet",
+    "pointInPolygon((1, 2), [(0, 0), (4, 4), (4, 0), (0, 4)])": "has sides that cross or touch",
+    "pointInPolygon((1, 2), [(0, 0), (4, 0), (2, 0)])": "has sides that cross or touch",
+    "pointInPolygon((1, 2), [(0, 0), (0, 0), (4, 0), (4, 4)])": "has sides that cross or touch",
+    "pointInPolygon((1, 2), [(0, 0), (9, 0), (9, 9), (0, 9), (9, 4)])": "has sides that cross or touch",
     "pointInPolygon((1, 2), [(0, 0), (4, 0)])": "must be an array of 3 to 200 literal points",
     "pointInPolygon((1, 2), [(0, 0), (4, 0), (length(carrier), 1)])": "must be an array of 3 to 200 literal points",
 }

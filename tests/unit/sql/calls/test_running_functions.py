@@ -25,7 +25,7 @@ REFUSED = {
     f"SELECT arrayJoin([1, 2]), neighbor(n, 1) {_ORDERED} {_SETTINGS}": "in a SELECT with FROM and WHERE only",
     f"SELECT neighbor(n, n) {_ORDERED} {_SETTINGS}": "the distance of `neighbor` must be a literal whole number",
     f"SELECT neighbor([n], 1, [2]) {_ORDERED} {_SETTINGS}": "`neighbor` of Array(UInt64) with a default of",
-    f"SELECT runningDifference(sum(n)) {_ORDERED} {_SETTINGS}": "this is no value of one row",
+    f"SELECT runningDifference(sum(n)) {_ORDERED} {_SETTINGS}": "expected a value of each row, not an aggregate",
     f"SELECT runningAccumulate(n) {_ORDERED} {_SETTINGS}": "`runningAccumulate` of UInt64 is not supported",
     f"SELECT runningConcurrency(n, n) {_ORDERED} {_SETTINGS}": "unknown function `runningConcurrency`",
 }

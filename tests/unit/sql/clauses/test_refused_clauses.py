@@ -39,7 +39,7 @@ REFUSED = {
         "INTERPOLATE of `month` may use `month` only"
     ),
     "SELECT day, toUInt8(day) AS d FROM flights ORDER BY day WITH FILL": (
-        "WITH FILL: whether `d` is the key is not certain"
+        "WITH FILL: it is not certain that `d` is the sort key"
     ),
     "SELECT planes, day FROM carrier_daily ORDER BY day WITH FILL": (
         "WITH FILL beside a column of AggregateFunction(uniq, Nullable(String)) is not supported"

@@ -37,14 +37,14 @@ REFUSED = {
     ),
     "SELECT day, count() FROM flights WHERE rand() % 2 = 0 GROUP BY day WITH TOTALS": "when they are read again",
     f"SELECT * FROM ({GROUPED}) WHERE c > 1": (
-        "1:8: a subquery WITH TOTALS is read here by more than a list of columns, ORDER BY and LIMIT (WITH TOTALS in "
+        "1:8: a subquery WITH TOTALS is read here with more than a select list, ORDER BY and LIMIT (WITH TOTALS in "
         "the outer SELECT only)"
     ),
-    f"SELECT * FROM ({GROUPED}) AS a JOIN flights AS b ON a.carrier = b.carrier": "is read here by more than",
-    f"SELECT * FROM flights AS b JOIN ({GROUPED}) AS a ON a.carrier = b.carrier": "is read here by more than",
-    f"SELECT c, x FROM ({GROUPED}) ARRAY JOIN [1, 2] AS x": "is read here by more than",
-    f"SELECT c, arrayJoin([1, 2]) FROM ({GROUPED})": "is read here by more than",
-    f"SELECT row_number() OVER (ORDER BY c) FROM ({GROUPED})": "is read here by more than",
+    f"SELECT * FROM ({GROUPED}) AS a JOIN flights AS b ON a.carrier = b.carrier": "is read here with more than",
+    f"SELECT * FROM flights AS b JOIN ({GROUPED}) AS a ON a.carrier = b.carrier": "is read here with more than",
+    f"SELECT c, x FROM ({GROUPED}) ARRAY JOIN [1, 2] AS x": "is read here with more than",
+    f"SELECT c, arrayJoin([1, 2]) FROM ({GROUPED})": "is read here with more than",
+    f"SELECT row_number() OVER (ORDER BY c) FROM ({GROUPED})": "is read here with more than",
     f"SELECT c FROM ({GROUPED}) LIMIT 0": "does not support LIMIT 0",
     f"{GROUPED} UNION ALL SELECT 'x', 1": "WITH TOTALS in a part of UNION is not supported (leave WITH TOTALS out)",
     f"SELECT 'x', 1 UNION ALL {GROUPED}": "WITH TOTALS in a part of UNION is not supported",

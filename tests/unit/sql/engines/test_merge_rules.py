@@ -69,7 +69,7 @@ def test_rules(engine: str, options: str, rule: Merge | None) -> None:
     [
         ("MergeTree", "ENGINE_SORTING_KEY k", COLUMNS, "FINAL is not supported by the engine MergeTree"),
         ("Null", "", COLUMNS, "FINAL is not supported by the engine Null"),
-        ("ReplacingMergeTree", "ENGINE_PARTITION_KEY s\nENGINE_SORTING_KEY k", COLUMNS, "hashes its partition key"),
+        ("ReplacingMergeTree", "ENGINE_PARTITION_KEY s\nENGINE_SORTING_KEY k", COLUMNS, "a hash of the partition key"),
         ("SummingMergeTree", "ENGINE_SORTING_KEY tuple()", COLUMNS, "merges nothing"),
         ("AggregatingMergeTree", "", COLUMNS, "merges nothing"),
         ("SummingMergeTree", "ENGINE_SORTING_KEY k", "`k` UInt8, `b` Bool", "`b` is Bool"),

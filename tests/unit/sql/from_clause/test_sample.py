@@ -41,7 +41,7 @@ REFUSED = {
     ),
     "SELECT day FROM h SAMPLE 0.1": "its sampling key is LowCardinality(String), not an unsigned integer",
     "SELECT day FROM j SAMPLE 0.1": "its sampling key does not compile",
-    "SELECT day FROM f SAMPLE 1000": "SAMPLE of a number of rows is not supported: which it takes depends on",
+    "SELECT day FROM f SAMPLE 1000": "SAMPLE of a number of rows is not supported: which rows it takes depends on",
     "SELECT day FROM f SAMPLE 0.1 OFFSET 2": "SAMPLE of a number of rows is not supported",
     "SELECT day FROM f SAMPLE 1 OFFSET 0.1": "SAMPLE 1 has no OFFSET",
     "SELECT day FROM f SAMPLE 1/0": "SAMPLE divides by zero",
