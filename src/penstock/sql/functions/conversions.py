@@ -189,6 +189,8 @@ def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
 
 
 def _decimal_or_default(precision: int) -> Callable[[Sequence[Typed]], Typed]:
+    """toDecimalNOrDefault: the default is a decimal of the result's own type."""
+
     def build(values: Sequence[Typed]) -> Typed:
         scale = values[1].constant
         if not isinstance(scale, int) or not 0 <= scale <= precision:

@@ -141,7 +141,7 @@ def _map_update(values: Sequence[Typed]) -> Typed:
 
 
 def _summed_map_type(name: str, values: Sequence[Typed]) -> t.Map:
-    """The type of a sum of maps: 64-bit values. Raises BadArguments if keys or values differ in type."""
+    """The type of a sum of maps, with 64-bit values. Raises BadArguments if keys or values differ in type."""
     types = [map_type(value) for value in values]
     sums = {_sum_value_type(name, of.value) for of in types}
     if len({of.key for of in types}) > 1 or len(sums) > 1:

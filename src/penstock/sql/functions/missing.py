@@ -66,5 +66,5 @@ _HINTS = {name.lower(): hint for name, hint in MISSING.items()}
 
 
 def missing_function_hint(name: str) -> str | None:
-    """What to write instead of a function that is not here."""
+    """The reason or the replacement for a function that is deliberately not supported; None for other names."""
     return _HINTS.get(name.lower())

@@ -74,6 +74,7 @@ def _same_type_function(name: str, template: str) -> Function:
 
 
 def _slice(values: Sequence[Typed]) -> Typed:
+    """A literal range from the start is a plain slice; other ranges are computed from the array's size."""
     array, start = values[0].sql, values[1]
     length = values[2] if len(values) > 2 else None
     fixed = isinstance(start.constant, int) and start.constant != 0

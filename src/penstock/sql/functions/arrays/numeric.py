@@ -135,6 +135,7 @@ def _running_sum_build(total: str) -> Build:
 
 
 def _difference(values: Sequence[Typed]) -> Typed:
+    """The difference of each element to the one before it, 0 for the first; 64-bit integers wrap around."""
     of = number_element_type(values[0])
     if isinstance(of, t.Bool):
         raise BadArguments("`arrayDifference` of Bool is not supported", "CAST(… AS Array(UInt8))")
@@ -155,6 +156,7 @@ def _difference(values: Sequence[Typed]) -> Typed:
 
 
 def _range(values: Sequence[Typed]) -> Typed:
+    """The integers from the first argument, or 0, to below the last; the step must be a literal."""
     of = supertype([value.type for value in values])
     if of is None or not isinstance(t.unwrap_type(of), t.Int):
         raise BadArguments("`range` needs integers")
@@ -239,6 +241,7 @@ def _power_norm(rows: str, value: Typed) -> str:
 
 
 def _cosine_distance(values: Sequence[Typed]) -> Typed:
+    """1 - cosine of the angle between two vectors; NaN if one of them is zero."""
     a, b = (as_spark(value, "ARRAY<DOUBLE>") for value in values)
     for value in values:
         _as_doubles("cosineDistance", value)

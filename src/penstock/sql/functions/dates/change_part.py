@@ -23,6 +23,7 @@ _PART_RANGES = {"Month": (1, 12), "Day": (1, 31), "Hour": (0, 23), "Minute": (0,
 
 
 def _first_and_last_value(of: Type) -> tuple[str, str]:
+    """The first and the last value of a type, as literals. Raises BadArguments for a type without a date."""
     match of:
         case t.Date(wide=False):
             return FIRST_DAY, LAST_DAY
@@ -73,6 +74,8 @@ def _type_with_clock(of: Type) -> Type:
 
 
 def _change_function(unit: str) -> Function:
+    """changeYear … changeSecond: the number is clamped for the computation and checked against the range of the
+    part."""
     name = f"change{unit}"
     by_day = unit in ("Year", "Month", "Day")
 

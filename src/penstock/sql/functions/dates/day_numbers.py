@@ -16,20 +16,24 @@ from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import INT32, STRING, UINT16, UINT32, UINT64, BadArguments, Function
 from penstock.sql.spark_text import string_literal
 
+_DAYS_TO_1970 = 719528
+"""Days from 0000-01-01 to 1970-01-01."""
 _JULIAN_DAY_OF_1970 = 40587
+"""The modified Julian day of 1970-01-01."""
 _FIRST_JULIAN_DAY, _LAST_JULIAN_DAY = -678941, 2973483
+"""The modified Julian days of 0000-01-01 and 9999-12-31."""
 _ISO_DATE = string_literal(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z")
 
 
 def _days_since_year_zero(values: Sequence[Typed]) -> Typed:
     value = apply_zone_argument(values[0], values, 1)
-    sql = f"CAST(unix_date(CAST({wall_clock(value)} AS DATE)) + 719528 AS BIGINT)"
+    sql = f"CAST(unix_date(CAST({wall_clock(value)} AS DATE)) + {_DAYS_TO_1970} AS BIGINT)"
     return typed(sql, nullable_if_any(UINT32, [value]))
 
 
 def _from_days_function(name: str, of: t.Date) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        day = f"date_from_unix_date(CAST({as_spark(values[0], 'BIGINT')} - 719528 AS INT))"
+        day = f"date_from_unix_date(CAST({as_spark(values[0], 'BIGINT')} - {_DAYS_TO_1970} AS INT))"
         return typed(wrap_to_range(day, of), nullable_if_any(of, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
@@ -66,6 +70,8 @@ def _from_julian_day_function(name: str, *, lenient: bool) -> Function:
 
 
 def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
+    """toRelativeYearNum … toRelativeSecondNum: units since 1970; years, quarters and months since year 0."""
+
     def build(values: Sequence[Typed]) -> Typed:
         value = apply_zone_argument(values[0], values, 1)
         wall, zone = wall_clock(value), zone_of(value.bare)

@@ -19,7 +19,9 @@ from penstock.sql.functions.arguments import as_bigint, literal_string
 from penstock.sql.functions.function import BadArguments, Function
 
 _LAST_YEAR, _WIDE_YEARS = 2149, (1, 9999)
+"""The last year of Date, and the first and last year of Date32 here: those of Spark's DATE."""
 _FIRST_DATETIME64 = "TIMESTAMP'1900-01-01 00:00:00'"
+"""The first DateTime64 of ClickHouse."""
 
 
 def _date_from_parts(parts: list[str], low: int, high: int, zero: str) -> str:
@@ -98,6 +100,7 @@ def _wall_clock_from_parts(numbers: Sequence[str]) -> tuple[str, str]:
 
 
 def _datetime_from_digits(values: Sequence[Typed]) -> Typed:
+    """YYYYMMDDhhmmssToDateTime: what is too early gives the first DateTime, a year above 9999 the last."""
     zone = literal_string(values[1], "the time zone") if len(values) > 1 else None
     of = t.DateTime(zone)
 
@@ -113,6 +116,7 @@ def _datetime_from_digits(values: Sequence[Typed]) -> Typed:
 
 
 def _make_datetime64(values: Sequence[Typed]) -> Typed:
+    """Years before 1900 give the first value, years after 2299 the last; the fraction is clamped to the precision."""
     precision = values[7].constant if len(values) > 7 else 3
     if not isinstance(precision, int) or not 0 <= precision <= 6:
         raise BadArguments("the precision must be a literal from 0 to 6")

@@ -104,6 +104,7 @@ def _sip_hash_function(name: str, halves: int) -> Function:
 
 
 def _sip_words(value: Typed, name: str) -> str:
+    """The words of one argument in SipHash: a string, or a number in the size of its type."""
     if _is_string(value):
         return string_words(value.sql)
     match value.bare:

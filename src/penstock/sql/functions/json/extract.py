@@ -37,6 +37,7 @@ _JSON_TYPE = t.Enum(
         ("Object", 123),
     ),
 )
+"""The result type of ClickHouse's JSONType."""
 _NO_KEYS = "CAST(array() AS ARRAY<STRING>)"
 
 
@@ -317,6 +318,8 @@ def _json_array_length(values: Sequence[Typed]) -> Typed:
 
 
 def _json_type(values: Sequence[Typed]) -> Typed:
+    """The name of the type in ClickHouse's JSONType, decided by the Spark type of the VARIANT."""
+
     def formula(v: str) -> str:
         of = variant_kind(v)
         shown = f"CAST({v} AS STRING)"

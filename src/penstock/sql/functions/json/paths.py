@@ -31,8 +31,9 @@ def json_text_at(value: Typed, steps: Sequence[Typed]) -> str:
 
 
 def parse_document(js: str) -> str:
-    """A text as a VARIANT, at `_WHOLE`; NULL where it is no JSON. Spark's parser passes over what comes after the first
-    value, which makes a text invalid for ClickHouse: as a member of an object in an array it is malformed."""
+    """A JSON string as a VARIANT, whose value is at `_DOCUMENT_PATH`; NULL if it is not JSON. Spark's parser ignores
+    what follows the first value, which ClickHouse refuses: inside of an object in an array it is malformed for Spark
+    too."""
     return f"try_parse_json(concat('[{{\"v\":', {js}, '}}]'))"
 
 
@@ -44,6 +45,8 @@ def variant_at_path(js: str, path: str) -> str:
 
 
 def _literal_steps(steps: Sequence[Typed]) -> list[str | int]:
+    """The keys and positions of a path. Raises BadArguments for steps that are not literals, and keys with quotes or
+    brackets."""
     found: list[str | int] = []
     for step in steps:
         match step.constant:
@@ -57,6 +60,7 @@ def _literal_steps(steps: Sequence[Typed]) -> list[str | int]:
 
 
 def _walk_steps(js: str, steps: list[str | int]) -> tuple[str, str]:
+    """The value and the JSON text at the end of the steps. Keys extend a path; a position needs a lookup of its own."""
     variant, text, above, path = parse_document(js), js, _DOCUMENT_PATH, "$"
     for step in steps:
         if isinstance(step, str):

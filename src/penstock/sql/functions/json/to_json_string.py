@@ -66,6 +66,8 @@ def _json_string(sql: str) -> str:
 
 
 def _scalar_json(value: Typed) -> str:
+    """Numbers as they are; dates, UUIDs and addresses in quotes; strings escaped. Raises BadArguments for other
+    types."""
     of, shown = value.bare, as_text(value)
     if shown is None:
         raise BadArguments(f"`toJSONString` of a {value.type} is not supported")

@@ -53,6 +53,8 @@ def _ipv4_to_string_function(name: str, last: str) -> Function:
 
 
 def _ipv4_to_number_function(name: str, otherwise: str) -> Function:
+    """A dotted address as a number; `otherwise` is the SQL for a string that is no address."""
+
     def build(values: Sequence[Typed]) -> Typed:
         def formula(v: str) -> str:
             parts = f"transform(split({v}, '[.]'), ` p` -> CAST(` p` AS BIGINT))"

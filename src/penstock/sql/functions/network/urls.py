@@ -42,7 +42,7 @@ _NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
 
 
 def _part_function(name: str, pattern: str) -> Function:
-    """The first group of a pattern."""
+    """A function that returns the first group of a pattern."""
 
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_extract({values[0].sql}, {string_literal(pattern)}, 1)"
@@ -101,6 +101,8 @@ def _cut_parameter(values: Sequence[Typed]) -> Typed:
 
 
 def _find_all_function(name: str, pattern: str) -> Function:
+    """A function that returns the first group of every match as an array."""
+
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_extract_all({values[0].sql}, {string_literal(pattern)}, 1)"
         return typed(empty_if_null(sql, values[0]), _STRINGS)

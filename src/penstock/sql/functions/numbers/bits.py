@@ -32,6 +32,8 @@ def _number_from_bits(sql: str, of: t.Int) -> str:
 
 
 def _binary_function(name: str, operator: str) -> Function:
+    """bitAnd, bitOr and bitXor: the result has the larger size, and is signed if either argument is."""
+
     def build(values: Sequence[Typed]) -> Typed:
         a, b = map(_int_type, values)
         of = t.Int(max(a.bits, b.bits), a.signed or b.signed)

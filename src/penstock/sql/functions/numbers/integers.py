@@ -21,6 +21,7 @@ from penstock.sql.operators.arithmetic import as_signed_operands
 from penstock.sql.operators.literals import negate
 
 _POWER_COUNTS = {2: 64, 10: 20}
+"""By the base: the number of powers, from the 0th on, that fit into a UInt64."""
 _EUCLID_STEPS = {8: 13, 16: 25, 32: 48, 64: 94}
 """The greatest number of divisions for integers of so many bits: by Lamé's theorem, that for two Fibonacci numbers."""
 
@@ -68,6 +69,8 @@ def _divide_or_null(values: Sequence[Typed]) -> Typed:
 
 
 def _positive_modulo_function(or_null: str) -> Function:
+    """The remainder of the absolute divisor, never negative."""
+
     def build(values: Sequence[Typed]) -> Typed:
         of = t.Int(_int_type(values[1]).bits, signed=False)
         a, b = _common_sides(values)

@@ -58,6 +58,8 @@ def _rounded_to_double(value: Typed) -> str:
 
 
 def _size_with_unit(n: str) -> str:
+    """The CASE over the powers of 1024; cents are computed in decimals and rounded half up."""
+
     def shown(power: int) -> str:
         cents = f"(abs({n}) * 200 + {1024**power}) DIV {2 * 1024**power}"
         text = f"concat(CAST({cents} DIV 100 AS STRING), '.', lpad(CAST(({cents}) % 100 AS STRING), 2, '0'))"

@@ -31,8 +31,11 @@ DECIMAL_ROUNDING: Mapping[str, str] = {
     "trunc": "if({0} < 0, ceil({0}, {1}), floor({0}, {1}))",
 }
 _MAX_ROUNDED_DIGITS = {16: 3, 32: 8, 64: 17}
+"""By the size of the integer type: the largest power of ten to which it is rounded here."""
 _AGE_BOUNDS = ((1, 17), (18, 18), (25, 25), (35, 35), (45, 45), (55, 55))
+"""ClickHouse's roundAge: from each age on, the value that stands for it."""
 _DURATION_BOUNDS = (1, 10, 30, 60, 120, 180, 240, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000)
+"""ClickHouse's roundDuration: seconds, each bound stands for itself."""
 _CONTAINERS = (t.Array, t.Map, t.Tuple)
 _MAX_BUCKETS = 2**32 - 2
 
@@ -85,7 +88,7 @@ def _round_float32(name: str, sql: str, digits: int) -> str:
 
 
 def _round_float64(name: str, sql: str, digits: int) -> str:
-    """ClickHouse rounds `x * 10**digits` and divides again, in doubles."""
+    """Scales by a power of ten, rounds and scales back in doubles, as ClickHouse does."""
 
     def whole(x: str) -> str:
         match name:
@@ -123,6 +126,7 @@ def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> F
 
 
 def _round_to_exp2(values: Sequence[Typed]) -> Typed:
+    """The greatest power of two up to the number; 0 for numbers below 1."""
     value = values[0]
     of = value.bare if isinstance(value.bare, t.Int) else UINT8
     if of == t.Int(64, signed=False):
@@ -137,6 +141,7 @@ def _round_to_exp2(values: Sequence[Typed]) -> Typed:
 
 
 def _clamp(values: Sequence[Typed]) -> Typed:
+    """The value within two limits of a common type; NULL if any argument is NULL."""
     of = t.unwrap_type(require_common_type([*values]))
     if isinstance(of, (*_CONTAINERS, t.Enum, t.Json, t.UUID, t.IPv4, t.IPv6)):
         raise BadArguments(f"`clamp` of {of} is not supported", "least(greatest(…))")

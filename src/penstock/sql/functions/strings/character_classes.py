@@ -104,7 +104,8 @@ def _complement_class(ranges: Ranges, any_case: str) -> CharClass:
 
 
 def posix_class(name: str, any_case: str) -> CharClass:
-    """`alpha` of `[:alpha:]`, or `^alpha`."""
+    """The class of `[:name:]`; a name that begins with `^` means the complement. Raises BadPattern for unknown
+    names."""
     ranges = _POSIX.get(name.removeprefix("^"))
     if ranges is None:
         raise BadPattern(f"unknown class `[:{name}:]`")
@@ -112,7 +113,8 @@ def posix_class(name: str, any_case: str) -> CharClass:
 
 
 def unicode_class(name: str, sign: str) -> CharClass:
-    """`\\pN`, `\\p{Greek}`, `\\P{L}`; `sign` is the `p`, a capital one for what is not in the class."""
+    """The class of `\\pN`, `\\p{Greek}` or `\\P{L}`; `sign` is `p`, or `P` for the complement. Raises BadPattern for
+    others."""
     if name == "Any" and sign == "p":
         return CharClass(closed=((0, LAST_CODE_POINT),))
     if name in _CATEGORIES:

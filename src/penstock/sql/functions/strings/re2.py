@@ -44,13 +44,16 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class _JavaPart:
+    """A piece of the translated pattern; `empty`: it can match the empty string."""
+
     java: str
     empty: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Flags:
-    """`i`: any case; `m`: lines; `s`: `.` matches a line end; `U`: lazy where greedy is written."""
+    """The flags of a group. `i`: ignore case; `m`: `^` and `$` match at lines; `s`: `.` matches a line end; `U`: greedy
+    and lazy repetitions change places."""
 
     i: bool = False
     m: bool = False
@@ -72,7 +75,7 @@ def java_pattern(pattern: str, any_case: str = "") -> Pattern:
 
 
 class _Parser:
-    """Reads from left to right; flags hold to the end of the group that they stand in."""
+    """A recursive-descent parser. Flags hold to the end of the group in which they stand."""
 
     def __init__(self, pattern: str, flags: _Flags):
         self.pattern = pattern

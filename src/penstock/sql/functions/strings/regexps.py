@@ -27,6 +27,7 @@ from penstock.sql.spark_text import string_literal
 _WHAT = "the regular expression"
 _REPLACEMENT_PIECE = re.compile(r"\\(.)|([$])|([^\\$]+)|(\\$)", re.DOTALL)
 _HYPERSCAN_DIFFERS = re.compile(r"\$|\\[sSzbB]|\[:|\\[pP]")
+"""Syntax that Hyperscan reads otherwise than RE2."""
 
 
 def _read_pattern(value: Typed, any_case: str = "") -> Pattern:

@@ -23,6 +23,8 @@ def _empty_string_if_null(value: Typed) -> str:
 
 
 def _split_by_separator_function(name: str) -> Function:
+    """splitByChar and splitByString, whose separator must be a literal; an empty separator splits into bytes."""
+
     def build(values: Sequence[Typed]) -> Typed:
         separator = literal_string(values[0], "the separator")
         if name == "splitByChar" and len(separator.encode()) != 1:
@@ -58,6 +60,7 @@ def _split_into_words_function(name: str, pattern: str) -> Function:
 
 
 def _ngrams(values: Sequence[Typed]) -> Typed:
+    """All substrings of one length, in characters."""
     size = literal_integer(values[1], "the length of the n-grams")
     if not 1 <= size <= 2**20:
         raise BadArguments("the length of the n-grams must be from 1 to 1048576")

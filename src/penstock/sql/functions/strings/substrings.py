@@ -40,6 +40,8 @@ def _length(values: Sequence[Typed]) -> Typed:
 
 
 def _emptiness_function(name: str, operator: str) -> Function:
+    """empty and notEmpty of strings, arrays and maps."""
+
     def build(values: Sequence[Typed]) -> Typed:
         value, of = values[0], nullable_if_any(UINT8, list(values))
         if isinstance(value.bare, (t.Array, t.Map)):

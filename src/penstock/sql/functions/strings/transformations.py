@@ -89,6 +89,8 @@ def _pad_function(name: str, template: str, letter: str) -> Function:
 
 
 def _translate_function(name: str) -> Function:
+    """Characters of the second argument become those of the third; characters without a counterpart are removed."""
+
     def build(values: Sequence[Typed]) -> Typed:
         old, new = (literal_string(value, f"the letters of `{name}`") for value in values[1:])
         if name == "translate" and not (old.isascii() and new.isascii()):
@@ -114,6 +116,7 @@ def _reverse_by_separator(values: Sequence[Typed]) -> Typed:
 
 
 def _append_trailing_char(values: Sequence[Typed]) -> Typed:
+    """Appends the character unless the string ends with it or is empty."""
     sign = literal_string(values[1], "the last character")
     if len(sign) != 1 or not sign.isascii():
         raise BadArguments("the last character of `appendTrailingCharIfAbsent` must be one ASCII character")
