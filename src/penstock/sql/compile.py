@@ -92,14 +92,14 @@ def compile_pipe(project: Project, pipe: Pipe, given: RenderInput = CHECK) -> Qu
 
     Raises InvalidQuery; for a call also InvalidRequest.
     """
-    environment = _new_environment(project, pipe.result.sql, pipe.dialect, given).of_node(pipe, pipe.result)
+    environment = _new_environment(project, pipe.result.sql, pipe.dialect, given).for_node(pipe, pipe.result)
     output = _compile_with_totals(environment, f"the pipe `{pipe.name}` cannot be compiled")
     return _make_query(project, environment.uses, output)
 
 
 def compile_view(project: Project, pipe: Pipe, node: Node) -> CompiledView:
     """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
-    environment = replace(_new_environment(project, node.sql, pipe.dialect, DEPLOY).of_node(pipe, node), triggers=True)
+    environment = replace(_new_environment(project, node.sql, pipe.dialect, DEPLOY).for_node(pipe, node), triggers=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     environment, output = _render_and_compile(environment, message)
     view = TargetRows("", output)
@@ -115,7 +115,7 @@ def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = 
 
     Raises InvalidQuery; for a call also InvalidRequest.
     """
-    environment = _new_environment(project, node.sql, pipe.dialect, given).of_node(pipe, node)
+    environment = _new_environment(project, node.sql, pipe.dialect, given).for_node(pipe, node)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     environment, output = _render_and_compile(environment, message)
     with environment.report.collecting():
@@ -209,7 +209,7 @@ def _subquery_compiler(environment: Environment) -> Callable[[exp.Query], tuple[
     """A function that compiles a SELECT inside of an expression."""
 
     def compiled(tree: exp.Query) -> tuple[str, OutputColumns]:
-        output = compile_query(environment.not_triggering(), tree)
+        output = compile_query(environment.without_trigger(), tree)
         return output.sql, output.columns
 
     return compiled

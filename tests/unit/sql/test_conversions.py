@@ -109,7 +109,10 @@ def test_what_becomes_too_long_is_refused_at_its_place() -> None:
     with pytest.raises(InvalidQuery) as caught:
         query(f"SELECT {sql} AS x FROM t", PROJECT)
     (problem,) = caught.value.problems
-    assert (problem.code, problem.message) == ("too-deep", "this becomes more than 1,000,000 characters of Spark SQL")
+    assert (problem.code, problem.message) == (
+        "too-deep",
+        "this compiles to more than 1,000,000 characters of Spark SQL",
+    )
     assert problem.location is not None
 
 

@@ -58,7 +58,7 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, o
     mark = len(tr.trace.free)
     parameters, arguments, call = _read_call(tr, node, call)
     inner = tr.at("window" if over else "aggregate")
-    values = inner.all(arguments)
+    values = inner.translate_all(arguments)
     refuse_intervals(tr, node, values)
     if not over:
         del tr.trace.free[mark:]

@@ -73,7 +73,7 @@ def _read_call(tr: Translator, node: exp.Anonymous) -> tuple[_NamedAggregate, li
     text = tr.translate(arguments[0]).constant
     if not isinstance(text, str):
         raise tr.refused(arguments[0], "wrong-argument-type", f"the first argument of `{name}` must be a text")
-    return _find_aggregate(tr, arguments[0], text), tr.all(arguments[1:])
+    return _find_aggregate(tr, arguments[0], text), tr.translate_all(arguments[1:])
 
 
 def _find_aggregate(tr: Translator, node: exp.Expr, text: str) -> _NamedAggregate:

@@ -123,7 +123,7 @@ def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> T
         expected = str(low) if low == high else f"{low} to {high}"
         message = f"`{function.name}` takes {expected} arguments, {len(arguments)} are given"
         raise tr.refused(node, "wrong-argument-count", message)
-    values = tr.all(arguments)
+    values = tr.translate_all(arguments)
     refuse_intervals(tr, node, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]

@@ -24,7 +24,7 @@ from penstock.sql.syntax.tree import call_name, call_parts
 
 def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) -> list[Typed]:
     """The translated arguments, each of them an array. Raises Refused for any other type, or for no argument."""
-    values = tr.all(nodes)
+    values = tr.translate_all(nodes)
     for value, each in zip(values, nodes, strict=True):
         if not isinstance(value.bare, t.Array):
             message = f"`{call_name(node)}` needs an Array, this is {value.type}"

@@ -293,7 +293,7 @@ def _map_sort_form(descending: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         if has_lambda(node):
             return _map_form(by_lambda)(tr, node)
-        values = tr.all(call_parts(node)[1])
+        values = tr.translate_all(call_parts(node)[1])
         if len(values) != 1:
             raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes a Map")
         return build_or_refuse(tr, node, lambda: MAP_SORTS[call_name(node) or ""](values))

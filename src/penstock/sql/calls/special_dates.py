@@ -158,7 +158,7 @@ def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str,
 def _age(tr: Translator, node: exp.Anonymous) -> Typed:
     """age(unit, start, end): the number of whole units between two times."""
     arguments = call_arguments(tr, node, 3, 3)
-    unit, (first, last) = _read_unit(tr, arguments[0]), tr.all(arguments[1:])
+    unit, (first, last) = _read_unit(tr, arguments[0]), tr.translate_all(arguments[1:])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refused(argument, "wrong-argument-type", f"`age` needs times, this is {value.type}")
@@ -190,7 +190,7 @@ def _date_add_form(sign: int) -> SpecialForm:
         arguments = call_arguments(tr, node, 2, 3)
         symbol = "+" if sign > 0 else "-"
         if len(arguments) == 2:
-            left, right = tr.all(arguments)
+            left, right = tr.translate_all(arguments)
             return arithmetic.apply_operator(tr, node, symbol, (left, right))
         step = exp.Interval(this=arguments[1], unit=exp.var(_read_unit(tr, arguments[0])))
         return arithmetic.apply_operator(tr, node, symbol, (tr.translate(arguments[2]), tr.translate(step)))
@@ -202,7 +202,7 @@ def _add_interval_form(sign: int) -> SpecialForm:
     """addDate and subDate(time, INTERVAL n unit): nothing but an interval may be added."""
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        time, step = tr.all(call_arguments(tr, node, 2, 2))
+        time, step = tr.translate_all(call_arguments(tr, node, 2, 2))
         if step.unit is None or not isinstance(time.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` takes a time and an INTERVAL")
         return arithmetic.apply_operator(tr, node, "+" if sign > 0 else "-", (time, step))

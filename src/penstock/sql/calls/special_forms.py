@@ -35,7 +35,7 @@ from penstock.sql.syntax.tree import call_parts
 
 def _arithmetic_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        left, right = tr.all(call_arguments(tr, node, 2, 2))
+        left, right = tr.translate_all(call_arguments(tr, node, 2, 2))
         return arithmetic.apply_operator(tr, node, symbol, (left, right))
 
     return form
@@ -43,14 +43,14 @@ def _arithmetic_form(symbol: str) -> SpecialForm:
 
 def _comparison_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        left, right = tr.all(call_arguments(tr, node, 2, 2))
+        left, right = tr.translate_all(call_arguments(tr, node, 2, 2))
         return comparisons.compare(tr, node, symbol, (left, right))
 
     return form
 
 
 def _is_not_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
-    left, right = tr.all(call_arguments(tr, node, 2, 2))
+    left, right = tr.translate_all(call_arguments(tr, node, 2, 2))
     return comparisons.compare_null_safe(tr, node, (left, right))
 
 
@@ -61,13 +61,13 @@ def _is_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _logical_form(word: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        return logic.join_conditions(tr, node, word, tr.all(call_arguments(tr, node, 1, 64)))
+        return logic.join_conditions(tr, node, word, tr.translate_all(call_arguments(tr, node, 1, 64)))
 
     return form
 
 
 def _xor(tr: Translator, node: exp.Anonymous) -> Typed:
-    return logic.join_by_xor(tr, node, tr.all(call_arguments(tr, node, 2, 64)))
+    return logic.join_by_xor(tr, node, tr.translate_all(call_arguments(tr, node, 2, 64)))
 
 
 def _not(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -77,19 +77,19 @@ def _not(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _like_form(word: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        left, right = tr.all(call_arguments(tr, node, 2, 2))
+        left, right = tr.translate_all(call_arguments(tr, node, 2, 2))
         return comparisons.match_like(tr, node, (left, right), word)
 
     return form
 
 
 def _if(tr: Translator, node: exp.Anonymous) -> Typed:
-    test, yes, no = tr.all(call_arguments(tr, node, 3, 3))
+    test, yes, no = tr.translate_all(call_arguments(tr, node, 3, 3))
     return logic.choose_value(tr, node, [test], [yes, no])
 
 
 def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
-    values = tr.all(call_arguments(tr, node, 3, 255))
+    values = tr.translate_all(call_arguments(tr, node, 3, 255))
     if len(values) % 2 == 0:
         raise tr.refused(
             node, "wrong-argument-count", "`multiIf` takes pairs of a condition and a value, and then a default"
@@ -150,7 +150,7 @@ def _default_value_of_type(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _square(tr: Translator, node: exp.Anonymous) -> Typed:
-    (value,) = tr.all(call_arguments(tr, node, 1, 1))
+    (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     if value.unit or not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
         raise tr.refused(node, "wrong-argument-type", f"`sqr` needs a number, this is {value.type}")
     if "rand()" in value.sql:
@@ -170,7 +170,7 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _tuple_of_arguments(tr: Translator, node: exp.Anonymous) -> Typed:
-    values = tr.all(call_arguments(tr, node, 1, 64))
+    values = tr.translate_all(call_arguments(tr, node, 1, 64))
     refuse_intervals(tr, node, values)
     return make_tuple(values)
 
@@ -210,7 +210,7 @@ def grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
     plain = replace(tr, absent={})
     bits = []
     for place, argument in enumerate(reversed(arguments)):
-        sql = plain.tracing().translate(argument).sql
+        sql = plain.with_new_trace().translate(argument).sql
         if sql not in tr.keys:
             raise tr.refused(argument, "not-grouped", "`grouping` takes keys of GROUP BY only")
         if sql in tr.absent:

@@ -39,7 +39,7 @@ def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[
 
 def _element_wise_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        values = tr.all(call_arguments(tr, node, 2, 2))
+        values = tr.translate_all(call_arguments(tr, node, 2, 2))
         pairs = _element_pairs(tr, node, values)
         return make_tuple([arithmetic.apply_operator(tr, node, symbol, pair) for pair in pairs])
 
@@ -48,7 +48,7 @@ def _element_wise_form(symbol: str) -> SpecialForm:
 
 def _scalar_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
-        value, number = tr.all(call_arguments(tr, node, 2, 2))
+        value, number = tr.translate_all(call_arguments(tr, node, 2, 2))
         if not isinstance(number.bare, (t.Int, t.Float, t.Decimal)):
             raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a number, this is {number.type}")
         fields = tuple_elements(tr, node, value)
@@ -58,7 +58,7 @@ def _scalar_form(symbol: str) -> SpecialForm:
 
 
 def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
-    (value,) = tr.all(call_arguments(tr, node, 1, 1))
+    (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     found = [negate(field) for field in tuple_elements(tr, node, value)]
     elements = [element for element in found if element is not None]
     if len(elements) < len(found):
@@ -67,7 +67,7 @@ def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _concatenate_tuples(tr: Translator, node: exp.Anonymous) -> Typed:
-    values = tr.all(call_arguments(tr, node, 1, 64))
+    values = tr.translate_all(call_arguments(tr, node, 1, 64))
     return make_tuple([field for value in values for field in tuple_elements(tr, node, value)])
 
 
@@ -78,12 +78,12 @@ def _sum_values(tr: Translator, node: exp.Anonymous, values: list[Typed]) -> Typ
 def _hamming_distance(tr: Translator, node: exp.Anonymous) -> Typed:
     """tupleHammingDistance: how many elements differ. It is a sum of UInt8, whose type grows with the number of
     elements."""
-    pairs = _element_pairs(tr, node, tr.all(call_arguments(tr, node, 2, 2)))
+    pairs = _element_pairs(tr, node, tr.translate_all(call_arguments(tr, node, 2, 2)))
     return _sum_values(tr, node, [comparisons.compare(tr, node, "<>", pair) for pair in pairs])
 
 
 def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
-    values = tr.all(call_arguments(tr, node, 2, 2))
+    values = tr.translate_all(call_arguments(tr, node, 2, 2))
     if not all(isinstance(value.bare, t.Tuple) for value in values):
         message = f"`{call_name(node)}` takes two tuples"
         raise tr.refused(node, "wrong-argument-type", message, "arrayDotProduct")
@@ -93,7 +93,7 @@ def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _tuple_names(tr: Translator, node: exp.Anonymous) -> Typed:
-    (value,) = tr.all(call_arguments(tr, node, 1, 1))
+    (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     names = ", ".join(string_literal(name) for name in _field_names(tr, node, value))
     return typed(f"array({names})", t.Array(t.String()))
 
@@ -105,7 +105,7 @@ def _field_names(tr: Translator, node: exp.Expr, value: Typed) -> list[str]:
 
 
 def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
-    (value,) = tr.all(call_arguments(tr, node, 1, 1))
+    (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     fields = tuple_elements(tr, node, value)
     if any(field.type != fields[0].type for field in fields):
         raise tr.refused(node, "wrong-argument-type", "all elements of the tuple must be of one type")

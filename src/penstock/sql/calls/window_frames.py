@@ -77,7 +77,7 @@ def read_over_clause(tr: Translator, node: exp.Expr) -> OverClause:
     window = _resolve_window(tr, node, ())
     frame = _read_frame(tr, node, window.spec)
     parts = []
-    keys = tr.all(window.partition)
+    keys = tr.translate_all(window.partition)
     for key, each in zip(keys, window.partition, strict=True):
         check_orderable(tr, each, key)
     if keys:

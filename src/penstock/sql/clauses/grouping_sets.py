@@ -74,7 +74,7 @@ def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> Select
 def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, Typed]) -> str:
     if isinstance(node, (*_SETS, exp.Tuple)):
         raise _refused(block, node, "a nested list of keys")
-    tr = block.translator.at("filter").tracing()
+    tr = block.translator.at("filter").with_new_trace()
     value = tr.translate(resolve_position(block, node))
     check_hashable(block.translator, node, value)
     if is_literal_key(value) or not tr.trace.free or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):

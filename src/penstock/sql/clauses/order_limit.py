@@ -40,7 +40,7 @@ def _expand_order_all(block: SelectBlock, nodes: list[exp.Expr]) -> list[exp.Exp
 
 def _translate_sort_keys(block: SelectBlock, node: exp.Expr) -> list[OrderKey]:
     """The sort keys of one expression (a tuple has several)."""
-    tr = block.translator.tracing()
+    tr = block.translator.with_new_trace()
     found = []
     for value in sort_values(tr, node, resolve_position(block, node.this)):
         given = replace(value, sql=key_sql(value))
@@ -55,7 +55,7 @@ def _check_distinct(block: SelectBlock, node: exp.Expr, value: Typed, tr: Transl
     clause = block.tree.args.get("distinct")
     if not isinstance(clause, exp.Distinct) or clause.args.get("on") or value.sql in shown:
         return
-    made_of = {block.translator.tracing().translate(each).sql for each in tr.trace.free}
+    made_of = {block.translator.with_new_trace().translate(each).sql for each in tr.trace.free}
     if block.grouped or tr.trace.windows or not made_of <= shown:
         message = "a SELECT DISTINCT can be ordered by what it selects only"
         raise refused(block.environment.text, node, "unsupported-clause", message, "select the key, or use GROUP BY")
@@ -81,7 +81,7 @@ def _limit_by_keys(block: SelectBlock, keys: list[exp.Expr]) -> tuple[str, ...]:
     shown: list[str] = []
     for key in keys:
         with block.environment.report.collecting():
-            value = block.translator.tracing().translate(resolve_position(block, key))
+            value = block.translator.with_new_trace().translate(resolve_position(block, key))
             check_hashable(block.translator, key, value)
             shown.append(key_sql(value))
     return tuple(shown)
@@ -114,7 +114,7 @@ def translate_limit(block: SelectBlock) -> SelectBlock:
 
 
 def _literal_limit(block: SelectBlock, node: exp.Expr) -> int:
-    value = known_integer(block.translator.tracing(), node)
+    value = known_integer(block.translator.with_new_trace(), node)
     if value is None or value < 0:
         raise refused(block.environment.text, node, "invalid-limit", "expected a literal number from 0")
     return value

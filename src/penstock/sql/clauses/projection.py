@@ -29,7 +29,7 @@ def translate_where(block: SelectBlock) -> SelectBlock:
         node = block.tree.args.get(key)
         if node is not None:
             with block.environment.report.collecting():
-                tests.append(_filter_sql(block.translator.at("filter").tracing(), node.this))
+                tests.append(_filter_sql(block.translator.at("filter").with_new_trace(), node.this))
     return replace(block, where=tuple(tests))
 
 
@@ -57,7 +57,7 @@ def translate_group_by(block: SelectBlock) -> SelectBlock:
     for node in clause.expressions:
         for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
             with block.environment.report.collecting():
-                value = block.translator.at("filter").tracing().translate(resolve_position(block, part))
+                value = block.translator.at("filter").with_new_trace().translate(resolve_position(block, part))
                 check_hashable(block.translator, part, value)
                 keys.append(value)
     # GROUP BY () is one group of all rows, but no group if there are no rows: as grouping by a constant.
@@ -69,7 +69,7 @@ def _group_by_all(block: SelectBlock) -> SelectBlock:
     keys = []
     for selected in block.selected:
         with block.environment.report.collecting():
-            tr = block.translator.tracing()
+            tr = block.translator.with_new_trace()
             value = tr.translate(selected.node)
             if not tr.trace.aggregates:
                 check_hashable(tr, selected.node, value)
@@ -89,7 +89,7 @@ def translate_select_list(block: SelectBlock) -> SelectBlock:
     aggregates = 0
     for selected in block.selected:
         with block.environment.report.collecting():
-            tr = block.translator.tracing()
+            tr = block.translator.with_new_trace()
             value = select_item_value(tr, selected)
             _check_column(block, found, selected, value)
             found.append(TranslatedColumn(selected.name, value, tuple(tr.trace.free)))
@@ -124,7 +124,7 @@ def translate_having(block: SelectBlock) -> SelectBlock:
     node = block.tree.args.get("having")
     if node is None:
         return block
-    tr = block.translator.tracing()
+    tr = block.translator.with_new_trace()
     with block.environment.report.collecting():
         test = _filter_sql(tr, node.this)
         if not block.grouped and not tr.trace.aggregates and not tr.trace.windows:
@@ -151,7 +151,7 @@ def translate_qualify(block: SelectBlock) -> SelectBlock:
     if node is None:
         return block
     with block.environment.report.collecting():
-        return replace(block, qualify=_filter_sql(block.translator.tracing(), node.this))
+        return replace(block, qualify=_filter_sql(block.translator.with_new_trace(), node.this))
     return block
 
 

@@ -35,7 +35,7 @@ def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> S
     if not isinstance(first, exp.Query) or not isinstance(second, exp.Query):
         raise refused(environment.text, tree, "invalid-sql", f"{word} needs a SELECT on both sides")
     left = environment.compile(environment, first)
-    right = environment.compile(environment.not_triggering(), second)
+    right = environment.compile(environment.without_trigger(), second)
     if len(left.columns) != len(right.columns):
         message = f"{word} needs as many columns on both sides, these are {len(left.columns)} and {len(right.columns)}"
         raise refused(environment.text, second, "wrong-column-count", message)

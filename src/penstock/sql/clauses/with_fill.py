@@ -102,7 +102,7 @@ def _fill_column(block: SelectBlock, place: int) -> FillColumn:
     if not scale.supported:
         message = f"WITH FILL needs an integer, Float64, Date or DateTime, this is {key.value.type}"
         raise _refused(block, key.node, message)
-    step = read_step(block.translator.tracing(), key.node, scale, clause.args.get("step") or None)
+    step = read_step(block.translator.with_new_trace(), key.node, scale, clause.args.get("step") or None)
     start, stop = (_translate_bound(block, scale, clause.args.get(each) or None) for each in ("from_", "to"))
     _check_literal_bounds(block, key, clause)
     if start is not None and stop is not None:
@@ -126,13 +126,13 @@ def _check_literal_bounds(block: SelectBlock, key: OrderKey, clause: exp.Expr) -
 
 
 def _literal_number(block: SelectBlock, node: exp.Expr) -> int | None:
-    return known_integer(block.translator.tracing(), node)
+    return known_integer(block.translator.with_new_trace(), node)
 
 
 def _translate_bound(block: SelectBlock, scale: FillScale, node: exp.Expr | None) -> str | None:
     if node is None:
         return None
-    tr = block.translator.tracing()
+    tr = block.translator.with_new_trace()
     value = tr.translate(node)
     if tr.trace.free or tr.trace.aggregates or tr.trace.windows:
         raise _refused(block, node, "WITH FILL takes constants")
@@ -175,7 +175,7 @@ def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Ca
     number = item.value.spark == "BOOLEAN" and not isinstance(item.value.bare, t.Bool)
     spark = "INT" if number else item.value.spark
     held = Typed("` filled`", item.value.type, spark)
-    tr = block.translator.at("row").tracing().with_locals({item.name: held})
+    tr = block.translator.at("row").with_new_trace().with_locals({item.name: held})
     value = tr.translate(node.this)
     if tr.trace.free:
         message = f"INTERPOLATE of `{item.name}` may use `{item.name}` only"

@@ -95,7 +95,7 @@ def _own_totals(block: SelectBlock) -> str:
     tr = replace(plain.translator, absent=absent)
     items, aggregates = [], 0
     for selected in block.selected:
-        inner = tr.tracing()
+        inner = tr.with_new_trace()
         value = select_item_value(inner, selected)
         if inner.trace.free:
             raise _refused(block, selected.node, f"`{selected.name}` beside its key")
@@ -170,14 +170,14 @@ def _tuple_parts(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _count_aggregates(block: SelectBlock, node: exp.Expr) -> int:
-    tr = block.translator.tracing()
+    tr = block.translator.with_new_trace()
     tr.translate(node)
     return tr.trace.aggregates
 
 
 def _translate_key(block: SelectBlock, node: exp.Expr) -> Typed | None:
     """A key; None for a literal, which has the same value in the totals. Raises Refused."""
-    tr = block.translator.at("filter").tracing()
+    tr = block.translator.at("filter").with_new_trace()
     value = tr.translate(resolve_position(block, node))
     if is_literal_key(value):
         return None

@@ -28,7 +28,7 @@ class AnyJoinRows:
     keys: frozenset[ColumnName]
     tables: frozenset[str]
 
-    def keeps(self, node: exp.Expr, scope: SelectScope) -> bool:
+    def allows(self, node: exp.Expr, scope: SelectScope) -> bool:
         """Whether an expression reads only keys and columns of other tables. Arguments of aggregates and windows do
         not count: a filter on those is never moved."""
         return node.find(exp.Query) is None and all(self._is_kept(each, scope, ()) for each in _row_columns(node))
@@ -41,9 +41,9 @@ class AnyJoinRows:
         others = {each.name for each in scope.relations} - self.tables
         return table in others or (table, name) in self.keys
 
-    def shown(self, columns: Iterable[tuple[str, exp.Expr]], scope: SelectScope) -> AnyJoinRows:
+    def for_outer_select(self, columns: Iterable[tuple[str, exp.Expr]], scope: SelectScope) -> AnyJoinRows:
         """The same for readers of the SELECT: the keys are its columns that are made of keys alone."""
-        kept = frozenset(("", name) for name, node in columns if self.keeps(node, scope))
+        kept = frozenset(("", name) for name, node in columns if self.allows(node, scope))
         return replace(self, keys=kept, tables=frozenset())
 
     def as_table(self, alias: str) -> AnyJoinRows:

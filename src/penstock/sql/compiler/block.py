@@ -99,7 +99,7 @@ def _any_join_rows(block: SelectBlock) -> AnyJoinRows | None:
     """None after a LIMIT, which runs before any filter around it."""
     if block.taken is None or block.limit or block.ties is not None:
         return None
-    return block.taken.shown([(each.name, each.node) for each in block.selected], block.translator.scope)
+    return block.taken.for_outer_select([(each.name, each.node) for each in block.selected], block.translator.scope)
 
 
 def stored_sql(value: Typed) -> str:

@@ -75,16 +75,16 @@ class Environment:
     triggers: bool = False
     given: RenderInput = CHECK
 
-    def of_node(self, pipe: Pipe, node: Node) -> Environment:
+    def for_node(self, pipe: Pipe, node: Node) -> Environment:
         """The environment of a node's own SQL."""
         inside = (*self.inside, f"{pipe.name}.{node.name}")
         return replace(self, text=node.sql, dialect=pipe.dialect, pipe=pipe, ctes={}, constants={}, inside=inside)
 
-    def names(self, name: str) -> None:
+    def record_name(self, name: str) -> None:
         """Notes that the user's own text (not that of a pipe) names this data source or pipe."""
         if self.pipe is None:
             self.uses.named.add(name)
 
-    def not_triggering(self) -> Environment:
+    def without_trigger(self) -> Environment:
         """The same for a table that is read whole, not as newly arrived rows."""
         return replace(self, triggers=False)

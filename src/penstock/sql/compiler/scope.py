@@ -35,7 +35,7 @@ class ScopeTable:
     def with_columns(self, columns: Mapping[str, Typed]) -> ScopeTable:
         return replace(self, columns=columns)
 
-    def mapped(self, change: Callable[[Typed], Typed]) -> ScopeTable:
+    def map_columns(self, change: Callable[[Typed], Typed]) -> ScopeTable:
         """The table with every column changed, as it reads after a join."""
         columns, own, whole = (
             {name: change(value) for name, value in every.items()} for every in (self.columns, self.own, self.whole)
@@ -86,11 +86,11 @@ class UsedSources:
     columns: dict[str, set[str]] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
 
-    def table(self, placeholder: str, datasource: str) -> None:
+    def add_datasource(self, placeholder: str, datasource: str) -> None:
         self.datasources[placeholder] = datasource
         self.columns.setdefault(placeholder, set())
 
-    def column(self, placeholder: str, name: str) -> None:
+    def add_column(self, placeholder: str, name: str) -> None:
         self.columns[placeholder].add(name)
 
 

@@ -77,14 +77,14 @@ class Translator:
             del self.trace.free[mark:]
         return value
 
-    def all(self, nodes: list[exp.Expr]) -> list[Typed]:
+    def translate_all(self, nodes: list[exp.Expr]) -> list[Typed]:
         return [self.translate(node) for node in nodes]
 
     def at(self, place: ExpressionPlace) -> Translator:
         """The same for an expression in another place."""
         return self._like(self.trace, place, self.resolving)
 
-    def tracing(self) -> Translator:
+    def with_new_trace(self) -> Translator:
         """The same with an empty trace; the arrays that arrayJoin unfolds belong to the whole SELECT and are kept."""
         return self._like(ExpressionTrace(spread=self.trace.spread), self.place, self.resolving)
 
@@ -125,14 +125,14 @@ SpecialForm: TypeAlias = Callable[[Translator, exp.Anonymous], Typed]
 
 def too_deep_error(text: Text) -> Refused:
     """The error for a text that nests deeper than Python's stack allows."""
-    return refused(text, None, "too-deep", "the SQL nests too deeply", "write parts of it as nodes of their own")
+    return refused(text, None, "too-deep", "the SQL nests too deeply", "move parts of it into nodes of their own")
 
 
 def check_length(text: Text, node: exp.Expr, sql: str) -> None:
     """Raises Refused if the Spark SQL of a node is too long."""
     if len(sql) > LONGEST_SQL:
-        message = f"this becomes more than {LONGEST_SQL:,} characters of Spark SQL"
-        raise refused(text, node, "too-deep", message, "nest less, or repeat less")
+        message = f"this compiles to more than {LONGEST_SQL:,} characters of Spark SQL"
+        raise refused(text, node, "too-deep", message, "nest fewer calls, or split the query into nodes")
 
 
 def call_arguments(tr: Translator, node: exp.Anonymous, low: int, high: int) -> list[exp.Expr]:
@@ -149,7 +149,7 @@ def literal_text(tr: Translator, node: exp.Expr) -> str:
     """The text of a string literal. Raises Refused if the node is none."""
     value = tr.translate(node).constant
     if not isinstance(value, str):
-        raise tr.refused(node, "wrong-argument-type", "expected a text literal here")
+        raise tr.refused(node, "wrong-argument-type", "expected a string literal here")
     return value
 
 

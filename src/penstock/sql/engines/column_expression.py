@@ -53,7 +53,7 @@ def _single_expression(text: Text, tree: exp.Select) -> exp.Expr:
 def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:
     """A translator for expressions over one row with these columns."""
     uses = UsedSources()
-    uses.table(OWN_TABLE, OWN_TABLE)
+    uses.add_datasource(OWN_TABLE, OWN_TABLE)
     scope = SelectScope((ScopeTable(OWN_TABLE, columns, OWN_TABLE),))
 
     def no_subquery(tree: exp.Query) -> tuple[str, OutputColumns]:

@@ -12,7 +12,7 @@ from penstock.sql.expr.ip_addresses import ipv4_number, ipv6_digits
 from penstock.sql.spark_text import string_literal
 
 _STORED_AS_TEXT = (t.Enum, t.UUID, t.IPv4, t.IPv6)
-ORDER_HINT = "toString(…) of them, if the order of texts will do"
+ORDER_HINT = "use toString(…) of them if the order of their texts is enough"
 """Hint of the error for values that cannot be ordered here."""
 
 

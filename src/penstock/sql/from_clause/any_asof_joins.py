@@ -142,7 +142,7 @@ class _AsofSides:
             name = names.get(value.sql, "__unread")
             return Typed(f"{quote_identifier(alias)}.{quote_identifier(name)}", value.type, value.spark)
 
-        return self.right.relation.mapped(of)
+        return self.right.relation.map_columns(of)
 
 
 def asof_join(

@@ -23,7 +23,7 @@ from penstock.sql.spark_text import quote_identifier
 
 def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     """The block with one row for each element. Raises Refused."""
-    tr = block.translator.at("filter").tracing()
+    tr = block.translator.at("filter").with_new_trace()
     parts = [each for each in (node.this, *node.expressions) if each is not None]
     names = [_array_name(tr, part) for part in parts]
     tr = tr.with_scope(_scope_of_arrays(tr, parts, names))

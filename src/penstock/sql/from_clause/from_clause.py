@@ -59,7 +59,7 @@ def _check_aliases(block: SelectBlock, nodes: list[exp.Expr]) -> None:
 
 
 def _add_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
-    environment = block.environment.not_triggering()
+    environment = block.environment.without_trigger()
     right = read_table(environment, node.this, len(block.translator.scope.relations))
     done = join_table(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
@@ -77,7 +77,7 @@ def _check_any_join_filter(block: SelectBlock, what: str, node: exp.Expr | None)
     ClickHouse may apply such a filter before or after it takes a row.
     """
     taken = block.taken
-    if taken is None or node is None or taken.keeps(node, block.translator.scope):
+    if taken is None or node is None or taken.allows(node, block.translator.scope):
         return
     message = f"{what} beside or around {taken.words}: ClickHouse may filter before or after it takes a row"
     hint = f"the condition in ON of {taken.words}, or a SELECT with a LIMIT between them"

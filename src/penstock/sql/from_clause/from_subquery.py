@@ -100,7 +100,7 @@ def _names_in_select(block: SelectBlock) -> frozenset[str]:
 
 def _note_read(block: SelectBlock, relation: ScopeTable, column: str) -> None:
     if relation.placeholder is not None:
-        block.translator.uses.column(relation.placeholder, column)
+        block.translator.uses.add_column(relation.placeholder, column)
 
 
 def _relation_in_subquery(relation: ScopeTable, alias: str, names: Mapping[str, str]) -> ScopeTable:
@@ -109,4 +109,4 @@ def _relation_in_subquery(relation: ScopeTable, alias: str, names: Mapping[str, 
     def inside(value: Typed) -> Typed:
         return Typed(f"{quote_identifier(alias)}.{quote_identifier(names[value.sql])}", value.type, value.spark)
 
-    return relation.mapped(inside)
+    return relation.map_columns(inside)

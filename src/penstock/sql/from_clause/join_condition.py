@@ -98,12 +98,12 @@ class JoinCondition:
         tr = block.translator
         scope = replace(tr.scope, relations=(*tr.scope.relations, right))
         handlers = {kind: partial(_reuse_operand, operands, handler) for kind, handler in tr.handlers.items()}
-        return cls(replace(tr.with_scope(scope).at("filter").tracing(), handlers=handlers), right, operands)
+        return cls(replace(tr.with_scope(scope).at("filter").with_new_trace(), handlers=handlers), right, operands)
 
     def operand(self, node: exp.Expr) -> Operand:
         """An expression of the condition, translated when it is first asked for. Raises Refused."""
         if id(node) not in self._operands:
-            tr = self.tr.tracing()
+            tr = self.tr.with_new_trace()
             value = tr.translate(node)
             self._operands[id(node)] = Operand(value, tuple(tr.trace.free))
         return self._operands[id(node)]
@@ -244,7 +244,7 @@ def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tu
         raise tr.refused(node, "unknown-column", f"unknown column `{name}` in USING", did_you_mean(name, known))
     for relation in (left, right):
         if relation.placeholder is not None:
-            tr.uses.column(relation.placeholder, name)
+            tr.uses.add_column(relation.placeholder, name)
     pair = (left.columns[name], right.columns[name])
     _check_using_type(tr, node, name, pair)
     return pair

@@ -162,7 +162,7 @@ def _merge_column(left: Typed, right: Typed, kind: JoinKind) -> Typed:
 def _with_missing_rows(relation: ScopeTable, kind: JoinKind) -> ScopeTable:
     """A side that may have no row (after ANTI: that never has one), with defaults in place of missing values."""
     kept = {name: value for name, value in relation.columns.items() if name in relation.own}
-    filled = relation.mapped(_default_value if kind.matches else _zero_if_missing)
+    filled = relation.map_columns(_default_value if kind.matches else _zero_if_missing)
     return filled.with_columns({**filled.columns, **kept})
 
 

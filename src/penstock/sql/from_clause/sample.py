@@ -33,7 +33,7 @@ def sampled_rows(environment: Environment, node: exp.Table, source: DataSource, 
         raise refused(environment.text, node, "unsupported-view", message, "use a filter")
     key, bits = _sampling_key(environment, node, source)
     for name in key.uses:
-        environment.uses.column(placeholder, name)
+        environment.uses.add_column(placeholder, name)
     size, offset = _read_ratios(environment, node)
     if size in (0, 1):
         if offset:

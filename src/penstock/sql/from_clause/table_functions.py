@@ -116,7 +116,7 @@ def _read_bounds(name: str, given: list[str]) -> _Bounds:
 
 def _count_sql(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
     """An argument as Spark SQL: a literal as it is, else an expression that fails if it is negative."""
-    output = environment.compile(environment.not_triggering(), exp.Select(expressions=[node]))
+    output = environment.compile(environment.without_trigger(), exp.Select(expressions=[node]))
     value = output.columns[0][1]
     number = _literal_count(node)
     if isinstance(value.type, t.Int) and (number is None or number <= _MOST_ROWS // 4):

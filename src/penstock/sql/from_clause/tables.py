@@ -132,7 +132,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
         inner = replace(cte.environment, triggers=environment.triggers)
         rows = _table_of_output(inner.compile(inner, cte.query), alias)
         return replace(rows, relation=replace(rows.relation, also=name), unique=unique_columns(cte.query))
-    environment.names(name)
+    environment.record_name(name)
     found = find_node(environment, name)
     if found is not None:
         refuse_sample(environment, node, "a pipe")
@@ -164,7 +164,7 @@ def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, No
     if f"{pipe.name}.{node.name}" in environment.inside:
         way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
         raise refused(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
-    inner = environment.of_node(pipe, node)
+    inner = environment.for_node(pipe, node)
     return inner.compile_text(inner)
 
 
@@ -199,9 +199,9 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
     if environment.triggers:
         message = "a materialized node cannot read the rows that trigger it with FINAL"
         raise refused(environment.text, node, "unsupported-view", message, "leave FINAL out: it sees what is inserted")
-    environment.names(source.name)
+    environment.record_name(source.name)
     placeholder = f"{FINAL}{source.name}__"
-    environment.uses.table(placeholder, source.name)
+    environment.uses.add_datasource(placeholder, source.name)
     return _stored_table(source, of.alias or of.name, placeholder)
 
 
@@ -224,7 +224,7 @@ def _merge_rule_of(environment: Environment, node: exp.Final, source: DataSource
 def register_placeholder(environment: Environment, source: DataSource) -> str:
     """The placeholder that stands for a data source in the SQL; noted as read."""
     placeholder = f"__{'new' if environment.triggers else 'all'}_{source.name}__"
-    environment.uses.table(placeholder, source.name)
+    environment.uses.add_datasource(placeholder, source.name)
     return placeholder
 
 

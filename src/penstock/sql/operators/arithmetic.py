@@ -44,7 +44,7 @@ def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Ty
     if moved is not None:
         return moved
     if left.unit or right.unit:
-        message = f"`{operator}` of an interval and what is no time is not supported"
+        message = f"`{operator}` of an interval needs a date or time as the other operand"
         raise tr.refused(node, "wrong-argument-type", message, "add the intervals one by one")
     if is_null(left) or is_null(right):
         return Typed("NULL", left.type if is_null(left) else right.type, "VOID")

@@ -224,8 +224,10 @@ def match_like(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: 
         return boolean(f"({pair[0].sql} {word} {known})", *pair)
     letters = FOLDED_LETTERS if text is None else folded_letters(text)
     if letters is None:
-        message = f"{word} {pair[1].sql} is not supported: its letters are equal to others in several ways"
-        raise tr.refused(node, "unsupported-syntax", message, "lowerUTF8(…) LIKE …")
+        message = (
+            f"{word} {pair[1].sql} is not supported: ClickHouse folds the case of its letters by two different rules"
+        )
+        raise tr.refused(node, "unsupported-syntax", message, "use lowerUTF8(…) LIKE …")
     folded, like = (f"translate({sql}, {', '.join(map(string_literal, letters))})" for sql in (pair[0].sql, known))
     return boolean(f"({folded} {word} {like})", *pair)
 

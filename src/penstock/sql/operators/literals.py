@@ -29,7 +29,7 @@ def translate_literal(tr: Translator, node: exp.Expr) -> Typed:
     try:
         return integer(whole) if whole is not None and whole < 2**64 else float_literal(float(node.name))
     except ValueError:
-        raise tr.refused(node, "invalid-literal", f"`{node.name}` is no number") from None
+        raise tr.refused(node, "invalid-literal", f"`{node.name}` is not a number") from None
 
 
 def float_literal(value: float) -> Typed:
@@ -62,7 +62,7 @@ def translate_minus(tr: Translator, node: exp.Expr) -> Typed:
         and isinstance(node.this.this, exp.Literal)
         and not _has_negative_values(value.bare)
     ):
-        message = f"-1 is no {value.bare}: in `-1::T` the sign belongs to the number"
+        message = f"-1 is not a value of {value.bare}: in `-1::T` the sign belongs to the number"
         raise tr.refused(node, "wrong-argument-type", message, "cast to a signed type")
     found = negate(value)
     if found is None:
@@ -109,7 +109,7 @@ def _negate_wide_integer(value: Typed, of: Type) -> Typed:
 
 def translate_array(tr: Translator, node: exp.Expr) -> Typed:
     """An array written with brackets."""
-    return make_array(tr, node, tr.all(node.expressions))
+    return make_array(tr, node, tr.translate_all(node.expressions))
 
 
 def make_array(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
@@ -122,7 +122,7 @@ def make_array(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
 
 def translate_tuple(tr: Translator, node: exp.Expr) -> Typed:
     """A tuple written with parentheses."""
-    values = tr.all(node.expressions)
+    values = tr.translate_all(node.expressions)
     refuse_intervals(tr, node, values)
     return make_tuple(values)
 
@@ -148,7 +148,9 @@ def translate_interval(tr: Translator, node: exp.Expr) -> Typed:
     """INTERVAL: a number with a unit. What it means is up to the operator beside it. Raises Refused."""
     unit = node.args["unit"].name.upper().removesuffix("S") if node.args.get("unit") else ""
     if unit not in INTERVAL_UNITS:
-        raise tr.refused(node, "unsupported-syntax", f"unknown interval unit `{unit}`", "SECOND … YEAR")
+        raise tr.refused(
+            node, "unsupported-syntax", f"unknown interval unit `{unit}`", f"use one of {', '.join(INTERVAL_UNITS)}"
+        )
     value = tr.translate(node.this)
     if isinstance(value.constant, str):
         value = _integer_of_text(value)

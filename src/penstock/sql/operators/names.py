@@ -67,10 +67,10 @@ READING_KEY = "reading"
 def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str, how: str = "bare") -> Typed:
     """A column of a table, recorded as used. Raises Refused if it has no single value after a join."""
     if name in relation.barred:
-        message = f"`{relation.name}.{name}` is of any of the rows that match"
+        message = f"`{relation.name}.{name}` has no single value: several rows may match"
         raise tr.refused(node, "unsupported-clause", message, relation.barred[name])
     if relation.placeholder is not None:
-        tr.uses.column(relation.placeholder, name)
+        tr.uses.add_column(relation.placeholder, name)
     tr.trace.free.append(node)
     return relation.reading(name, how)
 

@@ -13,8 +13,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.sort_order import ORDER_HINT as KEPT_HINT
-from penstock.sql.expr.sort_order import contains_stored_as_text, order_key
+from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, order_key
 from penstock.sql.expr.typed import Typed
 
 
@@ -39,15 +38,15 @@ def check_orderable(tr: Translator, node: exp.Expr, value: Typed) -> None:
     """Raises Refused for types that Spark cannot order."""
     if any(isinstance(part, (t.Map, t.AggregateFunction)) for part in (value.bare, *_nested_types(value.bare))):
         message = f"{value.type} cannot be ordered or partitioned by"
-        raise tr.refused(node, "wrong-argument-type", message, "mapKeys(…), mapValues(…) or toString(…) can")
+        raise tr.refused(node, "wrong-argument-type", message, "use mapKeys(…), mapValues(…) or toString(…) of it")
 
 
 def check_hashable(tr: Translator, node: exp.Expr, value: Typed) -> None:
     """Raises Refused for types by which rows cannot be grouped or made distinct: Spark compares maps by the order of
     their entries, or not at all."""
     if any(isinstance(part, (t.Map, t.AggregateFunction, t.Json)) for part in (value.bare, *_nested_types(value.bare))):
-        message = f"rows cannot be told apart by {value.type}"
-        hint = "mapKeys(…), mapValues(…) or toString(…) of it can be used"
+        message = f"rows cannot be compared by {value.type}"
+        hint = "use mapKeys(…), mapValues(…) or toString(…) of it"
         raise tr.refused(node, "wrong-argument-type", message, hint)
 
 
@@ -57,11 +56,11 @@ def _check_nested_order(tr: Translator, ordered: exp.Expr, value: Typed) -> None
     descending = bool(ordered.args.get("desc"))
     if contains_stored_as_text(value.type):
         message = f"the order of {value.type} is not supported"
-        raise tr.refused(ordered, "wrong-argument-type", message, KEPT_HINT)
+        raise tr.refused(ordered, "wrong-argument-type", message, ORDER_HINT)
     for part in _nested_types(value.bare):
         if (is_nullable(part) and not descending) or (isinstance(unwrap_type(part), t.Float) and descending):
             message = f"the order of {value.type} differs where it holds NULL or NaN"
-            raise tr.refused(ordered, "wrong-argument-type", message, "sort by its parts")
+            raise tr.refused(ordered, "wrong-argument-type", message, "sort by its elements")
 
 
 def _nested_types(of: Type) -> Iterator[Type]:

@@ -77,7 +77,7 @@ def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Spa
     first = _left_most_table(tree)
     sources: dict[str, _SparkTable] = {}
     for node in [each for each in tree.find_all(exp.Table) if find_cte(each) is None]:
-        inner = environment if node is first else environment.not_triggering()
+        inner = environment if node is first else environment.without_trigger()
         source = _read_table(inner, node, f"{STAND_IN_PREFIX}{len(sources)}")
         sources[source.name] = source
         alias = node.alias or node.name
@@ -128,7 +128,7 @@ def _left_most_table(tree: exp.Expr) -> exp.Expr | None:
 
 def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkTable:
     own = not node.args.get("db")
-    environment.names(node.name)
+    environment.record_name(node.name)
     found = find_node(environment, node.name) if own else None
     if found is not None:
         output = inline_node(environment, node, found)
@@ -169,7 +169,7 @@ def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[st
                 hint = did_you_mean(column.name, known)
                 raise refused(environment.text, column, "unknown-column", f"unknown column `{column.name}`", hint)
             if source is not None and source.placeholder is not None and column.name in source.columns:
-                environment.uses.column(source.placeholder, column.name)
+                environment.uses.add_column(source.placeholder, column.name)
 
 
 def _other_aliases(scope: Scope, column: exp.Column) -> set[str]:

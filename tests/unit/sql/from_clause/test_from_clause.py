@@ -12,8 +12,8 @@ COLUMNS = {"a": "Int32", "b": "Int32", "arr": "Array(Int32)", "m": "Map(String, 
 PROJECT = Project.of([datasource("t", COLUMNS), datasource("u", COLUMNS), datasource("w", {"a": "Int32"})], [])
 
 CASES = {
-    "SELECT g.month FROM flights f SEMI LEFT JOIN flights g ON f.day = g.day": "`g.month` is of any of the rows",
-    "SELECT f.month FROM flights f SEMI RIGHT JOIN flights g ON f.day = g.day": "`f.month` is of any of the rows",
+    "SELECT g.month FROM flights f SEMI LEFT JOIN flights g ON f.day = g.day": "`g.month` has no single value",
+    "SELECT f.month FROM flights f SEMI RIGHT JOIN flights g ON f.day = g.day": "`f.month` has no single value",
     "SELECT 1 FROM flights NATURAL JOIN flights AS g": "NATURAL JOIN is not supported",
     "SELECT x FROM (SELECT 1 AS x, 1 AS x)": "gives the column `x` twice",
     "SELECT a FROM (SELECT 1, 2) AS z(a, b)": "column names after the alias of a table are not supported",

@@ -1,4 +1,4 @@
-"""Parameters that the compiler makes up: none is what a user can name, none hides another."""
+"""Names that the compiler generates: none is one that a user can write, none hides another."""
 
 from __future__ import annotations
 
