@@ -32,9 +32,11 @@ WHO: Mapping[tuple[DeploymentState, DeploymentState], str] = {
     ("ready", "live"): "you: `penstock deployment promote`, or `penstock deploy` without `--no-promote`",
     ("ready", "discarded"): "you: `penstock deployment discard`",
     ("live", "previous"): "you, by promoting another version: both moves are one transaction",
-    ("live", "ready"): "you: `penstock deployment rollback`; the version still gets every new row and can be promoted again",
+    ("live", "ready"): "you: `penstock deployment rollback`; the version still gets every new row, and can be promoted",
     ("previous", "live"): "you: `penstock deployment rollback`",
-    ("previous", "retired"): "you: `penstock deployment retire`, or by promoting another version; Penstock, after `rollback_window_hours`",
+    ("previous", "retired"): (
+        "you: `penstock deployment retire`, or by promoting another version; Penstock, after `rollback_window_hours`"
+    ),
     ("failed", "discarded"): "you: `penstock deployment discard`",
 }
 """Who makes each move of the table in deploy/lifecycle/states.py."""
