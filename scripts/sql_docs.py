@@ -61,9 +61,9 @@ def all_names() -> frozenset[str]:
 
 
 def _family(family: ModuleType) -> str:
-    title = (family.__doc__ or "").partition("\n")[0].rstrip(".")
+    title = (family.__doc__ or "").partition("\n")[0].partition(": ")[0]
     rows: Iterable[Function] = sorted(family.FUNCTIONS, key=lambda row: row.name.lower())
-    head = ("Function", "NULL in", "As Spark says it")
+    head = ("Function", "NULL in", "Spark SQL")
     return f"## {title}\n\n" + _table(head, (_row(each) for each in rows))
 
 
@@ -74,7 +74,7 @@ def _row(row: Function) -> tuple[str, ...]:
     also = ", ".join(f"`{alias}`" for alias, name in _ALIASES if name == row.name)
     name = f"`{row.name}({_arguments(row)})`" + (f" (also {also})" if also else "")
     name += "" if row.exact else "; takes less than ClickHouse's"
-    return name, "NULL out" if row.strict else "a value like others", _example(row)
+    return name, "NULL out" if row.strict else "a value", _example(row)
 
 
 def _arguments(row: Function) -> str:
@@ -110,7 +110,7 @@ def _columns() -> Iterator[Column]:
 def _special() -> str:
     others = {alias for family in FAMILIES for alias, name in family.ALIASES.items() if name in SPECIAL_FORMS}
     names = ", ".join(f"`{name}`" for name in sorted({*SPECIAL_FORMS, *others}, key=lambda name: (name.lower(), name)))
-    return f"## Forms with rules of their own\n\nOperators by name, conditions, casts, lambdas, intervals:\n\n{names}"
+    return f"## Special forms\n\nOperators by name, conditions, casts, lambdas, intervals:\n\n{names}"
 
 
 def _aggregates() -> str:
