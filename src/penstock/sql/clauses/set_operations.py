@@ -55,7 +55,7 @@ def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> S
 def _join_filters_of_both(left: SelectOutput, right: SelectOutput) -> AnyJoinRows | None:
     """What filters around may read if a part has an ANY JOIN: no column, as a key of one part may be anything in
     another."""
-    found = combine_any_joins(left.taken, right.taken)
+    found = combine_any_joins(left.any_join, right.any_join)
     return found and replace(found, keys=frozenset())
 
 

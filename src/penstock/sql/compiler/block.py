@@ -61,7 +61,7 @@ class SelectBlock:
     """A SELECT whose clauses are filled in one after the other. `keys` are what `order` was made from. `fills` and
     `interpolated` (by the place of the column) are what WITH FILL adds; `ties` is the offset and count of LIMIT WITH
     TIES. `group` is None without GROUP BY; `grouped` is also true where there are only aggregates. `unnested` says
-    that the source ends with a LATERAL VIEW. `below` are the totals of a table in FROM. `taken` is known where the
+    that the source ends with a LATERAL VIEW. `below` are the totals of a table in FROM. `any_join` is known where the
     rows come out of an ANY JOIN."""
 
     environment: Environment
@@ -85,21 +85,21 @@ class SelectBlock:
     interpolated: Mapping[int, Callable[[str], str]] = field(default_factory=dict)
     ties: tuple[int, int] | None = None
     below: Totals | None = None
-    taken: AnyJoinRows | None = None
+    any_join: AnyJoinRows | None = None
 
 
 def finished_select(block: SelectBlock) -> SelectOutput:
     """The compiled SELECT of a block that all clauses have filled in."""
     columns = tuple((item.name, _result_column(item)) for item in block.items)
     sql = _filtering_select(block) if block.limit_by or block.qualify else _plain_select(block)
-    return SelectOutput(sql, columns, block.grouped or block.source_grouped, taken=_any_join_rows(block))
+    return SelectOutput(sql, columns, block.grouped or block.source_grouped, any_join=_any_join_rows(block))
 
 
 def _any_join_rows(block: SelectBlock) -> AnyJoinRows | None:
     """None after a LIMIT, which runs before any filter around it."""
-    if block.taken is None or block.limit or block.ties is not None:
+    if block.any_join is None or block.limit or block.ties is not None:
         return None
-    return block.taken.for_outer_select([(each.name, each.node) for each in block.selected], block.translator.scope)
+    return block.any_join.for_outer_select([(each.name, each.node) for each in block.selected], block.translator.scope)
 
 
 def stored_sql(value: Typed) -> str:

@@ -34,14 +34,14 @@ class Totals:
 @dataclass(frozen=True, slots=True)
 class SelectOutput:
     """A compiled SELECT. `columns` have the Spark types that they really have; `grouped` says that rows of the
-    left-most table are aggregated on the way; `totals` are those of WITH TOTALS; `taken` is set where a filter
+    left-most table are aggregated on the way; `totals` are those of WITH TOTALS; `any_join` is set where a filter
     around the SELECT may change which rows an ANY JOIN keeps."""
 
     sql: str
     columns: tuple[tuple[str, Typed], ...]
     grouped: bool = False
     totals: Totals | None = None
-    taken: AnyJoinRows | None = None
+    any_join: AnyJoinRows | None = None
 
 
 CompileSelect: TypeAlias = Callable[["Environment", exp.Query], SelectOutput]

@@ -18,9 +18,9 @@ from penstock.sql.expr.typed import Typed
 class ScopeTable:
     """One table of FROM. `columns` are by their ClickHouse names; `hidden` ones are not part of `*` (the right
     side's columns of a USING). `placeholder` is set for a data source. `own` is what `table.column` reads where that
-    differs from the bare name (USING); `whole` is what `table.*` gives (the array that ARRAY JOIN unfolds); `barred`
-    says why a column cannot be read. `also` is the table's name behind its alias. `named` columns keep the table's
-    name in a result, as the bare name belongs to another table."""
+    differs from the bare name (USING); `whole` is what `table.*` gives (the array that ARRAY JOIN unfolds);
+    `unreadable` says why a column cannot be read. `table_name` is the name of the table behind its alias. `named`
+    columns keep the table's name in a result, as the bare name belongs to another table."""
 
     name: str
     columns: Mapping[str, Typed]
@@ -28,8 +28,8 @@ class ScopeTable:
     hidden: frozenset[str] = frozenset()
     own: Mapping[str, Typed] = field(default_factory=dict)
     whole: Mapping[str, Typed] = field(default_factory=dict)
-    barred: Mapping[str, str] = field(default_factory=dict)
-    also: str = ""
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    table_name: str = ""
     named: frozenset[str] = frozenset()
 
     def with_columns(self, columns: Mapping[str, Typed]) -> ScopeTable:
@@ -65,7 +65,7 @@ class SelectScope:
     def relation(self, name: str) -> ScopeTable | None:
         """The table with this alias, or the only one with this name behind its alias."""
         named = next((each for each in self.relations if each.name == name), None)
-        behind = [each for each in self.relations if each.also == name]
+        behind = [each for each in self.relations if each.table_name == name]
         return named or (behind[0] if len(behind) == 1 else None)
 
     def find(self, column: str) -> ScopeTable | None:

@@ -29,7 +29,7 @@ def read_from(block: SelectBlock) -> SelectBlock:
     joins = block.tree.args.get("joins") or []
     _check_aliases(block, [clause.this, *(each.this for each in joins if each.args.get("kind") != "ARRAY")])
     first = read_table(block.environment, clause.this, len(block.translator.scope.relations))
-    block = replace(block, source=first.sql, source_grouped=first.grouped, below=first.totals, taken=first.taken)
+    block = replace(block, source=first.sql, source_grouped=first.grouped, below=first.totals, any_join=first.any_join)
     block = _with_table(block, first)
     for node in joins:
         if node.args.get("kind") == "ARRAY":
@@ -63,12 +63,12 @@ def _add_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     right = read_table(environment, node.this, len(block.translator.scope.relations))
     done = join_table(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
-    below, taken = block.below or right.totals, combine_any_joins(block.taken, right.taken)
+    below, any_join = block.below or right.totals, combine_any_joins(block.any_join, right.any_join)
     translator = block.translator.with_scope(scope)
-    block = replace(block, source=done.source, translator=translator, below=below, taken=taken)
+    block = replace(block, source=done.source, translator=translator, below=below, any_join=any_join)
     for each in [node.args.get("on"), *(exp.Column(this=name.copy()) for name in node.args.get("using") or [])]:
         _check_any_join_filter(block, "a JOIN", each)
-    return replace(block, taken=combine_any_joins(done.taken, taken))
+    return replace(block, any_join=combine_any_joins(done.any_join, any_join))
 
 
 def _check_any_join_filter(block: SelectBlock, what: str, node: exp.Expr | None) -> None:
@@ -76,11 +76,11 @@ def _check_any_join_filter(block: SelectBlock, what: str, node: exp.Expr | None)
 
     ClickHouse may apply such a filter before or after it takes a row.
     """
-    taken = block.taken
-    if taken is None or node is None or taken.allows(node, block.translator.scope):
+    any_join = block.any_join
+    if any_join is None or node is None or any_join.allows(node, block.translator.scope):
         return
-    message = f"{what} beside or around {taken.words}: ClickHouse may filter before or after it takes a row"
-    hint = f"the condition in ON of {taken.words}, or a SELECT with a LIMIT between them"
+    message = f"{what} beside or around {any_join.words}: ClickHouse may filter before or after it takes a row"
+    hint = f"the condition in ON of {any_join.words}, or a SELECT with a LIMIT between them"
     raise refused(block.environment.text, node, "unsupported-clause", message, hint)
 
 

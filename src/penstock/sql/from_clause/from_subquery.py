@@ -76,7 +76,7 @@ def subquery_of_from(block: SelectBlock) -> FromSubquery:
 def columns_read(block: SelectBlock, relation: ScopeTable) -> frozenset[str]:
     """The columns of a relation that the SELECT names, or all of them if it has a star; noted as read."""
     named = _names_in_select(block)
-    columns = frozenset(name for name, _ in _readable_columns(relation) if name not in relation.barred)
+    columns = frozenset(name for name, _ in _readable_columns(relation) if name not in relation.unreadable)
     read = columns if named.intersection(_STAR) else columns & named
     for column in read:
         _note_read(block, relation, column)

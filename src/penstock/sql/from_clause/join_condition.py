@@ -55,12 +55,12 @@ _ORDERED = (t.Int, t.Decimal, t.Bool, t.Date, t.DateTime, t.DateTime64)
 class JoinResult:
     """FROM with the join as Spark SQL, and every relation in scope after it.
 
-    `taken` restricts later filters if the join takes one row for each key of both sides (ANY INNER JOIN).
+    `any_join` restricts later filters if the join takes one row for each key of both sides (ANY INNER JOIN).
     """
 
     source: str
     relations: tuple[ScopeTable, ...]
-    taken: AnyJoinRows | None = None
+    any_join: AnyJoinRows | None = None
 
 
 @dataclass(frozen=True, slots=True)

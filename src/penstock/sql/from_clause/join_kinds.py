@@ -2,7 +2,7 @@
 
 `read_join_kind` gives the `JoinKind` of a Join node; `relations_after_join` gives the relations in scope after it: a
 side without a row reads as defaults, and USING leaves one column. Invariants: a kind that is not listed is refused; a
-column whose value would be that of any matching row (SEMI JOIN) is barred, never guessed.
+column whose value would be that of any matching row (SEMI JOIN) is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def relations_after_join(
 
 def _bar_columns(relation: ScopeTable, using: frozenset[str]) -> ScopeTable:
     """The side of a SEMI JOIN that is only searched: reading its columns, except those of USING, is refused."""
-    return replace(relation, barred={name: _ONE_ROW for name in relation.columns if name not in using})
+    return replace(relation, unreadable={name: _ONE_ROW for name in relation.columns if name not in using})
 
 
 def _merge_using_columns(relation: ScopeTable, right: ScopeTable, using: list[str], kind: JoinKind) -> ScopeTable:

@@ -38,7 +38,7 @@ class TableReference:
     """A table with its alias, as Spark SQL.
 
     `unique` are columns of which no two rows have equal values, if known; `totals` are those of a SELECT WITH TOTALS;
-    `taken` restricts filters around it (see Output).
+    `any_join` restricts filters around it (see `SelectOutput`).
     """
 
     sql: str
@@ -46,7 +46,7 @@ class TableReference:
     grouped: bool = False
     unique: frozenset[str] | None = None
     totals: Totals | None = None
-    taken: AnyJoinRows | None = None
+    any_join: AnyJoinRows | None = None
 
 
 def read_table(environment: Environment, node: exp.Expr, place: int) -> TableReference:
@@ -118,9 +118,9 @@ def _table_of_output(output: SelectOutput, alias: str) -> TableReference:
         for name, value in output.columns
     }
     totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quote_identifier(alias)}")
-    taken = output.taken and output.taken.as_table(alias)
+    any_join = output.any_join and output.any_join.as_table(alias)
     sql = f"({output.sql}) AS {quote_identifier(alias)}"
-    return TableReference(sql, ScopeTable(alias, columns), output.grouped, totals=totals, taken=taken)
+    return TableReference(sql, ScopeTable(alias, columns), output.grouped, totals=totals, any_join=any_join)
 
 
 def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> TableReference:
@@ -131,7 +131,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
         refuse_sample(environment, node, "a SELECT")
         inner = replace(cte.environment, triggers=environment.triggers)
         rows = _table_of_output(inner.compile(inner, cte.query), alias)
-        return replace(rows, relation=replace(rows.relation, also=name), unique=unique_columns(cte.query))
+        return replace(rows, relation=replace(rows.relation, table_name=name), unique=unique_columns(cte.query))
     environment.record_name(name)
     found = find_node(environment, name)
     if found is not None:
@@ -180,7 +180,7 @@ def _stored_table(source: DataSource, alias: str, placeholder: str) -> TableRefe
         for column in source.columns
     }
     return TableReference(
-        f"{placeholder} AS {quote_identifier(alias)}", ScopeTable(alias, columns, placeholder, also=source.name)
+        f"{placeholder} AS {quote_identifier(alias)}", ScopeTable(alias, columns, placeholder, table_name=source.name)
     )
 
 

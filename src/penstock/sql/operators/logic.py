@@ -92,8 +92,8 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[Typed], values: lis
     refuse_intervals(tr, node, values)
     # The time zone of the result comes from a branch that can be chosen.
     never = [test.sql == NEVER or test.constant == 0 for test in tests] + [False]
-    taken = [value.type for value, dead in zip(values, never, strict=True) if not dead]
-    of = supertype([*taken, *(value.type for value, dead in zip(values, never, strict=True) if dead)])
+    chosen = [value.type for value, dead in zip(values, never, strict=True) if not dead]
+    of = supertype([*chosen, *(value.type for value, dead in zip(values, never, strict=True) if dead)])
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
         raise tr.refused(node, "no-common-type", f"there is no common type of {types}", "cast one of them")

@@ -66,9 +66,9 @@ READING_KEY = "reading"
 
 def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str, how: str = "bare") -> Typed:
     """A column of a table, recorded as used. Raises Refused if it has no single value after a join."""
-    if name in relation.barred:
+    if name in relation.unreadable:
         message = f"`{relation.name}.{name}` has no single value: several rows may match"
-        raise tr.refused(node, "unsupported-clause", message, relation.barred[name])
+        raise tr.refused(node, "unsupported-clause", message, relation.unreadable[name])
     if relation.placeholder is not None:
         tr.uses.add_column(relation.placeholder, name)
     tr.trace.free.append(node)
