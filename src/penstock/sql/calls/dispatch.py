@@ -67,6 +67,7 @@ def _translate_concatenation(tr: Translator, node: exp.Expr) -> Typed:
 
 
 def _build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
+    """The result of `build`. Its BadArguments is raised as a refusal at the node."""
     try:
         return build()
     except BadArguments as error:
@@ -132,10 +133,7 @@ def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> T
             raise tr.refused(arguments[place], "wrong-argument-type", message)
     if function.strict and any(map(is_null, values)):
         return Typed("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
-    try:
-        return function.build(values)
-    except BadArguments as error:
-        raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
+    return _build_or_refuse(tr, node, lambda: function.build(values))
 
 
 def call_with_filter(tr: Translator, node: exp.Expr) -> Typed:

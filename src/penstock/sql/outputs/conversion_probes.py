@@ -94,7 +94,7 @@ def forward_probes(text: Text, old: Sequence[Column], new: Sequence[Column]) -> 
     unsure: list[str] = []
     for column in new:
         found = _ColumnConversions()
-        value = selected.value(_ConversionWatcher(found).watch(selected.tr), column)
+        value = selected.value(_ConversionWatcher(found).watching(selected.tr), column)
         _probe_storing(found, value, column, _source_text(selected.node(column)))
         probes += found.probes(column.name)
         if found.unsure:
@@ -131,8 +131,8 @@ class _ConversionWatcher:
     guards: tuple[str, ...] = ()
     blind: bool = False
 
-    def watch(self, tr: Translator) -> Translator:
-        """The translator with handlers that note conversions."""
+    def watching(self, tr: Translator) -> Translator:
+        """The translator with this watcher's handlers in place of its own."""
         plain: dict[type[exp.Expr], NodeHandler] = {
             kind: partial(self._translate_node, of) for kind, of in HANDLERS.items()
         }
@@ -150,7 +150,7 @@ class _ConversionWatcher:
         right one."""
         inner = self if _evaluates_all(node) else replace(self, blind=True)
         mark = len(self.found.entries)
-        value = handler(inner.watch(tr), node)
+        value = handler(inner.watching(tr), node)
         if len(self.found.entries) > mark and (
             is_null(value) or (isinstance(node, _BINARY_OPERATORS) and value.nullable)
         ):
@@ -165,6 +165,7 @@ class _ConversionWatcher:
         return replace(self, guards=(*self.guards, f"{word}coalesce({sql}, false)"))
 
     def _translate_call(self, tr: Translator, node: exp.Expr) -> Typed:
+        """A call: of a conversion, of a function that evaluates its arguments under conditions, or of any other."""
         name = call_name(node) or ""
         arguments = call_parts(node)[1]
         function = find_function(name)
@@ -191,23 +192,23 @@ class _ConversionWatcher:
         )
 
     def _translate_choice(self, tr: Translator, node: exp.Expr, tests: list[exp.Expr], values: list[exp.Expr]) -> Typed:
-        watch, conditions, chosen = self, [], []
+        watcher, conditions, chosen = self, [], []
         for test, value in zip(tests, values, strict=False):
             mark = len(self.found.entries)
-            conditions.append(watch.watch(tr).translate(test))
+            conditions.append(watcher.watching(tr).translate(test))
             sql = as_condition(conditions[-1])
-            passed = watch._after_success(mark)
-            chosen.append(passed._under_condition(sql).watch(tr).translate(value))
-            watch = passed._under_condition(sql, "NOT ")
-        chosen.append(watch.watch(tr).translate(values[-1]))
+            passed = watcher._after_success(mark)
+            chosen.append(passed._under_condition(sql).watching(tr).translate(value))
+            watcher = passed._under_condition(sql, "NOT ")
+        chosen.append(watcher.watching(tr).translate(values[-1]))
         return self._settle_choice(logic.choose_value(tr, node, conditions, chosen), [*conditions, *chosen])
 
     def _translate_coalesce(self, tr: Translator, node: exp.Expr, arguments: list[exp.Expr]) -> Typed:
-        watch, values = self, []
+        watcher, values = self, []
         for argument in arguments:
             mark = len(self.found.entries)
-            values.append(watch.watch(tr).translate(argument))
-            watch = watch._after_success(mark)._under_condition(f"{values[-1].sql} IS NULL")
+            values.append(watcher.watching(tr).translate(argument))
+            watcher = watcher._after_success(mark)._under_condition(f"{values[-1].sql} IS NULL")
         return self._settle_choice(translate_call(*_call_of_values(tr, node, values, [])), values)
 
     def _after_success(self, mark: int) -> _ConversionWatcher:
@@ -217,7 +218,7 @@ class _ConversionWatcher:
 
     def _translate_cast(self, tr: Translator, node: exp.Expr) -> Typed:
         mark = len(self.found.entries)
-        value = self.watch(tr).translate(node.this)
+        value = self.watching(tr).translate(node.this)
         inner = [each.bad for each in self.found.entries[mark:]]
         known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda *_: value})
         strict = translate_cast(known, type(node)(this=exp.Placeholder(), to=node.args["to"].copy()))
@@ -228,7 +229,7 @@ class _ConversionWatcher:
 
     def _translate_conversion(self, tr: Translator, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> Typed:
         mark = len(self.found.entries)
-        value = self.watch(tr).translate(arguments[0])
+        value = self.watching(tr).translate(arguments[0])
         inner = [each.bad for each in self.found.entries[mark:]]
         strict = translate_call(*_call_of_values(tr, node, [value], arguments[1:]))
         given = arguments[1 + name.startswith("accurate") :] if name.endswith("OrDefault") else []
@@ -255,13 +256,13 @@ class _ConversionWatcher:
         strict, mode = converted
         found = self._find_faults(tr, node, value, converted)
         faults = () if is_null(value) else found
-        certain = faults == () and not _fails_for_null(value, strict, mode)
-        hidden = not certain and (self.blind or bool(tr.locals))
-        if faults is None or hidden or may_raise(value.sql):
+        raises = faults != () or _fails_for_null(value, strict, mode)
+        # Inside of a lambda the value is that of an element, which a probe of the rows cannot read.
+        unreachable = raises and (self.blind or bool(tr.locals))
+        if faults is None or unreachable or may_raise(value.sql):
             self.found.unsure = True
             return strict
         self.found.add_faults(value, faults, _source_text(node), self.guards)
-        raises = bool(faults) or _fails_for_null(value, strict, mode)
         return replace(strict, sql=self.found.stand_in(suppress_errors(strict.sql) if raises else strict.sql))
 
     def _find_faults(
@@ -377,6 +378,11 @@ class _ColumnConversions:
         ]
 
 
+def _replace_column(sql: str, name: str, value: str) -> str:
+    """The SQL with one column replaced."""
+    return replace_columns(sql, {name: value})
+
+
 def _conversion_mode(name: str) -> ConversionMode:
     """The conversion mode of a function: whether it fails, gives NULL or a default, and what it does on overflow."""
     failure = {"OrNull": "null", "OrZero": "zero"}.get(name[-6:], "zero" if name.endswith("OrDefault") else "error")
@@ -436,7 +442,3 @@ def _never_fails(value: Typed, want: Type, mode: ConversionMode) -> bool:
             return True
         case _:
             return value.spark == value_type(value.bare) and cast_column(value.sql, value.bare, want) is not None
-
-
-def _replace_column(sql: str, name: str, value: str) -> str:
-    return replace_columns(sql, {name: value})
