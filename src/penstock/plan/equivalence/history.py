@@ -1,9 +1,9 @@
-"""Which columns have, for the rows there are, the values that live has for them.
+"""Which columns of the next version have, for the rows that exist, the values that the live version has.
 
-In: a running data source and what becomes of it. Out: a `Binding` under the next version's names that
-shows live's table: a column whose history is another one has a physical name that nothing has. Called
-by `build`. Invariant: a view that is the same over such bindings gives the same rows of history, so
-what it gave live is what it would give from the beginning; where that is not certain, it is not said.
+In: a running data source and its next version. Out: names of columns, and a `Binding` that shows the live table under
+the names of the next version; in it a column with another history gets a physical name that no table has. Invariant: a
+view that is equal over such bindings gives equal rows of history, so what it has computed for the live version need not
+be computed again. Where that is not certain, a column is not named.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from penstock.sql.column_types import spark_type
 
 
 def bind_as_live(run: RunningDataSource, new: Binding, match: ColumnMatch, kept: Iterable[str]) -> Binding:
-    """The binding of live under the names of the new one; only columns in `kept` show live's values."""
+    """The live table under the names of the new binding; only columns in `kept` show the live values."""
     origins = {column.name: origin.name for column, origin in match.pairs if origin is not None}
     known = set(kept)
     columns = []
@@ -40,7 +40,7 @@ def bind_as_live(run: RunningDataSource, new: Binding, match: ColumnMatch, kept:
 def columns_stored_as_live(
     run: RunningDataSource, columns: Sequence[BoundColumn], match: ColumnMatch
 ) -> frozenset[str]:
-    """Of columns bound in the table of live (or in a clone of it)."""
+    """Names of the columns that are bound to the live table (or a clone of it) and have the live values."""
     bound = {column.name: column for column in columns}
     return frozenset(
         column.name
@@ -61,12 +61,12 @@ def _has_live_values(bound: BoundColumn, live: BoundColumn | None) -> bool:
 
 
 def _type_family(of: Type) -> str:
-    """Values are the same in a wider type of one family; whether it matters is the view's business."""
+    """The family of a type: a wider type of it holds the same values. Whether the width matters, the view decides."""
     return TYPE_FAMILIES.get(spark_type(of), spark_type(of))
 
 
 def columns_copied(way: DataSourceTransition, match: ColumnMatch) -> frozenset[str]:
-    """Of columns copied by the forward query."""
+    """Names of the columns that the forward query copies unchanged."""
     return frozenset(
         column.name for column, origin in match.pairs if origin is not None and _is_copied(way, column, origin)
     )
@@ -80,17 +80,17 @@ def _is_copied(way: DataSourceTransition, column: Column, origin: Column) -> boo
 
 
 def columns_computed_as_live(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> frozenset[str]:
-    """Of physical columns that views compute anew: those which the views of live compute in the same
-    way for the same rows. `after` are the new views over bindings such as these."""
+    """Those of the physical columns `fields` that the new views compute in the same way, for the same rows, as the
+    live views do. `after` are the new views over bindings made by `bind_as_live`."""
     if not pair_projected_views(live, after, ()).unchanged:
-        return frozenset()  # other rows: then no column is alike
+        return frozenset()  # the set of rows differs, so no column can be equal
     alike = _equal_columns(live, after, tuple(fields))
-    # Alike part by part is not yet alike together: DISTINCT decides by all of them.
+    # Columns that are equal one by one may differ together: DISTINCT compares all of them.
     return frozenset(alike) if pair_projected_views(live, after, alike).unchanged else frozenset()
 
 
 def _equal_columns(live: Sequence[View], after: Sequence[View], fields: tuple[str, ...]) -> tuple[str, ...]:
-    """By halves: mostly all are alike, or all but a few."""
+    """Finds the equal columns by bisection, as mostly all are equal, or all but a few."""
     if not fields or pair_projected_views(live, after, fields).unchanged:
         return fields
     half = len(fields) // 2
@@ -98,13 +98,13 @@ def _equal_columns(live: Sequence[View], after: Sequence[View], fields: tuple[st
 
 
 def pair_projected_views(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> ViewPairs:
-    """The views of live and the new ones, paired by what they give in some physical columns."""
+    """The live views and the new ones, paired by what they compute for some physical columns."""
     told, columns = content_function(live, after), widened_columns(live, after)
     return pair_views(live, after, lambda view: told(drop_redundant_bounds(project_view(view, fields), columns)))
 
 
 def project_view(view: View, fields: Sequence[str]) -> View:
-    """The view cut down to some of its physical columns and to what these depend on."""
+    """The view with only some of its physical columns and what these depend on."""
     outputs = dict(zip(view.fields, query_facts(view.sql).output_names, strict=False))
     present = [field for field in fields if field in outputs]
     sql = prune(view.sql, [outputs[field] for field in present])
@@ -112,8 +112,8 @@ def project_view(view: View, fields: Sequence[str]) -> View:
 
 
 def narrow_sources(view: View) -> View:
-    """The view with no more columns of its sources than its SQL depends on; with all of a source of
-    which that is not known."""
+    """The view with only those columns of its sources that its SQL depends on; all columns of a source whose used
+    columns are not known."""
     facts = query_facts(view.sql)
     used, whole = facts.columns_read, facts.lineage.whole
 

@@ -1,8 +1,9 @@
-"""Bounds that have no effect on the values there are: those of a type around a column that was of that type.
+"""Bounds around dates that have no effect on the rows that exist, removed from a view's SQL.
 
-In: views of two versions, of which the next one has a Date or DateTime stored as its wider kind. Out: the views
-without the bounds. Called by `history`. Invariant: a bound is left out only around a function of such columns alone;
-over the rows of history these hold what the narrower type holds, for which the function needs no bound.
+In: a view, and the columns that the live version has as Date or DateTime and the next one as Date32 or DateTime64. Out:
+the view with `greatest(x, 1970-01-01)` and the cut to 16 bits left out around functions of these columns. Invariant: a
+bound is left out only if the function reads such columns alone. Rows of history hold values of the narrower type, for
+which the bound does nothing, so the view gives the same for them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import DIALECT
 
 Columns = frozenset[tuple[str, str]]
-"""Tables with physical columns."""
+"""Pairs of a physical table and a physical column."""
 _LOWEST_VALUES = ("CAST('1970-01-01' AS DATE)", "CAST('1970-01-01 00:00:00' AS TIMESTAMP)")
 
 
 def widened_columns(live: Iterable[View], after: Iterable[View]) -> Columns:
-    """The columns that live has as Date or DateTime and the next version as Date32 or DateTime64."""
+    """The columns that are Date or DateTime in the live version, and Date32 or DateTime64 in the next one."""
     narrow, wide = _columns_of_kind(live, _is_narrow), _columns_of_kind(after, _is_wide)
     return narrow & wide
 
@@ -48,7 +49,7 @@ def _is_wide(of: Type) -> bool:
 
 
 def drop_redundant_bounds(view: View, columns: Columns) -> View:
-    """The view without bounds around functions of these columns alone; in one form, to be compared."""
+    """The view without bounds around functions of these columns alone, written in sqlglot's form, to be compared."""
     parsed = query_facts(view.sql).tree if columns else None
     if parsed is None:
         return view
@@ -62,7 +63,7 @@ def drop_redundant_bounds(view: View, columns: Columns) -> View:
 
 
 def _sources_by_name(tree: exp.Expr, view: View) -> Iterator[tuple[str, Source]]:
-    """The names that sources have in the SQL; none for a name that stands for two things."""
+    """The names of sources in the SQL, without names that stand for two things."""
     placeholders = {source.placeholder: source for source in (view.trigger, *view.others)}
     tables = [(each.alias_or_name, placeholders.get(each.name)) for each in tree.find_all(exp.Table)]
     names = [name for name, _ in tables] + [each.alias for each in tree.find_all(exp.Subquery)]
@@ -72,7 +73,7 @@ def _sources_by_name(tree: exp.Expr, view: View) -> Iterator[tuple[str, Source]]
 
 
 def _bounded_value(node: exp.Expr) -> exp.Expr | None:
-    """What `greatest(x, 1970-01-01)` and the last 16 bits of a day are a bound around."""
+    """The value x of `greatest(x, 1970-01-01)` or of `date_from_unix_date(unix_date(x) & 65535)`; else None."""
     if isinstance(node, exp.Greatest):
         lows = [each.sql(dialect=DIALECT) for each in node.expressions]
         return node.this if len(lows) == 1 and lows[0] in _LOWEST_VALUES else None

@@ -1,21 +1,10 @@
-"""Whether a view of the next version does what one of live does, so that live's flow goes on.
+"""Whether a materialized view of the next version does the same as one of the live version, so that its flow continues.
 
-In: views of two manifests. Out: `Feeding`: which live views are kept, which are new, which end.
-Called by `datasource`. Invariant: two views are the same only if they read the same physical columns
-of the same tables in the same way; names of columns and data sources do not matter, for SQL is
-compared with the physical names in the place of the logical ones.
-
-The SQL of a view in terms of physical tables and columns, to compare it with another version's.
-
-In: `View`. Out: words that are equal for views that do the same under other names. Called by `same`.
-Invariant: names are only replaced one to one (a source by its table, a column of a source and a
-column of the target by its physical one), so views with equal words give equal rows.
-
-Whether a view gives the same when a column that it reads is stored wider, with the same values.
-
-In: the SQL of a view and the name of a column. Out: bool. Called by `same`. Invariant: true only where
-each use of the column, and of whatever is passed on from it under a name, depends on its value alone:
-compared, grouped by, counted, summed, passed on. A hash, a text, arithmetic may differ by type.
+In: views of two manifests. Out: `ViewPairs`: which live views are kept, which views are new, which end. Two views are
+the same if their SQL is equal after each name of a data source is replaced by its physical table, and each name of a
+column by its physical column; logical names do not matter. Where a column is stored in a wider type (INT to BIGINT) the
+view counts as the same only if no use of the column depends on the width: comparing, grouping, counting, summing and
+passing it on do not, a hash, a text or arithmetic may. Invariant: equal content means equal rows.
 """
 
 from __future__ import annotations
@@ -34,8 +23,8 @@ from penstock.sql.column_types import spark_type
 
 @dataclass(frozen=True, slots=True)
 class ViewPairs:
-    """The views of an existing table: `kept` pairs those of the next version with the equal ones of
-    live; `new` have no equal in live; `ended` are those of live that have none in the next version."""
+    """The views into an existing table. `kept`: views of the next version, each with its equal live one; `new`: those
+    without an equal live view; `ended`: live views without an equal new one."""
 
     kept: tuple[tuple[View, View], ...] = ()
     new: tuple[View, ...] = ()
@@ -47,35 +36,35 @@ class ViewPairs:
 
     @property
     def shared(self) -> tuple[View, ...]:
-        """Live's flows that go on: by their id they keep their place. Each reads through the binding
-        of the next version, which may see other rows than live's."""
+        """The views whose live flow continues: with its id they keep its progress. Each reads through the binding of
+        the next version, which may show other rows than the live one."""
         return tuple(replace(view, id=live.id, starts=live.starts) for view, live in self.kept)
 
     @property
     def replaced(self) -> tuple[tuple[View, View | None], ...]:
-        """Each new view with the one of live that it takes the place of."""
+        """Each new view with the live view that it replaces, if any."""
         live = {(view.pipe, view.node): view for view in self.ended}
         return tuple((view, live.get((view.pipe, view.node))) for view in self.new)
 
     @property
     def pairs(self) -> tuple[tuple[View, View | None], ...]:
-        """Every view of the next version with the one of live that it is, or takes the place of."""
+        """Every view of the next version with the live view that it equals or replaces, if any."""
         return (*self.kept, *self.replaced)
 
     @property
     def removed(self) -> tuple[View, ...]:
-        """Views of live that nothing takes the place of."""
+        """Live views that nothing replaces."""
         names = {(view.pipe, view.node) for view in self.new}
         return tuple(view for view in self.ended if (view.pipe, view.node) not in names)
 
 
 def pair_equal_views(live: Sequence[View], after: Sequence[View]) -> ViewPairs:
-    """Pair the views into one table by what they do."""
+    """Pairs the views into one table by what they do."""
     return pair_views(live, after, content_function(live, after))
 
 
 def pair_views(live: Sequence[View], after: Sequence[View], told: Callable[[View], object]) -> ViewPairs:
-    """Pair views of which `told` says the same, each once."""
+    """Pairs views for which `told` returns equal values, each view once."""
     waiting = list(live)
     known = [told(view) for view in waiting]
     kept, new = [], []
@@ -91,8 +80,8 @@ def pair_views(live: Sequence[View], after: Sequence[View], told: Callable[[View
 
 
 def content_function(live: Sequence[View], after: Sequence[View]) -> Callable[[View], object]:
-    """How views are to be told apart: by `content`, or, where columns are stored wider in one version,
-    by `content_by_value`."""
+    """The function by which views are compared: `view_content`, or `view_content_by_value` if a column is stored in
+    different types in the two versions."""
     stored: dict[tuple[str, str], str] = {}
     for view in (*live, *after):
         for source in (view.trigger, *view.others):
@@ -104,14 +93,13 @@ def content_function(live: Sequence[View], after: Sequence[View]) -> Callable[[V
 
 
 def view_content(view: View) -> tuple[object, ...]:
-    """What a view does, without the names it uses and without where it starts. Which rows its
-    sources accept is not part of it: that is the landing versions' matter. Types count as Spark has
-    them: the SQL is compiled, so nothing else of them has an effect."""
+    """What a view does, without logical names and without the place where it starts. Which rows its sources accept is
+    not part of it: landing versions decide that. Only the Spark type of a column counts: the SQL is compiled."""
     return _content_of(view, lambda each: spark_type(each.type))
 
 
 def view_content_by_value(view: View) -> tuple[object, ...]:
-    """The same; types count as far as the SQL depends on them."""
+    """The same, but of the type of a column only as much counts as the SQL depends on."""
     return _content_of(view, lambda each: stored_type_family(view.sql, each.name, spark_type(each.type)))
 
 
@@ -128,7 +116,7 @@ def _source_content(source: Source, type_of: Callable[[BoundColumn], str]) -> tu
 
 
 def physical_sql(view: View) -> tuple[str, ...]:
-    """The words of a view's SQL."""
+    """The tokens of a view's SQL, with physical names in the place of logical ones."""
     facts = query_facts(view.sql)
     tokens = facts.tokens
     sources = {source.placeholder: source for source in (view.trigger, *view.others)}
@@ -138,7 +126,7 @@ def physical_sql(view: View) -> tuple[str, ...]:
 
 
 def _sources_by_alias(tokens: Sequence[Token], sources: Mapping[str, Source]) -> Mapping[str, tuple[Source, ...]]:
-    """What each name after a placeholder stands for; more than one where subqueries repeat it."""
+    """The sources that each alias stands for; more than one where subqueries use the same alias."""
     found: dict[str, tuple[Source, ...]] = {}
     for at, token in enumerate(tokens):
         if token.text in sources:
@@ -183,7 +171,7 @@ class _PhysicalText:
         return f"target {self.targets[text]}" if text in self.targets else text
 
     def _owner(self, at: int) -> str | None:
-        """What stands before the point before a name, if that is not itself a part of something."""
+        """The name before the dot before a name, if that is not itself a field of something."""
         if not self._is(at - 1, TokenType.DOT) or not self._is(at - 2, TokenType.IDENTIFIER):
             return None
         return None if self._is(at - 3, TokenType.DOT) else self.tokens[at - 2].text
@@ -213,20 +201,20 @@ class _PhysicalText:
 
 
 TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
-"""Stored types of which one holds the values of the other exactly."""
+"""Families of stored types: the wider type holds each value of the narrower one exactly."""
 _BY_VALUE = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is, exp.Count, exp.Sum, exp.Avg, exp.Group)
 _PASSED_ON = (exp.Min, exp.Max, exp.Paren)
 
 
 def stored_type_family(sql: str, name: str, stored: str) -> str:
-    """What the stored type of a column is to a view: its family, where the width has no effect."""
+    """The stored type of a column as far as a view depends on it: only the family, if the width has no effect."""
     family = TYPE_FAMILIES.get(stored)
     return family if family is not None and is_type_blind(sql, name) else stored
 
 
 def is_type_blind(sql: str, name: str) -> bool:
-    """Whether the width of a column has no effect. Columns are told by name alone: one that another
-    source has too counts as this one."""
+    """Whether the width of a column has no effect on a view. Columns are compared by name alone: a column of the same
+    name in another source counts as this one."""
     tree = query_facts(sql).tree
     if tree is None:
         return False
@@ -244,7 +232,7 @@ def is_type_blind(sql: str, name: str) -> bool:
 
 
 def _passed_on_name(use: exp.Column) -> str | None:
-    """The name under which a use is passed on, '' where it is not; None where its type may matter."""
+    """The name under which a use of a column is passed on, '' if it is not; None if its type may matter."""
     node = use.parent
     while isinstance(node, _PASSED_ON):
         node = node.parent

@@ -1,18 +1,9 @@
-"""The columns of queries and what each is made of: values that name no SQL.
+"""What each column of a SELECT, and its set of rows, is made of, down to the columns of the tables that it reads.
 
-In: filled in by column_reading. Out: `Graph`, its columns, and the scope in which names are found. Called by
-lineage, prune and column_reading. Invariant: what a name may be is never left out; the `ANY` column of a
-source may be any of its columns.
-
-The columns of a SELECT's list: which of them may be left out, and where their text ends.
-
-In: a SELECT of Spark SQL, or one column of it. Out: what is true of it. Called by column_reading and prune.
-Invariant: what is not known makes all columns stay.
-
-A tree of Spark SQL read into a graph of columns, clause by clause.
-
-In: the outermost query. Out: its `Block`; the graph is filled in. Called by lineage. Invariant: a form that
-is not known counts with all that is in it or may be named in it.
+In: the syntax tree of compiled Spark SQL. Out: a `ColumnGraph` and the `QueryColumns` of the outermost SELECT. The tree
+is read clause by clause; a column points to the columns that its expression names. Invariant: a dependency is never
+left out. Where a name may mean several columns it points to all of them; a form that is not known depends on all that
+is in it or may be named in it, and such a source counts with ANY_COLUMN.
 """
 
 from __future__ import annotations
@@ -29,7 +20,7 @@ ANY_COLUMN = "*"
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """A column of a source, by its placeholder."""
+    """A column of a table, which is named by its placeholder."""
 
     placeholder: str
     column: str
@@ -37,7 +28,7 @@ class SourceColumn:
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """A column of a SELECT or a UNION, by their place in the SQL."""
+    """A column of the result of a SELECT or UNION: the number of the query and the place of the column in it."""
 
     block: int
     place: int
@@ -50,7 +41,7 @@ NO_COLUMNS: ColumnRefs = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class QueryColumns:
-    """A query: its columns, what decides its rows, what a column of another name may be."""
+    """The columns of a query by place, what decides its set of rows, and what a column of another name may be."""
 
     names: tuple[str, ...]
     slots: tuple[OutputColumn, ...]
@@ -64,7 +55,7 @@ class QueryColumns:
 
 @dataclass(frozen=True, slots=True)
 class PrunableList:
-    """The columns of a SELECT that may be left out; `alone` is what stays where all are."""
+    """A select list from which columns may be removed; `alone` is the expression left if all are removed."""
 
     items: tuple[exp.Expr, ...]
     slots: tuple[OutputColumn, ...]
@@ -73,7 +64,7 @@ class PrunableList:
 
 @dataclass(slots=True)
 class ColumnGraph:
-    """What each column is made of, the select lists that can be cut, the sources."""
+    """What each column depends on, the select lists that can be cut, and the placeholders that are read."""
 
     needs: dict[OutputColumn, ColumnRefs] = field(default_factory=dict)
     lists: list[PrunableList] = field(default_factory=list)
@@ -81,17 +72,17 @@ class ColumnGraph:
     blocks: int = 0
 
     def slots(self, width: int) -> tuple[OutputColumn, ...]:
-        """The columns of one more block."""
+        """The output columns of one more query."""
         self.blocks += 1
         return tuple(OutputColumn(self.blocks, place) for place in range(width))
 
     def tie(self, slot: OutputColumn, refs: ColumnRefs) -> None:
-        """A column that is there as long as those are that it is made of, and the other way round."""
+        """Makes a column of a UNION and those it is made of depend on each other: they are removed together."""
         self.needs[slot] = refs
         self.needs.update({each: self.needs[each] | {slot} for each in refs if isinstance(each, OutputColumn)})
 
     def reach(self, refs: Iterable[ColumnRef]) -> ColumnRefs:
-        """The columns and all that they are made of."""
+        """The columns and everything they depend on, at any depth."""
         found, left = set(refs), list(refs)
         while left:
             each = left.pop()
@@ -103,7 +94,7 @@ class ColumnGraph:
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """What a FROM names. A column that is not known is one of `source`, or `rest`, or there is none."""
+    """A name in FROM. A column not among `columns` is one of `source`, or depends on `rest`, or does not exist."""
 
     name: str
     columns: Mapping[str, ColumnRefs] = field(default_factory=dict)
@@ -122,7 +113,7 @@ class NamedSource:
 
 @dataclass(frozen=True, slots=True)
 class NameScope:
-    """What an expression can name. `shadowed`: a column of FROM hides the select list's alias."""
+    """What an expression can name. `shadowed`: a column of FROM hides an alias of the select list with its name."""
 
     relations: tuple[NamedSource, ...] = ()
     outer: NameScope | None = None
@@ -140,7 +131,7 @@ class NameScope:
         return NO_COLUMNS.union(*relations, *self.aliases.values())
 
     def column(self, parts: list[str]) -> ColumnRefs:
-        """By its relation, else by its name (what follows are fields of a struct), else anything."""
+        """The column `a.b` or `a` (further parts are fields of a struct); every column, if the name is not known."""
         for level in self.levels if len(parts) > 1 else ():
             named = [each.column(parts[1]) for each in level.relations if each.name == parts[0]]
             if any(each is not None for each in named):
@@ -161,7 +152,7 @@ _GENERATORS = {"inline_outer", "json_tuple", "variant_explode", "variant_explode
 _AGGREGATES = {"every", "some", "mean", "std", "histogram_numeric", "count_min_sketch", "try_avg", "try_sum"}
 _CLAUSES = {"where", "group", "having", "qualify", "windows", "order", "limit", "offset"}
 QUERY_PARTS = {"expressions", "from_", "joins", "laterals", "with_"}
-"""What a SELECT holds beside its clauses."""
+"""The parts of a SELECT that are read one by one; the others are its clauses."""
 
 
 def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -174,7 +165,7 @@ def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def needs_every_column(node: exp.Select) -> bool:
-    """Whether each column counts for the rows, for the place of another one, or has no place in the text."""
+    """Whether no column can be removed: each decides the rows or the place of another, or has no name in the text."""
     group, order = node.args.get("group"), node.args.get("order")
     keys = [*(group.expressions if group else ()), *(each.this for each in (order.expressions if order else ()))]
     return (
@@ -187,7 +178,7 @@ def needs_every_column(node: exp.Select) -> bool:
 
 
 def end_of_item(item: exp.Expr) -> int | None:
-    """Where the text of a column of a select list ends: with its name."""
+    """The place of the last letter of a column of a select list, which is that of its name; None without a name."""
     name = (
         item.args.get("alias") if isinstance(item, exp.Alias) else item.this if isinstance(item, exp.Column) else None
     )
@@ -200,7 +191,7 @@ def _makes_rows(item: exp.Expr) -> bool:
 
 
 def has_aggregate(item: exp.Expr) -> bool:
-    """Whether the column makes one row of many."""
+    """Whether the column aggregates rows."""
     return any(_is_aggregate(each) for each in own_nodes(item))
 
 
@@ -218,7 +209,7 @@ def _function_name(node: exp.Expr) -> str:
 
 
 def read_query(graph: ColumnGraph, node: exp.Expr, outer: NameScope) -> QueryColumns:
-    """A SELECT, a UNION, or these in brackets."""
+    """Reads a SELECT or UNION, with or without parentheses, into the graph."""
     given = {key for key, value in node.args.items() if value}
     if isinstance(node, exp.Subquery) and given <= {"this", "alias"}:
         return read_query(graph, node.this, outer)
@@ -240,7 +231,7 @@ def _is_recursive(node: exp.Query) -> bool:
 
 
 def _read_unknown_form(graph: ColumnGraph, node: exp.Expr, scope: NameScope) -> QueryColumns:
-    """A form that is not known: all that is in it or may be named in it counts."""
+    """A form that is not known depends on all that is in it or may be named in it."""
     found = scope.all if node.find(exp.Column) else NO_COLUMNS
     for table in node.find_all(exp.Table):
         block = scope.ctes.get(table.name)
@@ -272,7 +263,7 @@ def _read_set_operation(graph: ColumnGraph, node: exp.SetOperation, scope: NameS
 
 
 def _unknown_columns(refs: ColumnRefs) -> QueryColumns:
-    """A query of which the columns cannot be told: all of it counts."""
+    """A query whose columns are not known: it depends on all of `refs`."""
     return QueryColumns((), (), refs, refs)
 
 
@@ -298,14 +289,14 @@ def _read_select(graph: ColumnGraph, node: exp.Select, scope: NameScope) -> Quer
 
 
 def _star_columns(node: exp.Select, scope: NameScope) -> Mapping[str, ColumnRefs] | None:
-    """The columns of `SELECT *` from one SELECT in brackets; None for any other star."""
+    """The columns of `SELECT *` from one subquery; None for any other star."""
     only = scope.relations[0] if len(scope.relations) == 1 else NamedSource("", rest=NO_COLUMNS)
     known = only.source is None and only.rest is None and all(len(each) == 1 for each in only.columns.values())
     return only.columns if known and node.expressions == [exp.Star()] else None
 
 
 def _read_items(graph: ColumnGraph, node: exp.Select, scope: NameScope, block: QueryColumns) -> None:
-    """What the columns of a select list are made of: columns of FROM, or others of the list."""
+    """Notes what the columns of a select list depend on: columns of FROM, or others of the list."""
     inner = replace(scope, aliases=_columns_by_name(block))
     windows = NO_COLUMNS.union(*(_expression_refs(graph, each, scope) for each in node.args.get("windows") or ()))
     for slot, item in zip(block.slots, node.expressions, strict=True):
@@ -326,7 +317,7 @@ def _item_name(item: exp.Expr) -> str:
 
 
 def _read_from(graph: ColumnGraph, node: exp.Select, scope: NameScope) -> tuple[NameScope, ColumnRefs]:
-    """What FROM names, and what decides its rows."""
+    """The names of FROM, and what decides its rows."""
     clause, joins = node.args.get("from_"), node.args.get("joins") or []
     rows = NO_COLUMNS
     for each in (*((clause,) if clause is not None else ()), *joins, *(node.args.get("laterals") or ())):
@@ -349,7 +340,7 @@ def _join_refs(graph: ColumnGraph, join: exp.Join, scope: NameScope) -> ColumnRe
 
 
 def _read_source(graph: ColumnGraph, node: exp.Expr, scope: NameScope) -> tuple[NamedSource, ColumnRefs]:
-    """What one table of FROM gives, and what decides its rows."""
+    """One table, subquery or function of FROM, and what decides its rows."""
     alias, given = node.args.get("alias"), {key for key, value in node.args.items() if value}
     named = [each.name for each in alias.args.get("columns") or ()] if alias is not None else []
     block = None
@@ -377,7 +368,7 @@ def _read_table_function(graph: ColumnGraph, node: exp.Table, scope: NameScope) 
 
 
 def _clause_refs(graph: ColumnGraph, node: exp.Query, scope: NameScope, block: QueryColumns) -> ColumnRefs:
-    """What WHERE to LIMIT, and clauses that are not known, are made of."""
+    """What the clauses from WHERE to LIMIT, and those that are not known, depend on."""
     aliases = _columns_by_name(block)
     found = NO_COLUMNS
     for key, value in node.args.items():
@@ -395,7 +386,7 @@ def _clause_refs(graph: ColumnGraph, node: exp.Query, scope: NameScope, block: Q
 
 
 def _expression_refs(graph: ColumnGraph, node: exp.Expr, scope: NameScope) -> ColumnRefs:
-    """What an expression is made of. Of a SELECT in it everything counts."""
+    """What an expression depends on; on everything of a SELECT inside it."""
     found = set[ColumnRef]()
     for each in own_nodes(node):
         if isinstance(each, exp.Query):

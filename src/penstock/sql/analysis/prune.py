@@ -1,8 +1,7 @@
-"""Compiled SQL with fewer columns: those that are wanted, and what they and the rows are made of.
+"""Compiled SQL with fewer columns: only the wanted ones, and what they and the set of rows depend on.
 
-In: the SQL of a `Query` and names of its columns. Out: Spark SQL. Called by plan and by flows that need
-some columns only. Invariant: the same bag of rows as `SELECT columns FROM (sql)`; text that stays is
-never written anew, and to prune twice is to prune once.
+In: the SQL of a query and names of its columns. Out: Spark SQL. Invariant: it returns the same bag of rows as
+`SELECT columns FROM (sql)`. Text that stays is copied unchanged, and pruning twice gives the same as pruning once.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""The name ClickHouse gives to a column without an alias: `count()`, `plus(a, 1)`, `toDate(t)`.
+"""The name that ClickHouse gives to a result column without an alias: `count()`, `plus(a, 1)`, `sum(x) OVER (…)`.
 
-In: a node. Out: a name. Called by passes.select_list. Invariant: a plain column keeps its own name.
-
-The name ClickHouse gives to a column that is a window function: `sum(x) OVER (ORDER BY id ASC)`.
-
-In: a Window node and what writes an expression. Out: a name. Called by column_names. Invariant: keys have their
-direction written out, frames both bounds.
+In: a node of the syntax tree. Out: the name as ClickHouse's IAST::getColumnName writes it: operators as functions,
+casts as CAST(x, 'Type'), in windows the direction of each key and both bounds of the frame. Invariant: a plain column
+keeps its own name.
 """
 
 from __future__ import annotations
@@ -116,7 +113,8 @@ def _case_name(node: exp.Expr) -> str:
 
 
 def _ternary_name(node: exp.Expr) -> str:
-    return f"if({_expression_name(node.this)}, {_expression_name(node.args['true'])}, {_expression_name(node.args['false'])})"
+    parts = (node.this, node.args["true"], node.args["false"])
+    return f"if({', '.join(map(_expression_name, parts))})"
 
 
 def _lambda_name(node: exp.Expr) -> str:

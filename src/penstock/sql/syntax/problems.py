@@ -1,7 +1,7 @@
-"""Where a problem of a SQL text stands, and the collection of all of a text's problems.
+"""The place of a problem in a SQL text, and the collection of all problems of a text.
 
-In: a `Text` and sqlglot nodes made from it. Out: located `Problem`s. Called by every part of sql.
-Invariant: a node knows the place of its first token; a text without one is blamed at its start.
+In: a `Text` and sqlglot nodes made from it. Out: `Problem`s with their location. Invariant: a node's place is that of
+its first token; a node without tokens of the text is reported at the start of the text.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""ClickHouse SQL as tokens, with what sqlglot's parser would misread written in another way.
+"""ClickHouse SQL as tokens, rewritten where sqlglot's ClickHouse parser would misread or lose something.
 
-In: a text. Out: tokens that parse to a plain tree: every function call keeps its own name. Called by
-tree. Invariant: each token that comes from the text keeps its offsets.
-
-Put texts in the place of a query's placeholders.
-
-In: SQL and a text for each placeholder. Out: SQL. Called by lake and spark_dialect. Invariant: what stands
-in quotes is never touched: a literal or an alias that looks like a placeholder stays what it is.
+In: a text. Out: tokens that parse to a tree in which every function call keeps the name that the user wrote. Each
+rewrite is one function of `REWRITES`. Invariant: each token that comes from the text keeps its offsets, so that a
+problem can be shown at its place.
 """
 
 from __future__ import annotations

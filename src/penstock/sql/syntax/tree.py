@@ -1,12 +1,7 @@
-"""A SQL text to sqlglot's tree, with syntax errors as located problems.
+"""ClickHouse SQL parsed to sqlglot's tree, with syntax errors as problems at their place in the file.
 
-In: a `Text`. Out: one SELECT (or UNION), or one expression. Called by transpile, view and forward.
-Invariant: every function call is an `Anonymous` whose name ends with CALL_MARK.
-
-`sum(x) FILTER (WHERE c)` as `sumIf(x, c)`, which it is in ClickHouse.
-
-In: the node of FILTER. Out: the call's node. Called by filtered and column_names. Invariant: the nodes of the
-query are not changed.
+In: a `Text`. Out: one SELECT or UNION, or one select list. Invariant: every function call is an `exp.Anonymous` whose
+name ends with CALL_MARK, so that sqlglot's own classes for functions never change its name or its arguments.
 """
 
 from __future__ import annotations
