@@ -51,6 +51,20 @@ def literal_integer(value: Typed, what: str) -> int:
     return value.constant
 
 
+def zone_argument(values: Sequence[Typed], place: int) -> str | None:
+    """The time zone that the literal argument at `place` names, None without such an argument. Raises BadArguments."""
+    return literal_string(values[place], "the time zone") if len(values) > place else None
+
+
+def precision_argument(values: Sequence[Typed], place: int) -> int:
+    """The digits of a second that a DateTime64 has: the literal argument at `place`, by default 3. Raises BadArguments
+    unless it is from 0 to 6, as many as Spark's timestamps have."""
+    precision = values[place].constant if len(values) > place else 3
+    if not isinstance(precision, int) or not 0 <= precision <= 6:
+        raise BadArguments("the precision must be a literal from 0 to 6")
+    return precision
+
+
 def as_spark_int(value: Typed) -> str:
     """An integer as Spark's INT; one out of its range becomes the nearest INT."""
     if value.spark == "INT":

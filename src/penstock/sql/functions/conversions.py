@@ -14,6 +14,7 @@ from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
 from penstock.sql.expr.dates import FIRST_SECOND
 from penstock.sql.expr.spark_types import value_zero
 from penstock.sql.expr.typed import Typed, is_null, nullable_if_any
+from penstock.sql.functions.arguments import precision_argument
 from penstock.sql.functions.function import BadArguments, Function, template_function
 
 _SIMPLE_TYPES: Mapping[str, Type] = {
@@ -110,9 +111,7 @@ def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
 
 def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
     def build(values: Sequence[Typed]) -> Typed:
-        precision = values[1].constant if len(values) > 1 else 3
-        if not isinstance(precision, int) or not 0 <= precision <= 6:
-            raise BadArguments("the precision must be a literal from 0 to 6")
+        precision = precision_argument(values, 1)
         found = _convert(values[0], t.DateTime64(precision, _zone_argument(values, 2)), mode)
         if mode.failure == "null" and isinstance(values[0].bare, t.String):
             return replace(found, sql=f"if({values[0].sql} = '', {FIRST_SECOND}, {found.sql})")
@@ -180,9 +179,7 @@ def _datetime_or_default(values: Sequence[Typed]) -> Typed:
 def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
     if not isinstance(values[0].bare, (t.String, t.Date, t.DateTime, t.DateTime64)):
         raise BadArguments(f"a {values[0].type} is not converted with a default", "toDateTime64(…)")
-    precision = values[1].constant
-    if not isinstance(precision, int) or not 0 <= precision <= 6:
-        raise BadArguments("the precision must be a literal from 0 to 6")
+    precision = precision_argument(values, 1)
     of = t.DateTime64(precision, _zone_argument(values, 2))
     _refuse_date_in_zone(values[0], of)
     return _convert(values[0], of, ConversionMode("zero", "refused", default=_default_sql(values, 3, of)))

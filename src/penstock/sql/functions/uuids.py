@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.typed import Typed, nullable_if_any, typed
-from penstock.sql.functions.arguments import binary_to_string, literal_string
+from penstock.sql.functions.arguments import binary_to_string, zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
 
@@ -48,7 +48,7 @@ def _uuid_timestamp(values: Sequence[Typed]) -> Typed:
     value = values[0]
     if not isinstance(value.bare, t.UUID):
         raise BadArguments(f"`UUIDv7ToDateTime` needs a UUID, this is {value.type}", "toUUID")
-    of = t.DateTime64(3, literal_string(values[1], "the time zone") if len(values) > 1 else None)
+    of = t.DateTime64(3, zone_argument(values, 1))
     digits = f"replace(left({value.sql}, 13), '-', '')"
     millis = f"CAST(conv({digits}, 16, 10) AS BIGINT)"
     return typed(

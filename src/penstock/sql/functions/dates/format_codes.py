@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, from_wall_clock, wall_clock, wrap_to_range, zone_of
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
-from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.arguments import literal_string, zone_argument
 from penstock.sql.functions.dates.parse_best_effort import handle_unparsable
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
@@ -178,7 +178,7 @@ def _parse_wall_clock(text: str, form: str) -> str:
 def _parse_function(name: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         text, form = values[0], literal_string(values[1], "the format")
-        zone = literal_string(values[2], "the time zone") if len(values) > 2 else "UTC"
+        zone = zone_argument(values, 2) if len(values) > 2 else "UTC"
         of = t.DateTime(zone)
         wall = _parse_wall_clock(text.sql, form)
         moment = from_wall_clock(wall, zone_of(of))
@@ -193,7 +193,7 @@ def _parse64_function(name: str, end: str) -> Function:
     """parseDateTime64: always six digits of a second, and any year."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        of = t.DateTime64(6, literal_string(values[2], "the time zone") if len(values) > 2 else "UTC")
+        of = t.DateTime64(6, zone_argument(values, 2) if len(values) > 2 else "UTC")
         wall = _parse_wall_clock(values[0].sql, literal_string(values[1], "the format"))
         return handle_unparsable(values[0], from_wall_clock(wall, zone_of(of)), of, end)
 

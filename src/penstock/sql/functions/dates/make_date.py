@@ -15,7 +15,7 @@ from penstock.sql.conversions.explicit import CAST_MODE, convert
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, clamp, from_written_clock, zone_of
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
-from penstock.sql.functions.arguments import as_bigint, literal_string
+from penstock.sql.functions.arguments import as_bigint, precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
 _LAST_YEAR, _WIDE_YEARS = 2149, (1, 9999)
@@ -68,7 +68,7 @@ def _date_from_digits_function(name: str, of: t.Date) -> Function:
 
 
 def _make_datetime(values: Sequence[Typed]) -> Typed:
-    zone = literal_string(values[6], "the time zone") if len(values) > 6 else None
+    zone = zone_argument(values, 6)
     of = t.DateTime(zone)
     numbers = [as_spark(value, "BIGINT") for value in values[:6]]
     day = _date_from_parts(numbers[:3], 1970, 9999, "NULL")
@@ -101,7 +101,7 @@ def _wall_clock_from_parts(numbers: Sequence[str]) -> tuple[str, str]:
 
 def _datetime_from_digits(values: Sequence[Typed]) -> Typed:
     """YYYYMMDDhhmmssToDateTime: what is too early gives the first DateTime, a year above 9999 the last."""
-    zone = literal_string(values[1], "the time zone") if len(values) > 1 else None
+    zone = zone_argument(values, 1)
     of = t.DateTime(zone)
 
     def formula(n: str) -> str:
@@ -117,10 +117,8 @@ def _datetime_from_digits(values: Sequence[Typed]) -> Typed:
 
 def _make_datetime64(values: Sequence[Typed]) -> Typed:
     """Years before 1900 give the first value, years after 2299 the last; the fraction is clamped to the precision."""
-    precision = values[7].constant if len(values) > 7 else 3
-    if not isinstance(precision, int) or not 0 <= precision <= 6:
-        raise BadArguments("the precision must be a literal from 0 to 6")
-    of = t.DateTime64(precision, literal_string(values[8], "the time zone") if len(values) > 8 else None)
+    precision = precision_argument(values, 7)
+    of = t.DateTime64(precision, zone_argument(values, 8))
     if any(value.nullable for value in values[:7]):
         raise BadArguments("`makeDateTime64` of Nullable numbers is not supported", "assumeNotNull")
     numbers = [as_bigint(value) for value in values[:6]]

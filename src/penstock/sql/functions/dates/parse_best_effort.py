@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.conversions.dates import parse_time_best_effort
 from penstock.sql.expr.dates import FIRST_SECOND
 from penstock.sql.expr.typed import Typed, typed, unless_null
-from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
 _SUFFIXES = ("", "OrNull", "OrZero")
@@ -31,10 +31,6 @@ def handle_unparsable(value: Typed, found: str, of: t.DateTime | t.DateTime64, e
     return typed(f"coalesce({found}, {other})", t.Nullable(of) if value.nullable else of)
 
 
-def _zone_argument(values: Sequence[Typed], place: int) -> str | None:
-    return literal_string(values[place], "the time zone") if len(values) > place else None
-
-
 def _require_string(value: Typed) -> str:
     if not isinstance(value.bare, t.String):
         raise BadArguments(f"expected a String, this is {value.type}")
@@ -43,7 +39,7 @@ def _require_string(value: Typed) -> str:
 
 def _datetime_function(name: str, american: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        of = t.DateTime(_zone_argument(values, 1))
+        of = t.DateTime(zone_argument(values, 1))
         return handle_unparsable(values[0], parse_time_best_effort(_require_string(values[0]), of, american), of, end)
 
     return Function(name, (1, 2), ("string", "constant"), build, exact=False)
@@ -51,10 +47,8 @@ def _datetime_function(name: str, american: str, end: str) -> Function:
 
 def _datetime64_function(name: str, american: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        precision = values[1].constant if len(values) > 1 else 3
-        if not isinstance(precision, int) or not 0 <= precision <= 6:
-            raise BadArguments("the precision must be a literal from 0 to 6")
-        of = t.DateTime64(precision, _zone_argument(values, 2))
+        precision = precision_argument(values, 1)
+        of = t.DateTime64(precision, zone_argument(values, 2))
         return handle_unparsable(values[0], parse_time_best_effort(_require_string(values[0]), of, american), of, end)
 
     return Function(name, (1, 3), ("string", "constant"), build, exact=False)

@@ -11,26 +11,24 @@ from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.conversions.explicit import CAST_MODE, convert
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
-from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import INT64, UINT32, BadArguments, Function
 
 
 def _now(values: Sequence[Typed]) -> Typed:
-    zone = literal_string(values[0], "the time zone") if values else None
+    zone = zone_argument(values, 0)
     return typed("date_trunc('SECOND', current_timestamp())", t.DateTime(zone))
 
 
 def _now64(values: Sequence[Typed]) -> Typed:
-    precision = values[0].constant if values else 3
-    if not isinstance(precision, int) or not 0 <= precision <= 6:
-        raise BadArguments("the precision must be a literal from 0 to 6")
+    precision = precision_argument(values, 0)
     return typed(truncate_fraction("current_timestamp()", precision), t.DateTime64(precision))
 
 
 def _to_unix_timestamp(values: Sequence[Typed]) -> Typed:
     value: Typed | None = values[0]
     if isinstance(values[0].bare, (t.String, t.FixedString)):
-        zone = literal_string(values[1], "the time zone") if len(values) > 1 else None
+        zone = zone_argument(values, 1)
         value = convert(values[0], t.DateTime(zone), CAST_MODE)
     if value is None or not isinstance(value.bare, (t.DateTime, t.DateTime64, t.Date)):
         raise BadArguments(f"`toUnixTimestamp` needs a time, this is {values[0].type}")
@@ -42,7 +40,7 @@ def _to_unix_timestamp(values: Sequence[Typed]) -> Typed:
 
 def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        zone = literal_string(values[1], "the time zone") if len(values) > 1 else None
+        zone = zone_argument(values, 1)
         micros = f"timestamp_micros({as_spark(values[0], 'BIGINT')} * {1_000_000 // per_second}L)"
         return typed(micros, nullable_if_any(t.DateTime64(precision, zone), [values[0]]))
 
