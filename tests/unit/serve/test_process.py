@@ -89,4 +89,4 @@ def test_what_keeps_the_pipeline_from_opening_ends_the_server(
     process = ServerProcess(Settings(), tmp_path, take_folder(tmp_path, None, int), listener, store(tmp_path))
     with pytest.raises(PenstockError) as caught:
         process.run()
-    assert "no disk" in caught.value.message or "does not open" in caught.value.message
+    assert "no disk" in caught.value.message or "could not be opened" in caught.value.message

@@ -42,7 +42,7 @@ log = logging.getLogger("penstock.deploy")
 
 @dataclass(frozen=True, slots=True)
 class CopyContext:
-    """What copies are run with. Rows that were read wait in `folder`, which every owner of the warehouse sees."""
+    """What copies work with. Rows that were read wait in `folder`, which every server of the warehouse can see."""
 
     core: Core
     reader: QueryReader
@@ -60,32 +60,32 @@ class CopyJobs(PeriodicTask):
         self._reading = 0
 
     def start(self) -> None:
-        """Go on with the jobs that were under way."""
+        """Start; jobs that were under way when the server ended are continued."""
         self._context.folder.mkdir(parents=True, exist_ok=True)
         self._remove_old_files()
         super().start()
 
     def look(self) -> None:
-        """Run the jobs that wait. What the store or the disk refuses for a while is tried again at the next look."""
+        """Run the waiting jobs. If the state store or the disk refuses for a while, the next look tries again."""
         while not self._stop.is_set() and (job := self._context.core.store.jobs.oldest_open()) is not None:
             with suppress(WorkCancelled):
                 self._run_job(job)
 
     def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
-        """A job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
+        """Create a job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
         target = self._context.reader.target(pipe, parameters)
-        told = {name: _parameter_to_json(value) for name, value in parameters.items()}
-        return self._context.core.store.jobs.create("copy", pipe, target, told)
+        stored = {name: _parameter_to_json(value) for name, value in parameters.items()}
+        return self._context.core.store.jobs.create("copy", pipe, target, stored)
 
     def cancel(self, id: int) -> Job:
-        """Raises NotFound; Conflict for a job that is over, or of which rows may be appended already."""
+        """Cancel a job. Raises NotFound, and Conflict if it has ended or rows of it may be appended already."""
         cancelled = self._context.core.store.jobs.move(id, ("waiting", "reading"), "cancelled")
         if id == self._reading:
             self._cancelled.set()
         return cancelled
 
     def _remove_old_files(self) -> None:
-        """Remove the rows of jobs that are over."""
+        """Remove the files of jobs that have ended."""
         for path in self._context.folder.iterdir():
             name = path.name.partition(".")[0]
             if not name.isdigit() or not self._is_open(int(name)):
@@ -108,14 +108,14 @@ class CopyJobs(PeriodicTask):
         path.unlink(missing_ok=True)
 
     def _read_rows(self, job: Job, path: Path) -> Job:
-        """Its rows, on disk. Raises _Over."""
+        """Write the rows of a job to disk; returns the job. Raises _Over."""
         self._cancelled.clear()
         self._reading = job.id
         try:
             self._context.core.store.jobs.move(job.id, ("waiting", "reading"), "reading")
-            told = self._spool(job, path)
+            spooled = self._spool(job, path)
             reached("copy.spooled")
-            known = {"deployment": told.deployment, "stream": told.stream, "rows": told.rows}
+            known = {"deployment": spooled.deployment, "stream": spooled.stream, "rows": spooled.rows}
             return self._context.core.store.jobs.move(job.id, READING, "appending", **known)
         except Conflict as error:
             raise _JobOver("it was cancelled") from error
@@ -133,20 +133,20 @@ class CopyJobs(PeriodicTask):
         fresh = path.with_suffix(".new")
         try:
             with fresh.open("wb") as file:
-                told = self._context.reader.copy(job.pipe, _call_parameters(job), file, self._must_stop)
+                spooled = self._context.reader.copy(job.pipe, _call_parameters(job), file, self._must_stop)
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)
             sync_folder(path.parent)
         except OSError as error:
-            raise StorageFull(f"the rows that were read cannot be kept: {error.strerror}") from error
+            raise StorageFull(f"the rows that were read cannot be written to disk: {error.strerror}") from error
         except WorkCancelled:
             if self._is_full():
                 raise StorageFull("the disk of the inbox has too little room for the rows that were read") from None
             raise
         finally:
             fresh.unlink(missing_ok=True)
-        return told
+        return spooled
 
     def _must_stop(self) -> bool:
         return self._stop.is_set() or self._cancelled.is_set() or self._is_full()
@@ -157,7 +157,7 @@ class CopyJobs(PeriodicTask):
         return shutil.disk_usage(self._context.folder).free < least
 
     def _spark_ended(self) -> bool:
-        """Whether the query failed because Spark's process is gone: the server begins anew, and the job with it."""
+        """Whether the query failed because Spark's process has ended: the server restarts, and runs the job again."""
         return not self._stop.wait(PAUSE) and has_ended(self._context.core.warehouse.lake.jvm)
 
     def _fail_job(self, job: Job, error: PenstockError) -> None:
@@ -167,8 +167,8 @@ class CopyJobs(PeriodicTask):
     def _append_rows(self, job: Job, path: Path) -> None:
         """Raises _Over, Stopped."""
         if not path.exists():
-            message = "the rows that were read are gone from the inbox's folder; some may have been appended"
-            self._fail_job(job, Failed(message, hint="compare the data source before you run it again"))
+            message = "the file with the rows of this job is missing in the inbox; some rows may have been appended"
+            self._fail_job(job, Failed(message, hint="check the rows of the data source before you run the copy again"))
             raise _JobOver(message)
         batch = 0
         for number, lines in enumerate(_split_rows(path)):
@@ -179,7 +179,7 @@ class CopyJobs(PeriodicTask):
         self._context.core.store.jobs.move(job.id, APPENDING, "done", error=None)
 
     def _append_part(self, job: Job, key: str, lines: list[bytes]) -> int:
-        """Append a part, once. What passes is waited for. Raises Stopped."""
+        """Append a part once; returns its batch number. Waits while the inbox is full or away. Raises Stopped."""
         while True:
             try:
                 return self._context.ingestion.append_lines(_stream_name(job), lines, key)
@@ -190,7 +190,7 @@ class CopyJobs(PeriodicTask):
                 raise WorkCancelled
 
     def _wait_until_queryable(self, job: Job, batch: int) -> None:
-        """Wait for the last batch, while the server runs. Raises Stopped."""
+        """Wait until the last batch can be queried, at most SHOWN_WITHIN seconds. Raises Stopped."""
         end = time.monotonic() + SHOWN_WITHIN
         while batch and time.monotonic() < end:
             with suppress(Timeout):
@@ -208,7 +208,7 @@ class CopyJobs(PeriodicTask):
 
 
 class _JobOver(Exception):
-    """There is nothing more to do for a job."""
+    """The job has ended: nothing is left to do for it."""
 
 
 def _stream_name(job: Job) -> str:
@@ -217,12 +217,12 @@ def _stream_name(job: Job) -> str:
 
 
 def _idempotency_key(job: Job) -> str:
-    """What no other job has had: numbers come again once old jobs are trimmed, and the inbox forgets no key."""
+    """A key that no other job has had: job numbers are reused after trimming, but the inbox keeps keys for ever."""
     return f"job {job.id} of {job.created_at.isoformat()}"
 
 
 def _split_rows(path: Path) -> Iterator[list[bytes]]:
-    """The same parts each time."""
+    """The rows of a file in parts; the same parts each time, so their idempotency keys match."""
     part: list[bytes] = []
     size = 0
     with path.open("rb") as file:
@@ -241,7 +241,7 @@ def _parameter_to_json(value: Parameter) -> object:
 
 
 def _call_parameters(job: Job) -> Mapping[str, Parameter]:
-    """Those of the call, as the store kept them."""
+    """The parameters of the call, as the state store has them."""
     return {
         name: value if isinstance(value, str) else _parameter_from_json(value) for name, value in job.parameters.items()
     }

@@ -23,7 +23,7 @@ log = logging.getLogger("penstock.deploy")
 
 
 class CopySchedule(PeriodicTask):
-    """Looks once a second. `copies` gives them by name."""
+    """Looks once a second. `copies` returns the copies of live by name."""
 
     def __init__(self, jobs: Jobs, copies: Callable[[], Mapping[str, Copied]]):
         super().__init__("schedule", PAUSE)
@@ -32,7 +32,7 @@ class CopySchedule(PeriodicTask):
         self._due: dict[tuple[str, str], datetime] = {}
 
     def look(self) -> None:
-        """Make the jobs that are due."""
+        """Create a job for each copy that is due."""
         now = datetime.now(timezone.utc)
         before, self._due = self._due, {}
         for pipe, copied in self._copies().items():
@@ -46,9 +46,9 @@ class CopySchedule(PeriodicTask):
 
     def _create_job(self, pipe: str, datasource: str, due: datetime) -> None:
         if self._jobs.has_open_job(pipe):
-            log.warning("the copy `%s` is due, and its job before is not over: it is left out", pipe)
+            log.warning("the copy `%s` is due but skipped: its previous run is still active", pipe)
             return
         try:
             self._jobs.create("copy", pipe, datasource, {}, due)
         except Conflict:
-            log.info("the copy `%s` was run for %s before", pipe, due)
+            log.info("the copy `%s` has a job for %s already", pipe, due)

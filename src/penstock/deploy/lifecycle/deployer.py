@@ -51,7 +51,7 @@ class DeployOptions:
 
 
 class Deployer:
-    """Makes, resumes and moves deployments. Thread-safe; switches wait for each other."""
+    """Creates deployments and moves them from state to state. Thread-safe; switches wait for each other."""
 
     def __init__(self, core: Core):
         self._core = core
@@ -66,17 +66,17 @@ class Deployer:
         with self._planning:
             newest = max((each.id for each in self._core.store.deployments.list()), default=0)
             plan = self._make_plan(files, f"d{newest + 1}", options)
-            told = {**plan_to_json(plan), "auto_promote": options.promote}
+            shown = {**plan_to_json(plan), "auto_promote": options.promote}
             problems = (*plan.problems, *self._check_drift(plan), *self._check_rows(plan, options))
-            told |= {"problems": [problem.as_json() for problem in problems]}
+            shown |= {"problems": [problem.as_json() for problem in problems]}
             if options.check or not plan.changes:
-                return _unsaved_deployment(self._core.store.pointer.read().live, files, plan, told)
-            made = self._save(files, options, plan, told)
+                return _unsaved_deployment(self._core.store.pointer.read().live, files, plan, shown)
+            made = self._save(files, options, plan, shown)
         self._start_thread(made.id)
         return made
 
     def resume_unfinished(self) -> None:
-        """After a start: go on with what was under way, forward or back, and drop what was left to drop."""
+        """After a start: continue deployments that were being made or undone, and drop unused tables."""
         for deployment in self._core.store.deployments.list():
             if is_unfinished(self._core.store, deployment):
                 self._start_thread(deployment.id)
@@ -107,11 +107,11 @@ class Deployer:
         return self._clean_up(gone)
 
     def pause(self, ref: str | None) -> Deployment:
-        """Do nothing more that only this deployment needs, until it is resumed."""
+        """Stop what only this deployment needs, until it is resumed. Raises Conflict, NotFound."""
         return self._change_pause(ref, self._core.store.deployments.pause)
 
     def resume(self, ref: str | None) -> Deployment:
-        """Resume a paused deployment where it was."""
+        """Continue a paused deployment where it stopped. Raises Conflict, NotFound."""
         return self._change_pause(ref, self._core.store.deployments.resume)
 
     def events(self, id: int) -> Iterator[DeploymentEvent]:
@@ -125,7 +125,7 @@ class Deployer:
         return changed
 
     def clean_up_unread(self, id: int) -> None:
-        """Nobody reads a deployment any more: if it is over, its tables can go."""
+        """Drop the tables of a deployment that no query reads any more, if it is retired or discarded."""
         if self._core.store.deployments.get(id).state in OVER:
             threading.Thread(
                 target=_run_logged, args=(id, lambda: drop_unused_tables(self._core)), name="sweep", daemon=True
@@ -142,7 +142,7 @@ class Deployer:
                 _run_logged(id, lambda id=id: split_tables(self._core, id, parting.table))  # type: ignore[misc]
 
     def close(self) -> None:
-        """Wait for the threads; the scheduler has been told to stop."""
+        """Wait for the threads of deployments; they end once the scheduler is stopping."""
         for thread in list(self._threads.values()):
             thread.join()
 
@@ -218,12 +218,12 @@ class Deployer:
         return columns
 
     def _save(
-        self, files: Mapping[str, str], options: DeployOptions, plan: Plan, told: Mapping[str, object]
+        self, files: Mapping[str, str], options: DeployOptions, plan: Plan, shown: Mapping[str, object]
     ) -> Deployment:
         base = self._core.store.pointer.read().live
         steps: list[JournalStep] = [*(plan.steps or (Activate(), CatchUp())), *([Promote()] if options.promote else [])]
         journal = [step_to_json(step) for step in steps]
-        return self._core.store.deployments.create(options.name or "", base, files, told, plan.manifest, journal)
+        return self._core.store.deployments.create(options.name or "", base, files, shown, plan.manifest, journal)
 
     def _start_thread(self, id: int) -> None:
         thread = threading.Thread(target=self._run_deployment, args=(id,), name=f"deployment {id}", daemon=True)
@@ -269,7 +269,7 @@ def _raise_errors(problems: Sequence[Problem]) -> None:
 
 
 def _unsaved_deployment(
-    base: int | None, files: Mapping[str, str], plan: Plan, told: Mapping[str, object]
+    base: int | None, files: Mapping[str, str], plan: Plan, shown: Mapping[str, object]
 ) -> Deployment:
     now = datetime.now(timezone.utc)
-    return Deployment(0, "", "planned", base, now, now, files, told, plan.manifest)
+    return Deployment(0, "", "planned", base, now, now, files, shown, plan.manifest)

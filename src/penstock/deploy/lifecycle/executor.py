@@ -50,16 +50,16 @@ from penstock.plan.steps import (
 PATIENCE = 600.0
 """Seconds that a promotion which was asked for with the deployment waits for it to catch up."""
 ATTEMPTS = 3
-"""A flow of its own that fails so often in a row fails a deployment that is not ready yet."""
+"""After so many failures in a row of one of its own flows, a deployment that is not ready yet has failed."""
 log = logging.getLogger("penstock.deploy")
 
 
 class ExecutionStopped(Exception):
-    """The deployment was discarded, or the server stops, while it was carried out."""
+    """The deployment was discarded, or the server is stopping, while its steps ran."""
 
 
 def is_unfinished(store: StateStore, deployment: Deployment) -> bool:
-    """Whether the journal has something left to do."""
+    """Whether the journal of the deployment has a step left to run."""
     if deployment.state in UNFINISHED:
         return True
     return deployment.state == "ready" and not all(entry.done for entry in store.journal.entries(deployment.id))
@@ -112,7 +112,7 @@ def _wait_while_paused(store: StateStore, flows: RunningFlows, id: int) -> None:
 
 
 def _promote(core: Core, id: int, ordinal: int, promote: Callable[[int], object]) -> None:
-    """Once, whatever comes of it: a refused promotion is told and left to the user."""
+    """Try the promotion once; if it is refused, the deployment stays `ready` with the error, for the user to decide."""
     core.store.journal.mark(id, ordinal, "intended")
     manifest, most = core.store.deployments.get(id).manifest, core.settings.deploy.max_lag_seconds
     # Rows came while histories were filled: let the flows catch up before it is refused for that.

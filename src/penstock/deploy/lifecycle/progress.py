@@ -93,7 +93,7 @@ def backfill_progress(store: StateStore, warehouse: Warehouse, deployment: Deplo
 
 
 def _flow_progress(warehouse: Warehouse, deployment: Deployment, flow: Copy | View) -> BackfillProgress:
-    """As the cursor in the table says, so that a restart forgets nothing."""
+    """Read from the cursor in the table, so that a restart changes nothing."""
     source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table
     now, cursor = warehouse.registry.snapshots(source), warehouse.registry.cursor(flow.table, flow.id)
     read, every = FileExtent(0, 0), FileExtent(now.rows, now.bytes)
@@ -129,7 +129,7 @@ def _progress_events(
 
 
 def reason_for_waiting(flows: RunningFlows, deployment: Deployment) -> str | None:
-    """Why the histories of a deployment are not filled as fast as could be."""
+    """Why the backfill of a deployment is slower than it could be, None if nothing holds it back."""
     if deployment.paused:
         return "paused"
     return "gives way: rows of live wait" if flows.stepper.yields else None

@@ -104,7 +104,7 @@ def discard(store: StateStore, board: DeploymentBoard, deployment: Deployment) -
 
 
 def _check_promotable(core: Core, deployment: Deployment) -> None:
-    """Refuse at once what waiting would not mend: landing waits while versions are brought together."""
+    """Refuse at once what waiting cannot mend; landing stands still while the versions are aligned. Raises Conflict."""
     if deployment.paused:
         raise Conflict(f"deployment {deployment.id} is paused", hint=f"`penstock deployment resume {deployment.id}`")
     own = _flow_keys(deployment) - _flow_keys(core.board.live())
@@ -168,7 +168,7 @@ def _flow_keys(deployment: Deployment | None) -> FlowKeys:
 
 
 def describe_worst_lag(late: Sequence[FlowLag]) -> str:
-    """Why a wait was in vain."""
+    """Which flow lags most, for the error of a wait that timed out."""
     if not late:
         return "the server is stopping"
     worst = max(late, key=lambda each: each.head - each.at)

@@ -46,7 +46,7 @@ class CheckResult:
     worst: tuple[tuple[str | None, int], ...]
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         values = ", ".join(f"{'NULL' if value is None else repr(value)} ({count:,})" for value, count in self.worst)
         return f"{rows_text(self.rows)}: {self.check.conversion} of {values}"
 
@@ -113,12 +113,12 @@ def _run_check(warehouse: Warehouse, source: str, check: Check) -> CheckResult:
 
 
 def _failure_problem(name: str, found: CheckResult) -> Problem:
-    message = f"column `{found.check.column}` of `{name}` cannot be had for {found.told}"
+    message = f"column `{found.check.column}` of `{name}` cannot be converted for {found.text}"
     return Problem("rows-do-not-convert", message, hint="accurateCastOrDefault or accurateCastOrNull keep such rows")
 
 
 def _default_problem(name: str, found: CheckResult) -> Problem:
-    message = f"column `{found.check.column}` of `{name}` takes its default for {found.told}"
+    message = f"column `{found.check.column}` of `{name}` takes its default for {found.text}"
     return Problem("rows-take-a-default", message, level="warning")
 
 

@@ -50,7 +50,7 @@ class MaintenanceCounts:
 
 
 def maintained_tables(store: StateStore, warehouse: Warehouse) -> tuple[MaintainedTable, ...]:
-    """The tables to look after, each once. Raises nothing for one that drifted: it is left out."""
+    """The tables to look after, each once, without those that drifted."""
     order = {"live": 0, "previous": 1, "ready": 2}
     kept = [each for each in store.deployments.list() if each.state not in ENDED]
     kept.sort(key=lambda each: order.get(each.state, 3))

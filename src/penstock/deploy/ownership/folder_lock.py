@@ -26,7 +26,7 @@ from penstock.errors import Conflict
 LOCK, RECORD = "owner.lock", "server.json"
 JVM_GRACE = 5.0
 STALL = 20.0
-"""Seconds without a sign of life after which an owner is taken for dead or stopped."""
+"""Seconds without a heartbeat after which an owner is taken for dead or stopped."""
 LOOK = 0.2
 
 
@@ -48,7 +48,7 @@ class ProcessId:
 
 @dataclass(frozen=True, slots=True)
 class ServerRecord:
-    """What the owner says of itself: the server's process, its JVM's, its address, its machine."""
+    """What the owner writes about itself: the process of the server and of its JVM, its address and its machine."""
 
     server: ProcessId
     jvm: ProcessId | None
@@ -57,7 +57,7 @@ class ServerRecord:
 
 
 class FolderLock:
-    """Holds the lock; `record` says who and where to others."""
+    """A held lock; `record` writes the process ids and the address for other servers to read."""
 
     def __init__(self, home: Path, lock: IO[bytes]):
         self._home = home
@@ -116,14 +116,14 @@ def _wait_for_lock(home: Path, lock: IO[bytes], sign: Callable[[], object]) -> N
 
 
 def end_server(owner: ServerRecord | None) -> None:
-    """End a server that shows no sign of life, if it is one of this machine."""
+    """End a server that sends no heartbeat, if it runs on this machine."""
     process = owner.server.find() if owner is not None and owner.host == this_host() else None
     if process is not None:
         process.kill()
 
 
 def read_record(home: Path) -> ServerRecord | None:
-    """What the owner (or the last one) said of itself; None where nobody did."""
+    """What the owner (or the last one) wrote; None if there is no readable record."""
     try:
         read = orjson.loads((home / RECORD).read_bytes())
         jvm = ProcessId(**read["jvm"]) if read["jvm"] else None
@@ -137,7 +137,7 @@ def _describe_owner(owner: ServerRecord | None) -> str:
 
 
 def end_jvm(before: ServerRecord | None) -> None:
-    """A JVM ends when its Python is gone; give it a moment, then end it."""
+    """End the JVM of an earlier server: it ends with its Python, or is killed after JVM_GRACE seconds."""
     process = before.jvm.find() if before and before.jvm else None
     if process is None:
         return

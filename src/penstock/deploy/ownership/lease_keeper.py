@@ -19,15 +19,15 @@ from penstock.errors import Conflict, Fenced, Unavailable
 from penstock.state.lease import Lease, LeaseRecord
 
 BEAT = 2.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats."""
 log = logging.getLogger("penstock.deploy")
 
 
 def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseRecord], None] | None) -> None:
     """Take the lease, sooner or later. Who waits for another owner calls `waiting` once; with None
-    it raises Conflict instead. An owner of this machine that shows no sign of life is ended first, with its
+    it raises Conflict instead. An owner of this machine that sends no heartbeat is ended first, with its
     Java: it may have been stopped while it had SQLite's only lock, of the store or of the catalog."""
-    seen, since, told = lease.read(), time.monotonic(), False
+    seen, since, reported = lease.read(), time.monotonic(), False
     while True:
         gone, silent = seen.is_free or _is_dead(seen, me), time.monotonic() - since > STALL
         if gone or silent:
@@ -41,9 +41,9 @@ def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseR
                 return
         elif waiting is None:
             raise Conflict(f"server {seen.owner.get('url')} on {seen.owner.get('host')} owns this warehouse")
-        elif not told:
+        elif not reported:
             waiting(seen)
-            told = True
+            reported = True
         time.sleep(LOOK)
         now = read_heartbeat(lease)
         if now != seen:
@@ -52,7 +52,7 @@ def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseR
 
 
 def _end_holder(seen: LeaseRecord) -> None:
-    """End the server that has the lease, and its Java."""
+    """End the server that holds the lease, and its JVM."""
     record = read_record(Path(str(seen.owner.get("home"))))
     if record is not None and [record.server.id, record.server.started] == seen.owner.get("server"):
         end_server(record)
@@ -60,7 +60,7 @@ def _end_holder(seen: LeaseRecord) -> None:
 
 
 def read_heartbeat(lease: Lease) -> LeaseRecord | None:
-    """What changes while the owner lives; None while the store does not answer."""
+    """The lease as it is now, whose heartbeat changes while the owner lives; None while the store does not answer."""
     try:
         return lease.read()
     except Unavailable:
@@ -68,7 +68,7 @@ def read_heartbeat(lease: Lease) -> LeaseRecord | None:
 
 
 def describe_server(home: Path, server: ProcessId, url: str) -> Mapping[str, object]:
-    """What a server says of itself in the lease."""
+    """What a server writes about itself into the lease."""
     return {"host": this_host(), "home": str(home), "server": [server.id, server.started], "url": url}
 
 
@@ -81,7 +81,7 @@ def _is_dead(seen: LeaseRecord, me: Mapping[str, object]) -> bool:
 
 
 class LeaseKeeper:
-    """Beats until it is ended. `lost` is called, once, when another server has taken over."""
+    """Renews the lease until `end`. `lost` is called, once, when another server has taken the lease over."""
 
     def __init__(self, lease: Lease, lost: Callable[[], None]):
         self._lease = lease
@@ -91,13 +91,13 @@ class LeaseKeeper:
         self._thread.start()
 
     def end(self) -> None:
-        """Let the lease go: the next server need not wait."""
+        """Stop the heartbeat and release the lease, so that the next server need not wait."""
         self._stop.set()
         self._thread.join()
         try:
             self._lease.release()
         except (Fenced, Unavailable) as error:
-            log.warning("the lease is not let go: %s", error.message)
+            log.warning("the lease was not released: %s", error.message)
 
     def _run(self) -> None:
         while not self._stop.wait(BEAT):
@@ -107,4 +107,4 @@ class LeaseKeeper:
                 self._lost()
                 return
             except Exception:  # the store may come back; who takes over meanwhile guards its writes
-                log.exception("the state store took no sign of life")
+                log.exception("lease heartbeat failed")

@@ -62,7 +62,7 @@ converter = make_converter()
 
 
 class WorkerProcess:
-    """One process. `ended` says that it was told to end."""
+    """One worker process. `ended` is true once `end` was called."""
 
     def __init__(self, home: Path, order: WorkerOrder):
         self.tables = order.tables
@@ -82,11 +82,11 @@ class WorkerProcess:
 
     @property
     def complete(self) -> bool:
-        """Whether it ended because its tables are complete."""
+        """Whether it ended because the histories of its tables are complete."""
         return self._process.poll() == COMPLETE
 
     def messages(self, live_lag: Callable[[], float]) -> Iterator[WorkerMessage]:
-        """What it says, until it is gone. Meanwhile it is told how long live's rows wait."""
+        """The messages of the worker until it ends. Meanwhile it gets live's lag in seconds, every SECONDS_BETWEEN."""
         over = threading.Event()
         teller = threading.Thread(target=self._send_lag, args=(live_lag, over), name="apart lag", daemon=True)
         teller.start()
@@ -100,7 +100,7 @@ class WorkerProcess:
             self._process.wait()
 
     def end(self) -> None:
-        """Tell it to end, and end it if it does not."""
+        """Ask it to end by closing its input, and kill it if it has not ended after GRACE seconds."""
         self.ended = True
         assert self._process.stdin is not None, "it was asked for"
         with suppress(OSError):  # it is gone already
@@ -119,6 +119,6 @@ class WorkerProcess:
 
     def _send(self, line: bytes) -> None:
         assert self._process.stdin is not None, "it was asked for"
-        with suppress(OSError, ValueError):  # it is gone, or told to end; who reads what it says will know
+        with suppress(OSError, ValueError):  # it has ended, or is about to; the reader of its messages notices
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()

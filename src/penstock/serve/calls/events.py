@@ -37,8 +37,8 @@ async def post_events(host: PipelineHost, request: Request) -> Response:
     host.metrics.quarantined.labels(name).inc(receipt.quarantined_rows)
     if waits:
         receipt = await run_in_lane(host.lanes.waits, lambda: pipeline.ingestion.wait(receipt, WAIT_SECONDS))
-    told = {"successful_rows": receipt.successful_rows, "quarantined_rows": receipt.quarantined_rows}
-    return Response(orjson.dumps(told), status_code=200 if waits else 202, media_type="application/json")
+    counts = {"successful_rows": receipt.successful_rows, "quarantined_rows": receipt.quarantined_rows}
+    return Response(orjson.dumps(counts), status_code=200 if waits else 202, media_type="application/json")
 
 
 def _idempotency_key(request: Request) -> str | None:

@@ -16,13 +16,13 @@ from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 
 async def show_health(host: PipelineHost, request: Request) -> Response:
     """`GET /health`: 200 when the pipeline runs, else 503 and what it does."""
-    told = {
+    shown = {
         "status": "ok" if host.ready else "unavailable",
         "phase": host.phase,
         "seconds": round(host.seconds, 1),
         "version": __version__,
     }
-    return _json_response(told, 200 if host.ready else 503)
+    return _json_response(shown, 200 if host.ready else 503)
 
 
 async def show_status(host: PipelineHost, request: Request) -> Response:

@@ -75,9 +75,9 @@ def hide_names(request: Request, error: PenstockError) -> PenstockError:
     if all(token.allows(scope) for scope in PER_NAME if token.allows_any(scope)):
         return error
     kept = [Problem(each.code, each.message, each.location, None, each.level) for each in error.problems]
-    told = type(error)(error.message, kept)
-    told.__cause__ = error.__cause__
-    return told
+    hidden = type(error)(error.message, kept)
+    hidden.__cause__ = error.__cause__
+    return hidden
 
 
 def parse_scopes(text: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ log = logging.getLogger("penstock.serve")
 
 
 class Internal(PenstockError):
-    """A fault of ours."""
+    """A bug of Penstock."""
 
     status, code = 500, "internal"
 
@@ -50,7 +50,7 @@ def error_response(error: PenstockError, path: str) -> Response:
 
 
 def from_http_exception(error: HTTPException, path: str, known: Iterable[str]) -> PenstockError:
-    """What Starlette refuses, in our words. `known` are the addresses that there are."""
+    """The error for a request that Starlette refused. `known` are the addresses of all calls, for the hint."""
     if error.status_code == 404:
         return NotFound(f"there is nothing at {path}", hint=did_you_mean(path, known))
     if error.status_code == 405:
@@ -59,7 +59,7 @@ def from_http_exception(error: HTTPException, path: str, known: Iterable[str]) -
 
 
 def from_bug(fault: Exception) -> PenstockError:
-    """What should not have happened: the log has the details, the client has not."""
+    """The error for an exception that should not have happened; the details go to the log, not to the client."""
     error = Internal("the server made a mistake", hint=".penstock/server.log has the details")
     error.__cause__ = fault
     return error

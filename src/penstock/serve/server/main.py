@@ -114,7 +114,7 @@ def _report_waiting_for_folder(owner: ServerRecord | None) -> None:
 
 def _report_waiting_for_lease(seen: LeaseRecord) -> None:
     who = f"a server on {seen.owner.get('host')}"
-    message = f"{who} owns this warehouse; waiting until it ends or shows no sign of life"
+    message = f"{who} owns this warehouse; waiting until it ends or sends no heartbeat"
     _report(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 

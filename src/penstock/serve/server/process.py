@@ -104,16 +104,16 @@ class ServerProcess:
             log.info("the server is ready at %s after %.1f s", url, self._host.seconds)
         except PenstockError as error:
             self._fail(error)
-        except Exception as fault:  # whatever it is, it ends the server and is told
-            log.exception("the pipeline does not open")
+        except Exception as fault:  # whatever it is, it ends the server and is reported
+            log.exception("the pipeline could not be opened")
             reason = str(fault).partition("\n")[0]
             hint = "server.log and spark.log in .penstock have the details"
-            self._fail(Failed(f"the pipeline does not open: {reason}", hint=hint))
+            self._fail(Failed(f"the pipeline could not be opened: {reason}", hint=hint))
 
     def _spark_ended(self) -> None:
-        """Nothing runs without it: what was under way is noted, and the process begins anew."""
+        """Nothing runs without Spark: count the steps under way, and restart the server."""
         if self._pipeline is not None and self._pipeline.ready and not self._web.should_exit:
-            log.critical("Spark's process has ended (out of memory?); the server begins anew")
+            log.critical("Spark's process has ended (out of memory?); the server restarts")
             with suppress(PenstockError):  # a count that is lost only means one more try beside live
                 self._pipeline.spark_ended()
             restart_server(self._listener.getsockname()[1])
@@ -125,7 +125,7 @@ class ServerProcess:
 
 
 def _exit_fenced() -> None:
-    """Nothing in this process may go on, whatever it is in the middle of."""
+    """End this process at once: another server owns the warehouse, and nothing here may write any more."""
     log.critical("another server has taken over this warehouse; this one ends")
     logging.shutdown()
     os._exit(LOST)
