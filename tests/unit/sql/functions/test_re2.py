@@ -28,20 +28,20 @@ REFUSED = {
     r"(a)\1": r"`\1` is not an escape of RE2",
     "a**": "a repetition is repeated",
     "a*+": "a repetition is repeated",
-    "(a*)*": "what may be empty is repeated by `*`",
+    "(a*)*": "`*` repeats what may match the empty string",
     "a{2,1}": "invalid repetition `{2,1}`",
     "a{1001}": "invalid repetition `{1001}`",
     "*a": "nothing to repeat by `*`",
     "(a": "a `)` is missing",
     "a)": "unexpected `)`",
-    "[a": "it ends too early",
+    "[a": "the pattern ends too early",
     "[b-a]": "invalid range `b-a`",
     "[[:foo:]]": "unknown class `[:foo:]`",
     r"\C": r"`\C` is not an escape of RE2",
     r"\p{Foo}": r"the class `\p{Foo}` is not supported",
     r"(?i)\pL": r"`\p{…}` in any case is not supported",
     "(?i)ß": "`ß` in any case is not supported",
-    "(?P<n>a)(?P<n>b)": "two groups are called `n`",
+    "(?P<n>a)(?P<n>b)": "two groups have the name `n`",
 }
 
 

@@ -86,7 +86,7 @@ class CharClass:
         ranges = PERL[sign.lower()]
         return _complement_class(ranges, any_case) if sign.isupper() else cls(ranges)
 
-    def joined(self, other: CharClass) -> CharClass:
+    def union(self, other: CharClass) -> CharClass:
         return CharClass(self.ranges + other.ranges, self.closed + other.closed, self.named + other.named, self.negated)
 
 

@@ -67,11 +67,11 @@ class _Flags:
 
 def java_pattern(pattern: str, any_case: str = "") -> Pattern:
     """The same pattern in Java's syntax; `any_case` is "i" for functions that ignore case. Raises BadPattern."""
-    reader = _Parser(pattern, _Flags(i=bool(any_case)))
-    whole = reader.alternatives()
-    if reader.at < len(pattern):
+    parser = _Parser(pattern, _Flags(i=bool(any_case)))
+    whole = parser.read_alternatives()
+    if parser.position < len(pattern):
         raise BadPattern("unexpected `)`")
-    return Pattern("(?s)" + whole.java, reader.groups, whole.empty)
+    return Pattern("(?s)" + whole.java, parser.groups, whole.empty)
 
 
 class _Parser:
@@ -79,78 +79,83 @@ class _Parser:
 
     def __init__(self, pattern: str, flags: _Flags):
         self.pattern = pattern
-        self.at = 0
+        self.position = 0
         self.flags = flags
         self.groups = 0
         self.names: set[str] = set()
 
     def _looking_at(self, text: str) -> bool:
-        return self.pattern.startswith(text, self.at)
+        return self.pattern.startswith(text, self.position)
 
-    def _take(self) -> str:
-        if self.at >= len(self.pattern):
-            raise BadPattern("it ends too early")
-        self.at += 1
-        return self.pattern[self.at - 1]
+    def _next_character(self) -> str:
+        """Consumes one character. Raises BadPattern at the end of the pattern."""
+        if self.position >= len(self.pattern):
+            raise BadPattern("the pattern ends too early")
+        self.position += 1
+        return self.pattern[self.position - 1]
 
-    def alternatives(self) -> _JavaPart:
-        parts = [self._sequence()]
+    def read_alternatives(self) -> _JavaPart:
+        """Sequences separated by `|`, up to a closing bracket or the end."""
+        parts = [self._read_sequence()]
         while self._looking_at("|"):
-            self.at += 1
-            parts.append(self._sequence())
+            self.position += 1
+            parts.append(self._read_sequence())
         return _JavaPart("|".join(part.java for part in parts), any(part.empty for part in parts))
 
-    def _sequence(self) -> _JavaPart:
+    def _read_sequence(self) -> _JavaPart:
         parts: list[_JavaPart] = []
-        while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
-            atom = self._atom()
-            parts += [self._repetition(atom[-1])] if len(atom) == 1 else self._repetition_of_last(atom)
+        while self.position < len(self.pattern) and self.pattern[self.position] not in "|)":
+            atom = self._read_atom()
+            parts += [self._read_repetition(atom[-1])] if len(atom) == 1 else self._repeat_last(atom)
         return _JavaPart("".join(part.java for part in parts), all(part.empty for part in parts))
 
-    def _repetition_of_last(self, atoms: list[_JavaPart]) -> list[_JavaPart]:
-        """Of a quoted text only the last letter is repeated; flags alone are nothing to repeat."""
+    def _repeat_last(self, atoms: list[_JavaPart]) -> list[_JavaPart]:
+        """Only the last letter of a text quoted by `\\Q` is repeated; flags alone cannot be repeated."""
         if not atoms:
-            if self.at < len(self.pattern) and self.pattern[self.at] in "*+?":
-                raise BadPattern(f"nothing to repeat by `{self.pattern[self.at]}`")
+            if self.position < len(self.pattern) and self.pattern[self.position] in "*+?":
+                raise BadPattern(f"nothing to repeat by `{self.pattern[self.position]}`")
             return []
-        return [*atoms[:-1], self._repetition(atoms[-1])]
+        return [*atoms[:-1], self._read_repetition(atoms[-1])]
 
-    def _repetition(self, part: _JavaPart) -> _JavaPart:
-        bounds = self._bounds()
+    def _read_repetition(self, part: _JavaPart) -> _JavaPart:
+        bounds = self._read_bounds()
         if bounds is None:
             return part
         least, most, written = bounds
         if part.empty and most != least and (most is None or most > 1):
-            raise BadPattern(f"what may be empty is repeated by `{written}`", "make it match at least one character")
+            raise BadPattern(
+                f"`{written}` repeats what may match the empty string", "make it match at least one character"
+            )
         lazy = self._looking_at("?")
-        self.at += lazy
-        if self._bounds() is not None or self._looking_at("+"):
+        self.position += lazy
+        if self._read_bounds() is not None or self._looking_at("+"):
             raise BadPattern("a repetition is repeated")
         return _JavaPart(f"{part.java}{written}{'?' if lazy != self.flags.U else ''}", part.empty or least == 0)
 
-    def _bounds(self) -> tuple[int, int | None, str] | None:
-        """How often at least and at most, and how that is written; None where nothing is repeated."""
-        sign = self.pattern[self.at : self.at + 1]
+    def _read_bounds(self) -> tuple[int, int | None, str] | None:
+        """The least and the greatest number of repetitions and their text; None if nothing is repeated."""
+        sign = self.pattern[self.position : self.position + 1]
         if sign and sign in "*+?":
-            self.at += 1
+            self.position += 1
             return (1 if sign == "+" else 0, 1 if sign == "?" else None, sign)
-        found = _REPEAT.match(self.pattern, self.at)
+        found = _REPEAT.match(self.pattern, self.position)
         if found is None:
             return None
-        self.at = found.end()
+        self.position = found.end()
         least = int(found.group(1))
         most = least if found.group(2) is None else int(found.group(3)) if found.group(3) else None
         if max(least, most or 0) > MAX_REPETITIONS or (most is not None and most < least):
             raise BadPattern(f"invalid repetition `{found.group()}`")
         return least, most, found.group()
 
-    def _atom(self) -> list[_JavaPart]:
-        sign = self._take()
+    def _read_atom(self) -> list[_JavaPart]:
+        """What a repetition may follow: the letters of a quoted text one by one, nothing for flags alone."""
+        sign = self._next_character()
         match sign:
             case "(":
-                return self._group()
+                return self._read_group()
             case "[":
-                return [_JavaPart(java_class(self._class(), self.flags.case), False)]
+                return [_JavaPart(java_class(self._read_class(), self.flags.case), False)]
             case ".":
                 return [_JavaPart("." if self.flags.s else r"[^\n]", False)]
             case "^":
@@ -158,126 +163,128 @@ class _Parser:
             case "$":
                 return [_JavaPart(r"(?![^\n])" if self.flags.m else r"\z", True)]
             case "\\":
-                return self._escape()
+                return self._read_escape()
             case "*" | "+" | "?":
                 raise BadPattern(f"nothing to repeat by `{sign}`")
-        if _REPEAT.match(self.pattern, self.at - 1):
+        if _REPEAT.match(self.pattern, self.position - 1):
             raise BadPattern("nothing to repeat by `{`")
-        return [self._letter(sign)]
+        return [self._translate_letter(sign)]
 
-    def _letter(self, letter: str) -> _JavaPart:
+    def _translate_letter(self, letter: str) -> _JavaPart:
         return _JavaPart(any_case_character(letter) if self.flags.i else escape_character(letter), False)
 
-    def _escape(self) -> list[_JavaPart]:
-        sign = self._take()
+    def _read_escape(self) -> list[_JavaPart]:
+        """What follows a backslash: quoted text, an assertion, a class or a character."""
+        sign = self._next_character()
         if sign == "Q":
-            end = self.pattern.find("\\E", self.at)
-            quoted = self.pattern[self.at : end] if end >= 0 else self.pattern[self.at :]
-            self.at = end + 2 if end >= 0 else len(self.pattern)
-            return [self._letter(letter) for letter in quoted]
+            end = self.pattern.find("\\E", self.position)
+            quoted = self.pattern[self.position : end] if end >= 0 else self.pattern[self.position :]
+            self.position = end + 2 if end >= 0 else len(self.pattern)
+            return [self._translate_letter(letter) for letter in quoted]
         if sign in _ASSERTIONS:
             return [_JavaPart(_ASSERTIONS[sign], True)]
         if sign.lower() in PERL:
             return [_JavaPart(java_class(CharClass.perl(sign, self.flags.case), self.flags.case), False)]
         if sign in "pP":
-            return [_JavaPart(java_class(self._unicode_class(sign), self.flags.case), False)]
-        return [self._letter(self._character(sign))]
+            return [_JavaPart(java_class(self._read_unicode_class(sign), self.flags.case), False)]
+        return [self._translate_letter(self._read_escaped_character(sign))]
 
-    def _character(self, sign: str) -> str:
-        """The character of `\\n`, `\\x41`, `\\101`, `\\.` …"""
+    def _read_escaped_character(self, sign: str) -> str:
+        """The character of `\\n`, `\\x41`, `\\101` or `\\.`, whose first character `sign` has been consumed."""
         if sign in _CONTROLS:
             return chr(_CONTROLS[sign])
         if sign == "x":
-            found = re.compile(r"([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\}").match(self.pattern, self.at)
+            found = re.compile(r"([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\}").match(self.pattern, self.position)
             code = int(found.group(1) or found.group(2), 16) if found is not None else -1
             if found is None or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
                 raise BadPattern(r"invalid escape `\x`")
-            self.at = found.end()
+            self.position = found.end()
             return chr(code)
-        octal = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}").match(self.pattern, self.at - 1)
+        octal = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}").match(self.pattern, self.position - 1)
         if octal is not None:
-            self.at = octal.end()
+            self.position = octal.end()
             return chr(int(octal.group(), 8))
         if not sign.isascii() or sign.isalnum():
             raise BadPattern(f"`\\{sign}` is not an escape of RE2")
         return sign
 
-    def _unicode_class(self, sign: str) -> CharClass:
-        name = self._take()
+    def _read_unicode_class(self, sign: str) -> CharClass:
+        name = self._next_character()
         if name == "{":
-            end = self.pattern.find("}", self.at)
-            name, self.at = (self.pattern[self.at : end], end + 1) if end >= 0 else ("", self.at)
+            end = self.pattern.find("}", self.position)
+            name, self.position = (self.pattern[self.position : end], end + 1) if end >= 0 else ("", self.position)
         return unicode_class(name.removeprefix("^"), sign.swapcase() if name.startswith("^") else sign)
 
-    def _group(self) -> list[_JavaPart]:
+    def _read_group(self) -> list[_JavaPart]:
+        """A group, whose `(` has been consumed; nothing for flags alone."""
         around = self.flags
         opened = "("
         if self._looking_at("?"):
-            self.at += 1
-            named = _GROUP_NAME.match(self.pattern, self.at)
+            self.position += 1
+            named = _GROUP_NAME.match(self.pattern, self.position)
             if named is not None:
-                self._add_name(named)
+                self._read_group_name(named)
             else:
                 opened = "(?:"
-                if self._change_flags() == ")":
+                if self._read_flags() == ")":
                     return []
         self.groups += opened == "("
-        inside = self.alternatives()
+        inside = self.read_alternatives()
         if not self._looking_at(")"):
             raise BadPattern("a `)` is missing")
-        self.at += 1
+        self.position += 1
         self.flags = around
         return [_JavaPart(f"{opened}{inside.java})", inside.empty)]
 
-    def _add_name(self, named: re.Match[str]) -> None:
+    def _read_group_name(self, named: re.Match[str]) -> None:
         if named.group(1) in self.names:
-            raise BadPattern(f"two groups are called `{named.group(1)}`")
+            raise BadPattern(f"two groups have the name `{named.group(1)}`")
         self.names.add(named.group(1))
-        self.at = named.end()
+        self.position = named.end()
 
-    def _change_flags(self) -> str:
-        """`(?i)`, `(?s-m:` …; what ends them."""
-        found = _GROUP_FLAGS.match(self.pattern, self.at)
+    def _read_flags(self) -> str:
+        """Applies `(?i)` or `(?s-m:` and returns the character that ends the flags."""
+        found = _GROUP_FLAGS.match(self.pattern, self.position)
         if found is None or found.group() == ")":
-            raise BadPattern(f"`(?{self.pattern[self.at : self.at + 1]}` is not known to RE2")
+            raise BadPattern(f"`(?{self.pattern[self.position : self.position + 1]}` is not known to RE2")
         on, off = found.group(1), (found.group(2) or "")[1:]
         self.flags = replace(self.flags, **dict.fromkeys(on, True), **dict.fromkeys(set(off) - set(on), False))
         if set(on) & set(off):
-            raise BadPattern("a flag is set and unset at once")
-        self.at = found.end()
+            raise BadPattern("a flag is both set and cleared")
+        self.position = found.end()
         return found.group(3)
 
-    def _class(self) -> CharClass:
-        """What follows `[`."""
+    def _read_class(self) -> CharClass:
+        """A character class, whose `[` has been consumed."""
         negated = self._looking_at("^")
-        self.at += negated
+        self.position += negated
         found = CharClass(negated=negated)
         first = True
         while first or not self._looking_at("]"):
             first = False
-            found = found.joined(self._class_item())
-        self.at += 1
+            found = found.union(self._read_class_item())
+        self.position += 1
         return found
 
-    def _class_item(self) -> CharClass:
+    def _read_class_item(self) -> CharClass:
         if self._looking_at("[:"):
-            end = self.pattern.find(":]", self.at)
+            end = self.pattern.find(":]", self.position)
             if end >= 0:
-                name, self.at = self.pattern[self.at + 2 : end], end + 2
+                name, self.position = self.pattern[self.position + 2 : end], end + 2
                 return posix_class(name, self.flags.case)
-        if self._looking_at("\\") and self.pattern[self.at + 1 : self.at + 2].lower() in (*PERL, "p"):
-            self.at += 2
-            sign = self.pattern[self.at - 1]
-            return self._unicode_class(sign) if sign in "pP" else CharClass.perl(sign, self.flags.case)
-        low = self._class_character()
+        if self._looking_at("\\") and self.pattern[self.position + 1 : self.position + 2].lower() in (*PERL, "p"):
+            self.position += 2
+            sign = self.pattern[self.position - 1]
+            return self._read_unicode_class(sign) if sign in "pP" else CharClass.perl(sign, self.flags.case)
+        low = self._read_class_character()
         if not self._looking_at("-") or self._looking_at("-]"):
             return CharClass(((ord(low), ord(low)),))
-        self.at += 1
-        high = self._class_character()
+        self.position += 1
+        high = self._read_class_character()
         if high < low:
             raise BadPattern(f"invalid range `{low}-{high}`")
         return CharClass(((ord(low), ord(high)),))
 
-    def _class_character(self) -> str:
-        sign = self._take()
-        return self._character(self._take()) if sign == "\\" else sign
+    def _read_class_character(self) -> str:
+        sign = self._next_character()
+        return self._read_escaped_character(self._next_character()) if sign == "\\" else sign
