@@ -129,3 +129,18 @@ UNKNOWN = {
 def test_what_cannot_be_told_is_whole(sql: str) -> None:
     assert query_facts(sql).lineage.whole == UNKNOWN[sql]
     assert not UNKNOWN[sql] & set(query_facts(sql).columns_read)
+
+
+def test_a_compiled_query_carries_its_facts() -> None:
+    found = query("SELECT a, b + c AS bc FROM t WHERE d > 0", PROJECT)
+    assert found.facts is query_facts(found.sql)
+    assert found.facts.output_names == ("a", "bc")
+    assert found.facts.columns_read == {"__all_t__": frozenset({"a", "b", "c", "d"})}
+    assert found.facts.with_row_seq("__all_t__") == found.sql.replace(" FROM", ", `t`._seq FROM")
+    assert found.facts.may_raise
+
+
+def test_a_text_that_does_not_parse_has_no_facts_but_its_placeholders() -> None:
+    found = query_facts("SELECT ( FROM __all_t__")
+    assert (found.output_names, found.columns_read, found.may_raise) == ((), {}, True)
+    assert found.lineage.whole == {"__all_t__"}

@@ -99,8 +99,8 @@ def _equal_columns(live: Sequence[View], after: Sequence[View], fields: tuple[st
 
 def pair_projected_views(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> ViewPairs:
     """The live views and the new ones, paired by what they compute for some physical columns."""
-    told, columns = content_function(live, after), widened_columns(live, after)
-    return pair_views(live, after, lambda view: told(drop_redundant_bounds(project_view(view, fields), columns)))
+    content_of, columns = content_function(live, after), widened_columns(live, after)
+    return pair_views(live, after, lambda view: content_of(drop_redundant_bounds(project_view(view, fields), columns)))
 
 
 def project_view(view: View, fields: Sequence[str]) -> View:

@@ -20,6 +20,11 @@ from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.column_types import spark_type
 
+TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
+"""Families of stored types: the wider type holds each value of the narrower one exactly."""
+_BY_VALUE = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is, exp.Count, exp.Sum, exp.Avg, exp.Group)
+_PASSED_ON = (exp.Min, exp.Max, exp.Paren)
+
 
 @dataclass(frozen=True, slots=True)
 class ViewPairs:
@@ -63,13 +68,13 @@ def pair_equal_views(live: Sequence[View], after: Sequence[View]) -> ViewPairs:
     return pair_views(live, after, content_function(live, after))
 
 
-def pair_views(live: Sequence[View], after: Sequence[View], told: Callable[[View], object]) -> ViewPairs:
-    """Pairs views for which `told` returns equal values, each view once."""
+def pair_views(live: Sequence[View], after: Sequence[View], content_of: Callable[[View], object]) -> ViewPairs:
+    """Pairs views for which `content_of` returns equal values, each view once."""
     waiting = list(live)
-    known = [told(view) for view in waiting]
+    known = [content_of(view) for view in waiting]
     kept, new = [], []
     for view in after:
-        mine = told(view)
+        mine = content_of(view)
         if mine in known:
             at = known.index(mine)
             kept.append((view, waiting.pop(at)))
@@ -198,12 +203,6 @@ class _PhysicalText:
 
     def _is(self, at: int, kind: TokenType) -> bool:
         return 0 <= at < len(self.tokens) and self.tokens[at].token_type == kind
-
-
-TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
-"""Families of stored types: the wider type holds each value of the narrower one exactly."""
-_BY_VALUE = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is, exp.Count, exp.Sum, exp.Avg, exp.Group)
-_PASSED_ON = (exp.Min, exp.Max, exp.Paren)
 
 
 def stored_type_family(sql: str, name: str, stored: str) -> str:

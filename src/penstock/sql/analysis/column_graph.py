@@ -18,6 +18,13 @@ ANY_COLUMN = "*"
 """The column of an `Origin`, inside of what reads SQL, that may be any column."""
 
 
+_GENERATORS = {"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"}
+_AGGREGATES = {"every", "some", "mean", "std", "histogram_numeric", "count_min_sketch", "try_avg", "try_sum"}
+_CLAUSES = {"where", "group", "having", "qualify", "windows", "order", "limit", "offset"}
+QUERY_PARTS = {"expressions", "from_", "joins", "laterals", "with_"}
+"""The parts of a SELECT that are read one by one; the others are its clauses."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
     """A column of a table, which is named by its placeholder."""
@@ -146,13 +153,6 @@ class NameScope:
         if name in self.aliases and not (certain and self.shadowed):
             found.append(self.aliases[name])
         return NO_COLUMNS.union(*found) if found else self.all
-
-
-_GENERATORS = {"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"}
-_AGGREGATES = {"every", "some", "mean", "std", "histogram_numeric", "count_min_sketch", "try_avg", "try_sum"}
-_CLAUSES = {"where", "group", "having", "qualify", "windows", "order", "limit", "offset"}
-QUERY_PARTS = {"expressions", "from_", "joins", "laterals", "with_"}
-"""The parts of a SELECT that are read one by one; the others are its clauses."""
 
 
 def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -18,10 +18,24 @@ from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
 
 _OPERATORS: dict[type[exp.Expr], str] = {
-    exp.Add: "plus", exp.Sub: "minus", exp.Mul: "multiply", exp.Div: "divide", exp.Mod: "modulo", exp.IntDiv: "intDiv",
-    exp.EQ: "equals", exp.NEQ: "notEquals", exp.LT: "less", exp.LTE: "lessOrEquals", exp.GT: "greater",
-    exp.GTE: "greaterOrEquals", exp.And: "and", exp.Or: "or", exp.Like: "like", exp.ILike: "ilike", exp.DPipe: "concat",
-}  # fmt: skip
+    exp.Add: "plus",
+    exp.Sub: "minus",
+    exp.Mul: "multiply",
+    exp.Div: "divide",
+    exp.Mod: "modulo",
+    exp.IntDiv: "intDiv",
+    exp.EQ: "equals",
+    exp.NEQ: "notEquals",
+    exp.LT: "less",
+    exp.LTE: "lessOrEquals",
+    exp.GT: "greater",
+    exp.GTE: "greaterOrEquals",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.Like: "like",
+    exp.ILike: "ilike",
+    exp.DPipe: "concat",
+}
 
 
 def column_name(node: exp.Expr) -> str:

@@ -23,45 +23,16 @@ PARAMETERS = "parameters"
 
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 # Words that a parenthesis may follow without a call, and calls whose arguments have a grammar.
-_NO_CALLS = frozenset(
-    [
-        "cast",
-        "extract",
-        "trim",
-        "by",
-        "columns",
-        "in",
-        "exists",
-        "not",
-        "and",
-        "or",
-        "on",
-        "as",
-        "using",
-        "offset",
-        "settings",
-        "ties",
-        "apply",
-        "interval",
-        "interpolate",
-        "like",
-        "ilike",
-        "union",
-        "all",
-        "except",
-        "is",
-        "null",
-        "insert",
-        "filter",
-        "window",
-        "primary_key",
-        "values",
-    ]
-)
+_WORDS = """
+cast extract trim by columns in exists not and or on as using offset settings ties apply interval interpolate like
+ilike union all except is null insert filter window primary_key values
+"""
+_NO_CALLS = frozenset(_WORDS.split())
 _CALLS = frozenset({TokenType.VAR, *ClickHouseParser.FUNC_TOKENS})
 
 SAMPLE_PARTS = 4
 """`SAMPLE a/b OFFSET c/d` is read as `SAMPLE ((a, b, c, d))`: its OFFSET is not that of LIMIT."""
+
 
 def tokenize_clickhouse(text: str) -> Tokens:
     """Tokens ready to parse. Raises sqlglot's TokenError."""
