@@ -30,8 +30,8 @@ from penstock.plan.steps import Activate, Clone
 
 
 def activate_deployment(core: Core, id: int, step: Activate) -> None:
-    """Start the flows of a deployment. Where a table comes with the rows of another one, the place in
-    the streams up to which it has them is where the new version's flows go on."""
+    """Start the flows of a deployment. A cloned or shared table already has rows: its flows continue at the batch of
+    each stream up to which it has them. Raises Conflict if live's tables cannot be brought to one place."""
     deployment = core.store.deployments.get(id)
     if deployment.state != "preparing":
         return  # a restart after the step ran, before the journal had it as done
@@ -54,8 +54,9 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
 
 @contextmanager
 def _hold_landing(core: Core, manifest: Manifest, step: Activate) -> Iterator[Mapping[str, int]]:
-    """If flows will go on where those of live are: live's tables all at the same batch of each stream,
-    where landing waits until the block ends. What is posted meanwhile is kept and acknowledged."""
+    """Bring the tables of live that the new flows continue from to the same batch of each stream, and hold landing
+    there until the block ends; rows that are posted meanwhile are kept and acknowledged. Raises Conflict after
+    SWITCH_SECONDS."""
     heads = core.flows.arrivals.heads
     bridged = any(_has_bridged_column(manifest, each.table.id) for each in step.clones)
     met = any(each.table in step.begins for each in manifest.meets)
@@ -72,7 +73,7 @@ def _hold_landing(core: Core, manifest: Manifest, step: Activate) -> Iterator[Ma
     with core.flows.stepper.capped(heads):
         if not core.flows.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
             raise Conflict(
-                f"the deployment could not begin: {describe_worst_lag(late())}",
+                f"the flows of the deployment could not start: {describe_worst_lag(late())}",
                 hint="its tables go on where live's are; see `penstock status` and deploy again when it caught up",
             )
         yield heads
@@ -85,8 +86,8 @@ def _upstream_tables(manifest: Manifest, names: Collection[str]) -> set[str]:
 
 
 def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
-    """A clone as of now; one that a crash left behind is of an earlier moment. The cursors of flows
-    that do not go on in it are left out."""
+    """Make a clone as of now, instead of one that a crash may have left behind, without the cursors of flows that the
+    new version does not continue."""
     physical_tables.drop_table(warehouse.lake, clone.table.id)
     physical_tables.clone_table(warehouse.lake, clone.of, clone.table.id)
     physical_tables.add_fields(warehouse.lake, clone.table.id, clone.table.fields)
@@ -103,8 +104,8 @@ def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
 
 
 def _begin_histories(warehouse: Warehouse, manifest: Manifest, table: str) -> None:
-    """The histories of a new table begin with its sources as they are now. A source that is new itself
-    begins with its own meeting, later."""
+    """Begin the histories of a new table with its sources as they are now. A source that is new itself begins at its
+    own barrier, later."""
     meets = manifest.meet(table) is not None
     progress: dict[str, Progress] = {}
     for flow in manifest.flows:
@@ -130,7 +131,7 @@ def _first_cursor(warehouse: Warehouse, view: View) -> Cursor:
 
 
 def _tag_snapshot(warehouse: Warehouse, flow: Copy | View, source: str, snapshot: int) -> Cursor:
-    """The beginning of a history that is read from a snapshot, which stays until then."""
+    """The cursor at the beginning of a history, whose snapshot a tag keeps until the history is complete."""
     tag_snapshot(warehouse.lake, source, snapshot, (flow.table, flow.id))
     return HistoryCursor(snapshot, -1)
 
@@ -141,8 +142,7 @@ def _set_barrier(manifest: Manifest, meet: Meet, heads: Mapping[str, int]) -> Me
 
 
 def _set_cutover_offsets(warehouse: Warehouse, manifest: Manifest, shared: Collection[str]) -> Manifest:
-    """The cuts of tables that had rows before; quarantines are cut where the landing of their stream
-    is."""
+    """The manifest with the cutover offsets of tables that had rows before, and of the quarantines of their streams."""
     cuts, rejected = {}, {}
     for landing in manifest.landings:
         if landing.table in shared:
@@ -155,13 +155,13 @@ def _set_cutover_offsets(warehouse: Warehouse, manifest: Manifest, shared: Colle
 
 
 def _has_bridged_column(manifest: Manifest, table: str) -> bool:
-    """Whether a column of the table is another expression for the rows there are."""
+    """Whether a column of the table is computed by another expression for the rows that exist already."""
     columns = (column for bound in manifest.bindings if bound.table == table for column in bound.columns)
     return any(column.before is not None and column.before.cut is None for column in columns)
 
 
 def _last_seq_in_table(warehouse: Warehouse, table: str) -> int:
-    """The last `_seq` there is: of what is landed in the table, or of what its views have read."""
+    """The highest `_seq` of the rows in a table, from the batches that its flows have read."""
     batches = [
         batch for at in warehouse.registry.snapshots(table).progress.values() for batch in at.watermarks.values()
     ]

@@ -25,7 +25,7 @@ from penstock.model.manifest import Copy, View
 
 
 def move_large_backfill(warehouse: Warehouse, flows: RunningFlows, deployment: Deployment, threshold: int) -> None:
-    """Give the deployment's histories a process of their own if the plan reads more bytes than that."""
+    """Let the worker process fill the deployment's histories if the plan reads more than `threshold` bytes."""
     moved = deployment.plan.get("bytes_moved", 0)
     if deployment.paused or not isinstance(moved, int) or moved <= threshold:
         return
@@ -35,7 +35,7 @@ def move_large_backfill(warehouse: Warehouse, flows: RunningFlows, deployment: D
 
 
 def unfinished_tables(warehouse: Warehouse, flows: RunningFlows, deployment: Deployment) -> frozenset[str]:
-    """The tables of a deployment, and of none that users read, with a history that is not complete."""
+    """The tables with a history that is not complete, without those that live or previous need."""
     urgent = {work.table for work in flows.scheduler.work if work.priority <= PRIORITY["previous"]}
     return frozenset(
         flow.table
@@ -45,9 +45,9 @@ def unfinished_tables(warehouse: Warehouse, flows: RunningFlows, deployment: Dep
 
 
 def move_slow_flow(core: Core, work: WorkItem) -> bool:
-    """A step for a deployment that is not live took too long beside live's: let it take its time elsewhere,
-    if it can. It counts as one in which Spark's process ended, which may follow (lake/reaper): then it does not begin
-    beside live again. Called by the thread that made the step, which must not wait for itself."""
+    """Give a flow to the worker process, if it can run there, after a step that took too long beside live's. The step
+    counts as one in which Spark's process ended, since the stop of a step may end Spark: the flow then does not start
+    beside live again. Runs in the thread of the step, so another thread waits for the step to end."""
     with suppress(PenstockError):  # a count that is lost only means one more try beside live
         core.store.crash_counts.record_deaths([work.key])
     if not _can_run_in_worker(core.flows, core.board, work):

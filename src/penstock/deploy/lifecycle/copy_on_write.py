@@ -18,7 +18,7 @@ from penstock.model.manifest_updates import map_bindings
 
 
 def split_tables(core: Core, id: int, table: str) -> None:
-    """Let a deployment go on with clones of the table and of all tables below it."""
+    """Replace the table, and all tables downstream of it, by clones in one deployment."""
     deployment = core.store.deployments.get(id)
     if deployment.manifest.table(table) is None:
         return
@@ -33,7 +33,7 @@ def split_tables(core: Core, id: int, table: str) -> None:
 
 
 def rename_tables(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
-    """The manifest with some of its tables called otherwise."""
+    """The manifest with other names for some of its tables."""
 
     def name(table: str) -> str:
         return names.get(table, table)

@@ -25,13 +25,15 @@ from penstock.state.deployments import StateMove
 from penstock.state.live_pointer import LiveVersions
 
 SWITCH_SECONDS = 60.0
+"""How long a switch waits until both versions have every batch."""
 PERSISTENT = 3
+"""A flow that failed so often in a row keeps nobody from rolling back."""
 FlowKeys: TypeAlias = frozenset[tuple[str, str]]
 
 
 def promote(core: Core, deployment: Deployment) -> Deployment:
-    """Make a ready deployment live. The one before becomes `previous` and stays fed; the one
-    before that is retired.
+    """Make a ready deployment live. The one that was live becomes `previous` and still gets every row; the one
+    that was `previous` is retired.
 
     Raises Conflict if it is not ready, if live moved since it was planned, if a flow of its own fails, or
     if it lags too much.
@@ -62,7 +64,7 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
 
 
 def rollback(core: Core) -> Deployment:
-    """Make the previous deployment live again; the one that was live stays fed, as `ready`.
+    """Make the previous deployment live again; the one that was live becomes `ready` and still gets every row.
 
     Raises Conflict if there is no previous one or it lags. Returns the one that is live now.
     """
@@ -83,7 +85,7 @@ def rollback(core: Core) -> Deployment:
 
 
 def retire(store: StateStore, board: DeploymentBoard, deployment: Deployment) -> Deployment:
-    """Stop feeding the previous deployment. Raises Conflict if it is not the previous one."""
+    """Stop the flows of the previous deployment. Raises Conflict if it is not the previous one."""
     pointed = store.pointer.read()
     if deployment.id != pointed.previous:
         raise Conflict(f"deployment {deployment.id} is {deployment.state}; only the previous one can be retired")
@@ -136,10 +138,9 @@ def _check_tables(core: Core, to: Deployment) -> None:
 def _align_versions(
     flows: RunningFlows, board: DeploymentBoard, to: Deployment, pointed: LiveVersions, excused: FlowKeys
 ) -> Iterator[None]:
-    """Both versions at the same batch of every stream: landing waits there until the block ends.
-    What is posted meanwhile is kept and acknowledged as ever. Of the version that is left nobody waits
-    for a branch that fails: the other one may be what mends it. `excused` are flows whose failing does
-    not keep from the other."""
+    """Bring both versions to the same batch of every stream, and hold landing there until the block ends; rows that are
+    posted meanwhile are kept and acknowledged. Nobody waits for failing flows of the version that is left, since the
+    other one may mend them, nor for the `excused` flows of the other. Raises Conflict after SWITCH_SECONDS."""
     heads = flows.arrivals.heads
 
     def late() -> list[FlowLag]:

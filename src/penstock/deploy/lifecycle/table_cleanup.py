@@ -42,7 +42,7 @@ def drop_unused_tables(core: Core) -> None:
 
 
 def drop_unused_tags(store: StateStore, warehouse: Warehouse) -> None:
-    """Drop the holds of histories that are complete: a crash came between."""
+    """Drop snapshot tags of histories that are complete, which a crash may have left."""
     running = store.deployments.running()
     reading = {
         tag_name((flow.table, flow.id))

@@ -50,12 +50,12 @@ INVERSES: Mapping[type[Step], str] = {
 
 
 def is_undone(store: StateStore, deployment: Deployment) -> bool:
-    """Whether nothing is left to take back."""
+    """Whether no step of the deployment is left to undo."""
     return not _entries_to_undo(store, deployment)
 
 
 def undo_steps(core: Core, deployment: Deployment) -> None:
-    """Run the inverses of all steps that ran or may have run. The deployment's flows have stopped."""
+    """Run the inverses of all steps that ran or may have run, last one first. The deployment's flows have stopped."""
     for entry in reversed(_entries_to_undo(core.store, deployment)):
         _run_inverse(core, deployment, step_from_json(entry.step))
         reached("step.undone")
@@ -125,7 +125,7 @@ def _was_set_later(store: StateStore, deployment: Deployment, step: SetSort | Se
 
 
 def _release_snapshots(warehouse: Warehouse, deployment: Deployment) -> None:
-    """The snapshots that were held for the histories of its flows."""
+    """Release the snapshots that were tagged for the histories of its flows."""
     for flow in deployment.manifest.flows:
         if isinstance(flow, (Copy, View)):
             source = flow.source.table if isinstance(flow, Copy) else flow.trigger.binding.table

@@ -27,9 +27,9 @@ from penstock.sql.column_types import spark_type
 from penstock.sql.spark_text import quote_identifier
 
 PAUSE = 5.0
-"""Seconds between two looks at what there is to settle."""
+"""Seconds between two searches for columns to materialize."""
 MOST_LAG = 100
-"""Batches by which a flow of live may lag while something is settled."""
+"""Batches by which a flow of live may lag while columns are materialized."""
 log = logging.getLogger("penstock.deploy")
 
 
@@ -45,7 +45,7 @@ class BridgedColumns:
 
 
 class ColumnMaterializer:
-    """A thread that settles one piece at a time, and rests as long as each piece took."""
+    """A thread that materializes one slice at a time, and then rests as long as the slice took."""
 
     def __init__(self, core: Core, most: SliceLimits):
         self._core = core
@@ -68,13 +68,13 @@ class ColumnMaterializer:
             try:
                 busy = materialize_next(self._core, self._most)
             except Exception:  # tried again later; nothing depends on it
-                log.exception("settling failed")
+                log.exception("columns could not be materialized")
                 busy = False
             rest = max(time.monotonic() - started, 0.2) if busy else PAUSE
 
 
 def materialize_next(core: Core, most: SliceLimits) -> bool:
-    """Settle one piece of one table of live, unless rows or a backfill wait. Returns whether it did."""
+    """Materialize one slice of one table of live, unless rows or a backfill wait. Returns whether it did."""
     live = core.board.live()
     if live is None or any(each.state == "backfilling" for each in core.board.running.deployments):
         return False
@@ -103,7 +103,7 @@ def materialize_next(core: Core, most: SliceLimits) -> bool:
 
 
 def bridged_columns(manifest: Manifest) -> Iterator[BridgedColumns]:
-    """What is still computed when it is read, by table and place."""
+    """The columns that are still computed when they are read, by table and range of `_seq`."""
     for binding in manifest.bindings:
         by_place: dict[tuple[int, int], list[BoundColumn]] = {}
         for column, before in _computed_columns(binding):
@@ -115,7 +115,7 @@ def bridged_columns(manifest: Manifest) -> Iterator[BridgedColumns]:
 
 
 def materialized_share(binding: Binding) -> float:
-    """The share of rows from before in which no column of the binding is computed any more."""
+    """The share (0 to 1) of the rows from before the cutover in which every column of the binding is stored."""
     shares = (
         (before.settled + 1) / (before.cut + 1) for _, before in _computed_columns(binding) if before.cut is not None
     )
@@ -130,14 +130,14 @@ def _computed_columns(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
 
 
 def _stored_value(column: BoundColumn, seen: str) -> str:
-    """Rows that the version does not see may hold what cannot be computed."""
+    """Spark SQL of the stored value. Rows that the version does not accept may hold values that cannot be computed."""
     assert column.before is not None, "only columns with an expression are unsettled"
     stored = f"CAST({column.before.expression} AS {spark_type(column.type)})"
     return f"CASE WHEN {seen} THEN {stored} ELSE {quote_identifier(column.physical)} END"
 
 
 def _record_materialized(store: StateStore, board: DeploymentBoard, found: BridgedColumns, upto: int) -> None:
-    """Tell every running deployment that reads the columns."""
+    """Record in the manifests of all running deployments up to which `_seq` the columns are stored."""
     physical = [column.physical for column in found.columns]
     for deployment in store.deployments.running():
         store.deployments.revise(
