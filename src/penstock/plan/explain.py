@@ -18,7 +18,7 @@ from penstock.plan.plan import Plan, ResourcePlan, Size
 
 
 def plan_to_json(plan: Plan) -> dict[str, object]:
-    """The JSON of a plan (reference: interface contract)."""
+    """The JSON of a plan, as `POST /v1/deploy` returns it."""
     return {
         "changes": [
             {
@@ -67,7 +67,7 @@ def _moves_to_json(moves: Size | None) -> dict[str, object]:
 
 
 def explain(plan: Plan) -> str:
-    """The plan as text: what changes, what is done with each resource and why, the steps."""
+    """The plan as text: the changes, what is done with each resource and why, the steps."""
     blocks = [
         _block("Changes", [f"{change.resource}: {change_text(change)}" for change in plan.changes] or ["none"]),
         _block("Resources", list(_resource_lines(plan.resources))),
@@ -107,7 +107,7 @@ def _resource_notes(resource: ResourcePlan) -> Iterator[str]:
 
 
 def step_table(step: s.Step) -> str | None:
-    """The table a step works on."""
+    """The physical table that a step changes; None for a step that changes none."""
     match step:
         case s.CreateTable(table):
             return table.id
@@ -118,20 +118,20 @@ def step_table(step: s.Step) -> str | None:
 
 
 def step_text(step: s.Step) -> str:
-    """What a step does, in words."""
+    """What a step does, as text."""
     match step:
         case s.CreateTable(table):
             return f"create table {table.id} ({len(table.fields)} columns)"
         case s.AddFields() | s.WidenField() | s.SetSort() | s.SetPartition():
             return _metadata_step_text(step)
         case s.PlaceCursors(table):
-            return f"start the views into {table} at what arrives from now on"
+            return f"start the views into {table} with rows that arrive from now on"
         case s.Activate(clones):
             made = ", ".join(f"{each.table.id} of {each.of}" for each in clones)
             return f"clone {made}; start the flows" if made else "start the flows"
         case s.CheckRows(name, _, checks):
             columns = join_words(f"`{each.column}`" for each in checks)
-            return f"see that {columns} can be had for every row of {name}"
+            return f"check that {columns} can be computed for every row of {name}"
         case s.CatchUp():
             return "wait until every flow has caught up"
         case _:

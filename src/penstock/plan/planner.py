@@ -35,8 +35,8 @@ __all__ = ["Live", "Plan", "PlanOptions", "Rejected", "ResourcePlan", "Size", "m
 
 
 def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan:
-    """What to do so that `project` runs where `live` does. All problems are in the plan; an error
-    among them leaves it without steps and manifest."""
+    """The plan to replace `live` by `project`. All problems are in the plan; with an error among them it has no steps
+    and no manifest."""
     before = live or Live(Project(), Manifest(), {})
     changes = diff_projects(before.project, project)
     reach = full_impact(project) if live is None else find_impact(before.project, project, changes, options.strategies)
@@ -49,7 +49,7 @@ def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan
 
 
 def _plan_everything(before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
-    """The plan with nothing left out."""
+    """The plan of all resources, whether or not a change reaches them."""
     made = _plan_reached(before, project, options, changes, full_impact(project))
     assert made is not None, "what is left out only can be out of date"
     return made
@@ -58,7 +58,7 @@ def _plan_everything(before: Live, project: Project, options: PlanOptions, chang
 def _plan_reached(
     before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: ChangeImpact
 ) -> Plan | None:
-    """The plan of what is in reach, the rest as it is; None where the rest cannot stay so."""
+    """The plan of what the changes reach, with everything else unchanged; None where that is not possible."""
     sources = [source for source in project.datasources if reach.has(source.name)]
     unheld = unsupported_columns(sources)
     if unheld:
@@ -105,7 +105,7 @@ def _build_context(
 
 
 def _plan_datasources(context: Context, reach: ChangeImpact) -> None:
-    """Each data source after those that its rows derive from; those out of reach first, as they are."""
+    """Plan the data sources in dependency order; those out of reach first, as they run."""
     for source in context.project.datasources:
         if not reach.has(source.name):
             context.add(source.name, keep_running_datasource(context, source.name))
@@ -132,8 +132,7 @@ def _column_widths(live: Live, manifest: Manifest) -> Mapping[str, Mapping[str, 
 
 
 def _complete_resource_plan(context: Context, outcome: Outcome) -> ResourcePlan:
-    """What is said of a data source, with the columns that reading it computes and what a rollback would
-    keep."""
+    """The plan of a data source, with the columns that are computed when it is read and the effect of a rollback."""
     before = [(column.name, column.before) for column in outcome.binding.columns if column.before is not None]
     computed = tuple(
         name for name, each in before if not each.is_settled and not expression_facts(each.expression).is_cheap
@@ -147,15 +146,15 @@ def _complete_resource_plan(context: Context, outcome: Outcome) -> ResourcePlan:
 
 
 def _unknown_strategy_names(context: Context) -> Iterator[Problem]:
-    """Strategies asked for data sources that there are not."""
+    """Strategies requested for names that are no data source."""
     known = [source.name for source in context.project.datasources]
     for name in sorted(set(context.options.strategies) - set(known)):
-        message = f"`[deploy.strategy]` names `{name}`, and there is no such data source"
+        message = f"`[deploy.strategy]` names `{name}`, which is not a data source"
         yield Problem("unknown-datasource", message, Location("penstock.toml"), did_you_mean(name, known))
 
 
 def _plan_pipes(context: Context) -> tuple[ResourcePlan, ...]:
-    """Pipes hold no data. What a materialized view makes is counted where it is kept."""
+    """The plans of pipes. They hold no data: rows of a materialized view are counted for its target."""
     return tuple(_plan_pipe(context, pipe) for pipe in context.project.pipes)
 
 
@@ -171,7 +170,7 @@ def _plan_pipe(context: Context, pipe: Pipe) -> ResourcePlan:
 
 def _target_text(context: Context, pipe: Pipe) -> str:
     view = context.compiled.views.get(pipe.name)
-    return f"; its rows are those of `{view.target}`" if view else ""
+    return f"; its rows are in `{view.target}`" if view else ""
 
 
 def _build_manifest(outcomes: list[Outcome]) -> Manifest:

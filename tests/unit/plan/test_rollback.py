@@ -99,8 +99,8 @@ def test_what_is_called_lossless_is_refused_by_no_row(
     rows = [{"k": 1, "x": value} for value in VALUES] + [{"k": 1}]
     for row in rows:
         line = json.dumps(row).encode()
-        if not takes.type(line).rejects:
-            assert not had.type(line).rejects, (row, had.type(line).rejects)
+        if not takes.parse(line).rejects:
+            assert not had.parse(line).rejects, (row, had.parse(line).rejects)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def plan(shortened: frozenset[str], files: dict[str, str], allow: bool = False) 
 def test_what_it_had_counted_is_not_lost_unasked() -> None:
     codes = [each.code for each in plan(frozenset({"events__d1"}), CHANGED).errors]
     assert codes == ["history-lost"]
-    assert "`users` would be made anew from `events`" in plan(frozenset({"events__d1"}), CHANGED).errors[0].message
+    assert "`users` would be recomputed from `events`" in plan(frozenset({"events__d1"}), CHANGED).errors[0].message
 
 
 @pytest.mark.parametrize("shortened", [frozenset(), frozenset({"users__d1"})])

@@ -151,12 +151,14 @@ def _recomputed_columns(before: DataSource | None, after: DataSource | None) -> 
         return set()
     if forward.problems:
         return set(after.column_names)
-    return {said.name for said in forward.columns if not _keeps_column(said, before, after)}
+    return {
+        forward_column.name for forward_column in forward.columns if not _keeps_column(forward_column, before, after)
+    }
 
 
-def _keeps_column(said: ForwardColumn, before: DataSource, after: DataSource) -> bool:
-    origin, column = before.column(said.name), after.column(said.name)
-    return origin is not None and column is not None and keeps_values(said, origin, column.type)
+def _keeps_column(forward_column: ForwardColumn, before: DataSource, after: DataSource) -> bool:
+    origin, column = before.column(forward_column.name), after.column(forward_column.name)
+    return origin is not None and column is not None and keeps_values(forward_column, origin, column.type)
 
 
 def _keeps_its_table(before: DataSource | None, after: DataSource | None) -> bool:

@@ -17,22 +17,22 @@ from penstock.plan.diff.forward_query import read_forward_query
 from penstock.sql.conversions.implicit import cast_column
 
 FLOAT64 = 64
-_NEW = "there is nothing to go back to: its rows stay with this version until it is discarded"
-REMOVED_REASON = "it is fed no more while this version is live: posts to it are refused, not lost"
-_KEPT = "the version before takes every row that this one takes"
+_NEW = "it is new: its rows stay with this version until that is discarded"
+REMOVED_REASON = "it gets no rows while this version is live: posts to it are refused, not lost"
+_KEPT = "the previous version accepts every row that this one accepts"
 
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """`lossless`: the version before will have every row that this one accepted. `reason` says why, or
-    what it will not have."""
+    """`lossless`: the previous version will have every row that this one accepted. `reason` says why, or which rows it
+    will not have."""
 
     lossless: bool
     reason: str
 
 
 def assess_rollback(old: DataSource | None, new: DataSource) -> Rollback:
-    """Of a data source that the next version has."""
+    """The effect of a rollback on a data source of the next version."""
     if old is None:
         return Rollback(True, _NEW)
     if not can_ingest(old):
@@ -41,11 +41,11 @@ def assess_rollback(old: DataSource | None, new: DataSource) -> Rollback:
     if not lost:
         return Rollback(True, _KEPT)
     rows = "; ".join(lost)
-    return Rollback(False, f"rows that only this version takes go to the quarantine of the version before: {rows}")
+    return Rollback(False, f"rows that only this version accepts go to the quarantine of the previous version: {rows}")
 
 
 def _find_lost_rows(old: DataSource, new: DataSource) -> Iterator[str]:
-    """What makes the version before refuse a row that the next one takes."""
+    """Why the previous version rejects a row that the next one accepts, as short texts."""
     pairs = {before.name: now for now, before in match_columns(old, new, read_forward_query(old, new)).pairs if before}
     for before in old.columns:
         path, now = old.path_of(before), pairs.get(before.name)
@@ -53,7 +53,7 @@ def _find_lost_rows(old: DataSource, new: DataSource) -> Iterator[str]:
             continue
         if now is None or new.path_of(now) != path:
             if not _may_be_absent(before):
-                yield f"`{before.name}` is not read any more, and it needs a value"
+                yield f"`{before.name}` is no longer filled from JSON, but the previous version requires it"
         elif _may_be_absent(now) and not _may_be_absent(before):
             yield f"rows without `{now.name}`"
         elif not _takes_every_value(strip_nullable(now.type), strip_nullable(before.type)):
@@ -65,7 +65,7 @@ def _may_be_absent(column: Column) -> bool:
 
 
 def _takes_every_value(now: Type, before: Type) -> bool:
-    """Whether every JSON value that one type takes, the other takes too (rules: flow/values)."""
+    """Whether type `before` accepts every JSON value that type `now` accepts (as flow/landing/value_parser does)."""
     match unwrap_type(now), unwrap_type(before):
         case _, String():
             return True  # whatever is no text is kept as its JSON

@@ -20,7 +20,7 @@ from penstock.plan.strategies.costs import PlannedCosts
 
 
 def reuse_from_candidate(context: Context, reach: ChangeImpact, name: str) -> Outcome | None:
-    """The data source as the first candidate has it that has the same one; None if none has."""
+    """The data source as the first candidate that has the same one made it; None if no candidate has it."""
     if name in context.options.strategies:
         return None
     derived_from = (name, *reach.graph.upstream(name))
@@ -62,9 +62,10 @@ def _keeps_no_rows(context: Context, name: str) -> bool:
 
 
 def _history_in_live_table(context: Context, bound: Binding) -> Binding | None:
-    """In live's table only: no flow can go on in a table that met at the other one's activation."""
-    run, source = context.running(bound.name), context.project.datasource(bound.name)
-    if run is None or source is None or run.table.id != bound.table:
+    """Which columns show live's rows. Only for the table of live: no flow can continue in a table whose barrier is the
+    activation of the other candidate."""
+    running, source = context.running(bound.name), context.project.datasource(bound.name)
+    if running is None or source is None or running.table.id != bound.table:
         return None
-    match = match_columns(run.source, source, read_forward_query(run.source, source))
-    return bind_as_live(run, bound, match, columns_stored_as_live(run, bound.columns, match))
+    match = match_columns(running.source, source, read_forward_query(running.source, source))
+    return bind_as_live(running, bound, match, columns_stored_as_live(running, bound.columns, match))

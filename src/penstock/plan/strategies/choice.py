@@ -23,23 +23,24 @@ from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTra
 
 @dataclass(frozen=True, slots=True)
 class StrategyInputs:
-    """What is decided about. `again` pairs the views that give all of the table's history as live's
-    do, and those that add to it (None: they do not); `price` is what computing them all from the
-    beginning reads, `added` what computing those that add to it does (None: not known);
-    `causes` say why its rows cannot stay; `moved` are its sources that become others; `ordered`:
-    whether `_seq` tells the rows there are from later ones; `wanted` is what the user asks for."""
+    """Everything that the choice of a strategy depends on.
 
-    way: DataSourceTransition
-    fit: ColumnPlacement
+    `same_history` pairs the views if together they compute all rows of live's table; its `new` views add rows to it
+    (None: they do not compute all rows). `recompute_cost` is for all views from the beginning, `added_cost` for those
+    new views. `causes` say why the rows cannot stay. `moved_sources` are sources of the views that get another table.
+    `ordered_by_seq`: whether `_seq` tells existing from later rows. `requested` is the strategy that the user names."""
+
+    transition: DataSourceTransition
+    placement: ColumnPlacement
     feeding: ViewPairs
-    again: ViewPairs | None
+    same_history: ViewPairs | None
     changes: tuple[Change, ...]
-    price: Cost
-    added: Cost
+    recompute_cost: Cost
+    added_cost: Cost
     causes: tuple[str, ...]
-    moved: tuple[str, ...]
-    ordered: bool
-    wanted: str | None
+    moved_sources: tuple[str, ...]
+    ordered_by_seq: bool
+    requested: str | None
 
     @property
     def fed(self) -> bool:
@@ -48,21 +49,21 @@ class StrategyInputs:
 
     @property
     def forward_compiles(self) -> bool:
-        return self.way.forward is not None and not self.way.forward.problems
+        return self.transition.forward is not None and not self.transition.forward.problems
 
     @property
     def size(self) -> Size | None:
-        return self.way.run.size
+        return self.transition.running.size
 
     @property
     def cause(self) -> str:
-        return join_words(self.causes) if self.causes else join_words(each.reason for each in self.fit.blocked)
+        return join_words(self.causes) if self.causes else join_words(each.reason for each in self.placement.blocked)
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyChoice:
-    """`table`: whether rows stay in live's table, in a clone of it, or come into a new one. `refused`:
-    only a forward query could do it, and there is none."""
+    """`table`: whether the rows stay in the table of live, in a clone of it, or go into a new table. `refused`: only a
+    forward query could do it, and there is none."""
 
     strategy: Strategy
     reason: str
@@ -72,13 +73,13 @@ class StrategyChoice:
     refused: bool = False
 
 
-def choose_strategy(case: StrategyInputs) -> StrategyChoice:
-    """The strategy for a data source that live has: the cheapest right one, unless the user asks for
-    another right one."""
-    right, wrong = _options_for_view_target(case) if case.fed else _options_for_ingested(case)
-    wanted = [choice for choice in right if choice.strategy == case.wanted]
-    best = (wanted or right)[0]
-    if best.strategy == "none" or (wanted and right[0].strategy == "none"):
+def choose_strategy(inputs: StrategyInputs) -> StrategyChoice:
+    """The strategy of a data source that live has: the cheapest correct one, unless the user requests another correct
+    one."""
+    right, wrong = _options_for_view_target(inputs) if inputs.fed else _options_for_ingested(inputs)
+    requested = [choice for choice in right if choice.strategy == inputs.requested]
+    best = (requested or right)[0]
+    if best.strategy == "none" or (requested and right[0].strategy == "none"):
         return right[0]
     others = [_dearer(choice) for choice in right if choice.strategy != best.strategy]
     return replace(best, alternatives=(*wrong, *others))
@@ -92,99 +93,104 @@ _Options = tuple[list[StrategyChoice], list[Alternative]]
 """The correct strategies, from the cheapest on (each reads a part of what the next one reads), and wrong ones."""
 
 
-def _options_for_ingested(case: StrategyInputs) -> _Options:
-    """A data source that only takes ingested rows."""
-    if not case.fit.blocked and not case.fit.bridged:
-        return [_choice_to_stay(case)], [
-            Alternative("forward", case.size, "not needed: the table's metadata is enough")
+def _options_for_ingested(inputs: StrategyInputs) -> _Options:
+    """The strategies of a data source that only has ingested rows."""
+    if not inputs.placement.blocked and not inputs.placement.bridged:
+        return [_choice_to_stay(inputs)], [
+            Alternative("forward", inputs.size, "not needed: the table's metadata is enough")
         ]
-    computed = [(each.column, each.reason) for each in case.fit.bridged]
-    computed += [(each.column, each.reason) for each in case.fit.blocked]
+    computed = [(each.column, each.reason) for each in inputs.placement.bridged]
+    computed += [(each.column, each.reason) for each in inputs.placement.blocked]
     reason = join_words(why for _, why in computed)
-    if not case.forward_compiles:
-        return [StrategyChoice("forward", f"{reason}: needs a FORWARD_QUERY", "new", case.size, refused=True)], []
+    if not inputs.forward_compiles:
+        return [StrategyChoice("forward", f"{reason}: needs a FORWARD_QUERY", "new", inputs.size, refused=True)], []
     names = join_words(f"`{column.name}`" for column, _ in computed)
-    in_place = Alternative("in_place", NOTHING, f"the values of {names} have to be computed from the rows there are")
-    forward = StrategyChoice("forward", f"{reason} by FORWARD_QUERY", "new", case.size)
-    if case.fit.blocked:
-        said = join_words(each.reason for each in case.fit.blocked)
-        return [forward], [in_place, Alternative("bridge", NOTHING, f"cannot be had when rows are read: {said}")]
-    bridge = StrategyChoice("bridge", f"{reason} by FORWARD_QUERY, whenever rows from before are read", "live")
+    in_place = Alternative("in_place", NOTHING, f"the values of {names} have to be computed from the existing rows")
+    forward = StrategyChoice("forward", f"{reason} by FORWARD_QUERY", "new", inputs.size)
+    if inputs.placement.blocked:
+        reasons = join_words(each.reason for each in inputs.placement.blocked)
+        return [forward], [
+            in_place,
+            Alternative("bridge", NOTHING, f"cannot be computed when rows are read: {reasons}"),
+        ]
+    bridge = StrategyChoice("bridge", f"{reason} by FORWARD_QUERY, evaluated when existing rows are read", "live")
     return [bridge, forward], [in_place]
 
 
-def _options_for_view_target(case: StrategyInputs) -> _Options:
-    """The target of materialized views."""
-    fits = not case.fit.blocked and not case.fit.bridged
-    recompute = StrategyChoice("recompute", case.cause or "asked for", "new", case.price)
-    if case.feeding.unchanged and fits:
-        return [_choice_to_stay(case), recompute], []
-    in_place = Alternative("in_place", NOTHING, case.cause)
-    if case.again is not None and fits and not case.again.new:
-        return [StrategyChoice("reuse", _reuse_reason_of(case), "clone"), recompute], [in_place]
-    if case.again is not None and fits:
-        added = StrategyChoice("recompute", f"{case.cause}; the rows of the other views stay", "clone", case.added)
+def _options_for_view_target(inputs: StrategyInputs) -> _Options:
+    """The strategies of the target of materialized views."""
+    fits = not inputs.placement.blocked and not inputs.placement.bridged
+    recompute = StrategyChoice("recompute", inputs.cause or "requested", "new", inputs.recompute_cost)
+    if inputs.feeding.unchanged and fits:
+        return [_choice_to_stay(inputs), recompute], []
+    in_place = Alternative("in_place", NOTHING, inputs.cause)
+    if inputs.same_history is not None and fits and not inputs.same_history.new:
+        return [StrategyChoice("reuse", _reuse_reason_of(inputs), "clone"), recompute], [in_place]
+    if inputs.same_history is not None and fits:
+        added = StrategyChoice(
+            "recompute", f"{inputs.cause}; the rows of the other views stay", "clone", inputs.added_cost
+        )
         return [added, recompute], [in_place]
-    obstacle = _forward_obstacle(case)
+    obstacle = _forward_obstacle(inputs)
     if obstacle is not None:
-        return [recompute], [in_place, Alternative("forward", case.size, obstacle)]
-    if case.wanted == "recompute":
-        return [recompute], [in_place, _dearer(_forward_choices(case)[0])]
-    kept = Alternative("recompute", case.price, "FORWARD_QUERY keeps the rows there are")
-    return _forward_choices(case), [in_place, kept]
+        return [recompute], [in_place, Alternative("forward", inputs.size, obstacle)]
+    if inputs.requested == "recompute":
+        return [recompute], [in_place, _dearer(_forward_choices(inputs)[0])]
+    kept = Alternative("recompute", inputs.recompute_cost, "FORWARD_QUERY keeps the existing rows")
+    return _forward_choices(inputs), [in_place, kept]
 
 
-def _forward_choices(case: StrategyInputs) -> list[StrategyChoice]:
-    """A target whose forward query keeps the rows there are."""
-    copy = StrategyChoice("forward", f"{case.cause}; history by FORWARD_QUERY", "new", case.size)
-    if case.fit.blocked or (any(map(_reads_before, case.fit.columns)) and not case.ordered):
+def _forward_choices(inputs: StrategyInputs) -> list[StrategyChoice]:
+    """The ways to keep the existing rows of a view target by its forward query."""
+    copy = StrategyChoice("forward", f"{inputs.cause}; history by FORWARD_QUERY", "new", inputs.size)
+    if inputs.placement.blocked or (any(map(_reads_before, inputs.placement.columns)) and not inputs.ordered_by_seq):
         return [copy]
-    how = "computed whenever it is read" if case.fit.bridged else "no row is copied"
-    strategy: Strategy = "bridge" if case.fit.bridged else "forward"
-    return [StrategyChoice(strategy, f"{case.cause}; history by FORWARD_QUERY, {how}", "clone"), copy]
+    how = "computed when it is read" if inputs.placement.bridged else "no row is copied"
+    strategy: Strategy = "bridge" if inputs.placement.bridged else "forward"
+    return [StrategyChoice(strategy, f"{inputs.cause}; history by FORWARD_QUERY, {how}", "clone"), copy]
 
 
 def _reads_before(column: BoundColumn) -> bool:
     return column.before is not None and column.before.cut is None
 
 
-def _choice_to_stay(case: StrategyInputs) -> StrategyChoice:
-    """The table of live will do."""
-    changes = [change for change in case.changes if not isinstance(change, MetadataChanged)]
+def _choice_to_stay(inputs: StrategyInputs) -> StrategyChoice:
+    """The table of live is kept; at most its metadata changes."""
+    changes = [change for change in inputs.changes if not isinstance(change, MetadataChanged)]
     if changes:
         return StrategyChoice("in_place", ", ".join(change_text(change) for change in changes), "live")
-    what = join_words(change_text(change) for change in case.changes)
-    if case.moved:
-        return StrategyChoice("reuse", _reuse_reason_of(case), "live")
+    what = join_words(change_text(change) for change in inputs.changes)
+    if inputs.moved_sources:
+        return StrategyChoice("reuse", _reuse_reason_of(inputs), "live")
     return StrategyChoice("none", f"{what}: no data moves" if what else "unchanged", "live")
 
 
-def _reuse_reason_of(case: StrategyInputs) -> str:
-    if not case.moved:
-        return "its views give the rows there are again: they are kept"
-    sources = join_words(f"`{name}`" for name in case.moved)
-    return f"its views read nothing of what changes in {sources}"
+def _reuse_reason_of(inputs: StrategyInputs) -> str:
+    if not inputs.moved_sources:
+        return "its views still produce the existing rows"
+    sources = join_words(f"`{name}`" for name in inputs.moved_sources)
+    return f"its views read nothing that changes in {sources}"
 
 
-def _forward_obstacle(case: StrategyInputs) -> str | None:
-    """Why a target's history cannot come by its forward query; None if it can."""
-    name = case.way.new.name
-    if case.way.forward is None:
-        if case.way.new.forward_query is not None:
-            return f"the FORWARD_QUERY of `{name}` is the one of an earlier step"
+def _forward_obstacle(inputs: StrategyInputs) -> str | None:
+    """Why a forward query cannot provide the history of a view target; None if it can."""
+    name = inputs.transition.new.name
+    if inputs.transition.forward is None:
+        if inputs.transition.new.forward_query is not None:
+            return f"the FORWARD_QUERY of `{name}` belongs to an earlier deployment"
         return f"`{name}` has no FORWARD_QUERY"
-    return "its FORWARD_QUERY does not compile" if case.way.forward.problems else None
+    return "its FORWARD_QUERY does not compile" if inputs.transition.forward.problems else None
 
 
 def find_causes(context: Context, name: str, feeding: ViewPairs) -> tuple[str, ...]:
-    """What makes the views into a data source others than live's."""
+    """Why the views into a data source differ from those of live, as short texts."""
     found = [cause for view, live in feeding.replaced for cause in _causes_in_view(context, name, view, live)]
-    return (*found, *(f"`{view.pipe}` feeds it no longer" for view in feeding.removed))
+    return (*found, *(f"`{view.pipe}` no longer feeds it" for view in feeding.removed))
 
 
 def _causes_in_view(context: Context, name: str, view: View, live: View | None) -> list[str]:
     if live is None:
-        return [f"`{view.pipe}` feeds it now"]
+        return [f"`{view.pipe}` now feeds it"]
     was = {source.binding.name: source.binding for source in (live.trigger, *live.others)}
     sources = (view.trigger, *view.others)
     found = [
@@ -198,7 +204,7 @@ def _causes_in_view(context: Context, name: str, view: View, live: View | None) 
     if columns:
         return [f"column `{column}` of its source `{name}` changed" for name, column in columns]
     own = [change_text(change) for change in context.changes_of(name) if not isinstance(change, MetadataChanged)]
-    return own or [f"what the query of `{view.pipe}` reads changed"]
+    return own or [f"data that the query of `{view.pipe}` reads changed"]
 
 
 def _has_new_table(source: Source, was: Mapping[str, Binding]) -> bool:

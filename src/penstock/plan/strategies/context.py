@@ -75,39 +75,39 @@ class Context:
     def changes_of(self, name: str) -> tuple[Change, ...]:
         return self.changes.get(name, ())
 
-    def new_table(self, source: DataSource) -> str:
+    def new_table_name(self, source: DataSource) -> str:
         """The name of a new physical table for a data source."""
         return f"{source.name}__{self.options.suffix}"
 
     def binding(self, name: str) -> Binding:
         return self.done[name].binding
 
-    def history(self, name: str) -> Binding:
+    def history_binding(self, name: str) -> Binding:
         """The binding, with what is as it was in live shown as live's."""
         return self.done[name].history or self.done[name].binding
 
-    def goes_on(self, view: View, live: View) -> bool:
+    def can_resume(self, view: View, live: View) -> bool:
         """Whether a place in the source of a live view is one in that of the new view: they read the
         same table, or a clone of it with its snapshots."""
         table = view.trigger.binding.table
         return self.clones.get(table, table) == live.trigger.binding.table
 
-    def moved(self, name: str) -> tuple[str, ...]:
+    def moved_sources(self, name: str) -> tuple[str, ...]:
         """The sources of a data source's views whose rows or columns become others."""
         reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
         return tuple(read for read in sorted(reads) if self.done[read].resource.strategy in MOVING)
 
-    def forgetful(self, name: str) -> tuple[str, ...]:
+    def forgetful_sources(self, name: str) -> tuple[str, ...]:
         """The sources of a data source's views that do not keep the rows that went through them."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         return tuple(sorted(each for each in triggers if self.done[each].forgets))
 
-    def shortened(self, name: str) -> tuple[str, ...]:
+    def shortened_sources(self, name: str) -> tuple[str, ...]:
         """The sources of a data source's views of which live's table lacks expired rows: they went through."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         live = {each: self.live.manifest.binding(each) for each in triggers}
         return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))
 
-    def is_unclear(self, name: str) -> bool:
+    def has_failed_feeder(self, name: str) -> bool:
         """Whether a pipe that feeds the data source does not compile: then its flows say nothing."""
         return any(pipe.name in self.compiled.failed for pipe, _ in self.project.feeders(name))

@@ -42,25 +42,25 @@ from penstock.sql.spark_text import replace_columns
 
 
 def plan_datasource(context: Context, name: str) -> Outcome:
-    """What becomes of a data source of the next version."""
+    """The outcome of a data source of the next version."""
     source = context.project.datasource(name)
     assert source is not None, "asked for data sources of the project only"
-    run = context.running(name)
-    outcome = create_datasource(context, source) if run is None else _plan_existing(context, run, source)
+    running = context.running(name)
+    outcome = create_datasource(context, source) if running is None else _plan_existing(context, running, source)
     return _apply_engine_rules(context, source, outcome)
 
 
-def _plan_existing(context: Context, run: RunningDataSource, source: DataSource) -> Outcome:
-    way = DataSourceTransition(run, source, context.compiled, read_forward_query(run.source, source))
-    case = _collect_inputs(context, way)
-    choice = choose_strategy(case)
+def _plan_existing(context: Context, running: RunningDataSource, source: DataSource) -> Outcome:
+    transition = DataSourceTransition(running, source, context.compiled, read_forward_query(running.source, source))
+    inputs = _collect_inputs(context, transition)
+    choice = choose_strategy(inputs)
     problems = (
-        *_unmet_request(case, choice),
-        *_forward_query_problems(case, choice),
-        *_data_losses(context, case, choice),
+        *_unmet_request(inputs, choice),
+        *_forward_query_problems(inputs, choice),
+        *_data_losses(context, inputs, choice),
     )
-    outcome = _build_outcome(context, case, choice)
-    checks = build_row_checks(case.way, choice)
+    outcome = _build_outcome(context, inputs, choice)
+    checks = build_row_checks(inputs.transition, choice)
     return replace(
         outcome,
         problems=(*outcome.problems, *problems),
@@ -69,179 +69,188 @@ def _plan_existing(context: Context, run: RunningDataSource, source: DataSource)
     )
 
 
-def _collect_inputs(context: Context, way: DataSourceTransition) -> StrategyInputs:
-    name, fitted = way.new.name, place_columns(way)
-    feeding = _compare_views(context, way, fitted)
+def _collect_inputs(context: Context, transition: DataSourceTransition) -> StrategyInputs:
+    name, placement = transition.new.name, place_columns(transition)
+    feeding = _compare_views(context, transition, placement)
     views = (*(view for view, _ in feeding.kept), *feeding.new)
-    found = _pair_by_history(context, way, fitted, feeding)
-    unclear = context.is_unclear(name)
+    found = _pair_by_history(context, transition, placement, feeding)
+    unclear = context.has_failed_feeder(name)
     return StrategyInputs(
-        way=way,
-        fit=fitted,
+        transition=transition,
+        placement=placement,
         feeding=feeding,
-        again=found,
+        same_history=found,
         changes=context.changes_of(name),
-        price=ViewsFromBeginning(views) if not unclear else None,
-        added=ViewsFromBeginning(found.new) if found is not None and not unclear else None,
+        recompute_cost=ViewsFromBeginning(views) if not unclear else None,
+        added_cost=ViewsFromBeginning(found.new) if found is not None and not unclear else None,
         causes=find_causes(context, name, feeding),
-        moved=() if unclear else context.moved(name),
-        ordered=is_ordered_by_seq(context.live, way.run) and not can_ingest(way.new),
-        wanted=context.options.strategies.get(name),
+        moved_sources=() if unclear else context.moved_sources(name),
+        ordered_by_seq=is_ordered_by_seq(context.live, transition.running) and not can_ingest(transition.new),
+        requested=context.options.strategies.get(name),
     )
 
 
-def _compare_views(context: Context, way: DataSourceTransition, fitted: ColumnPlacement) -> ViewPairs:
-    """The views into the table of live, were it kept. Views that do not compile count as unchanged:
-    their own problems are told, nothing can be said of the data."""
-    if context.is_unclear(way.new.name):
-        return ViewPairs(kept=tuple((view, view) for view in way.run.views))
-    return pair_equal_views(way.run.views, build_views_into(context, _live_target(way, fitted), "beginning"))
+def _compare_views(context: Context, transition: DataSourceTransition, placement: ColumnPlacement) -> ViewPairs:
+    """The views of live and of the next version, compared as if the table of live were kept. Views that do not
+    compile count as unchanged: they have problems of their own, and nothing is known of their rows."""
+    if context.has_failed_feeder(transition.new.name):
+        return ViewPairs(kept=tuple((view, view) for view in transition.running.views))
+    return pair_equal_views(
+        transition.running.views, build_views_into(context, _live_target(transition, placement), "beginning")
+    )
 
 
 def _pair_by_history(
-    context: Context, way: DataSourceTransition, fitted: ColumnPlacement, feeding: ViewPairs
+    context: Context, transition: DataSourceTransition, placement: ColumnPlacement, feeding: ViewPairs
 ) -> ViewPairs | None:
-    """The views paired by the history they give, where that is all of live's and maybe more."""
-    if feeding.unchanged or not way.run.views:
+    """The views paired by the history that they compute; None unless they compute all rows of live."""
+    if feeding.unchanged or not transition.running.views:
         return None
-    place = _live_target(way, fitted)
-    views = build_views_into(context, place, "beginning", context.history)
-    paired = pair_projected_views(way.run.views, views, tuple(column.physical for column in place.columns))
+    place = _live_target(transition, placement)
+    views = build_views_into(context, place, "beginning", context.history_binding)
+    paired = pair_projected_views(transition.running.views, views, tuple(column.physical for column in place.columns))
     return _with_actual_bindings(paired, feeding) if paired.kept and not paired.ended else None
 
 
 def _with_actual_bindings(paired: ViewPairs, feeding: ViewPairs) -> ViewPairs:
-    """The pairs with the views over the bindings that they will read."""
+    """The pairs, with the views over the bindings that they will really read."""
     views = {(view.pipe, view.node): view for view in (*(new for new, _ in feeding.kept), *feeding.new)}
     kept = tuple((views[view.pipe, view.node], live) for view, live in paired.kept)
     return ViewPairs(kept, tuple(views[view.pipe, view.node] for view in paired.new))
 
 
-def _columns_with_live_rows(context: Context, case: StrategyInputs) -> frozenset[str]:
-    """The columns in which the views give the rows of live again."""
-    way, place = case.way, _live_target(case.way, case.fit)
-    shown = columns_stored_as_live(way.run, case.fit.columns, case.fit.match)
-    if context.is_unclear(way.new.name):
+def _columns_with_live_rows(context: Context, inputs: StrategyInputs) -> frozenset[str]:
+    """The columns for which the views compute the same values as the rows of live have."""
+    transition, place = inputs.transition, _live_target(inputs.transition, inputs.placement)
+    shown = columns_stored_as_live(transition.running, inputs.placement.columns, inputs.placement.match)
+    if context.has_failed_feeder(transition.new.name):
         return shown
     physical = {column.physical: column.name for column in place.columns if column.name in shown}
-    views = build_views_into(context, place, "beginning", context.history)
-    return frozenset(physical[field] for field in columns_computed_as_live(way.run.views, views, tuple(physical)))
+    views = build_views_into(context, place, "beginning", context.history_binding)
+    return frozenset(
+        physical[field] for field in columns_computed_as_live(transition.running.views, views, tuple(physical))
+    )
 
 
-def _live_target(way: DataSourceTransition, fitted: ColumnPlacement) -> TargetTable:
-    """The columns in the table of live; one that it cannot give in a column that it does not have."""
-    bound = {column.name: column for column in fitted.columns}
-    columns = (bound.get(c.name) or BoundColumn(c.name, c.type, f"new {c.name}") for c in way.new.columns)
-    return TargetTable(way.new, way.run.table.id, tuple(columns))
+def _live_target(transition: DataSourceTransition, placement: ColumnPlacement) -> TargetTable:
+    """The table of live with the columns of the next version; a column that it cannot store gets a physical name
+    that no table has."""
+    bound = {column.name: column for column in placement.columns}
+    columns = (bound.get(c.name) or BoundColumn(c.name, c.type, f"new {c.name}") for c in transition.new.columns)
+    return TargetTable(transition.new, transition.running.table.id, tuple(columns))
 
 
-def _build_outcome(context: Context, case: StrategyInputs, choice: StrategyChoice) -> Outcome:
-    way, fitted, feeding = case.way, case.fit, case.feeding
+def _build_outcome(context: Context, inputs: StrategyInputs, choice: StrategyChoice) -> Outcome:
+    transition, placement, feeding = inputs.transition, inputs.placement, inputs.feeding
     match choice.table:
         case "live":
-            return keep_live_table(context, way, fitted, feeding, choice)
+            return keep_live_table(context, transition, placement, feeding, choice)
         case "clone":
-            return clone_live_table(context, way, fitted, case.again or feeding, choice)
+            return clone_live_table(context, transition, placement, inputs.same_history or feeding, choice)
         case "new" if choice.strategy == "forward" and not choice.refused:
-            return copy_by_forward_query(context, way, fitted, feeding, choice)
+            return copy_by_forward_query(context, transition, placement, feeding, choice)
         case "new":
             # A forward that was refused for want of a query is built all the same: what reads it is
             # planned on.
             return refill_by_views(
-                context, way, fitted, _columns_with_live_rows(context, case) if case.fed else frozenset(), choice
+                context,
+                transition,
+                placement,
+                _columns_with_live_rows(context, inputs) if inputs.fed else frozenset(),
+                choice,
             )
         case _:
             assert_never(choice.table)
 
 
-def _unmet_request(case: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
-    """A strategy that is asked for and would not be right. Of a change of an earlier step the wish is
-    left over: it is not told of a data source that stays as it is."""
-    if case.wanted is None or case.wanted == choice.strategy or choice.strategy in ("none", "reuse"):
+def _unmet_request(inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
+    """A warning where the requested strategy would give wrong rows. None for a data source that stays as it is: the
+    request is left over from an earlier deployment."""
+    if inputs.requested is None or inputs.requested == choice.strategy or choice.strategy in ("none", "reuse"):
         return
-    message = f"`{case.wanted}` is asked for `{case.way.new.name}` and would not be right: `{choice.strategy}` is taken"
-    hint = "a `forward` needs a FORWARD_QUERY of this step" if case.wanted == "forward" else None
-    yield Problem("strategy-not-possible", message, case.way.new.location, hint, "warning")
+    name = inputs.transition.new.name
+    message = f"`{inputs.requested}` was requested for `{name}` but would give wrong rows; using `{choice.strategy}`"
+    hint = "`forward` needs a FORWARD_QUERY that is new in this deployment" if inputs.requested == "forward" else None
+    yield Problem("strategy-not-possible", message, inputs.transition.new.location, hint, "warning")
 
 
-def _forward_query_problems(case: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
-    """Where a forward query is needed and there is none that compiles; a warning where it does not
-    compile and is not needed."""
-    way = case.way
-    broken = way.forward.problems if way.forward else ()
-    needed = choice.refused or not case.feeding.unchanged
+def _forward_query_problems(inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
+    """Errors where a forward query is needed and none compiles; a warning where one does not compile and is not
+    needed."""
+    transition = inputs.transition
+    broken = transition.forward.problems if transition.forward else ()
+    needed = choice.refused or not inputs.feeding.unchanged
     yield from (problem if needed else replace(problem, level="warning") for problem in broken)
     if not choice.refused or broken:
         return
-    hint = suggest_forward_query(way)
-    for each in case.fit.blocked:
+    hint = suggest_forward_query(transition)
+    for each in inputs.placement.blocked:
         before = each.before.type if each.before else None
         yield Problem(
             "needs-forward-query",
-            f"column `{each.column.name}` of `{way.new.name}` goes from {before} to {each.column.type}, which does not"
-            " hold every value: a FORWARD_QUERY has to say what becomes of the rows there are",
+            f"column `{each.column.name}` of `{transition.new.name}` changes from {before} to {each.column.type}, which"
+            " cannot hold every value: a FORWARD_QUERY must say how to convert the existing rows",
             each.column.location,
             hint,
         )
 
 
-def _data_losses(context: Context, case: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
-    """What cannot be had back once the deployment before is retired."""
+def _data_losses(context: Context, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
+    """Data that is lost for good once the deployment before is retired."""
     if context.options.allow_destructive:
         return
-    name, rows = case.way.new.name, rows_text(case.size.rows if case.size else None)
-    if choice.strategy == "recompute" and case.size != NOTHING:
-        yield from _lost_history(context, case)
-    for column in case.fit.match.dropped:
-        message = f"column `{column.name}` of `{name}` is dropped: {rows} lose its value"
-        problem = destructive_problem(message, case.way.new.location)
-        yield replace(problem, hint=f"{_rename_hint(case, column)}{problem.hint}")
-    # What a view that ends has made stays, unless all is made anew.
-    for view in case.feeding.removed if choice.strategy == "recompute" else ():
-        message = f"`{view.pipe}` feeds `{name}` no longer: what it made of {rows} goes"
-        yield destructive_problem(message, case.way.new.location)
+    name, rows = inputs.transition.new.name, rows_text(inputs.size.rows if inputs.size else None)
+    if choice.strategy == "recompute" and inputs.size != NOTHING:
+        yield from _lost_history(context, inputs)
+    for column in inputs.placement.match.dropped:
+        message = f"column `{column.name}` of `{name}` is dropped: {rows} would lose its value"
+        problem = destructive_problem(message, inputs.transition.new.location)
+        yield replace(problem, hint=f"{_rename_hint(inputs, column)}{problem.hint}")
+    # Rows of a removed view stay in the table, unless the table is recomputed.
+    for view in inputs.feeding.removed if choice.strategy == "recompute" else ():
+        message = f"`{view.pipe}` no longer feeds `{name}`: its part of {rows} would be deleted"
+        yield destructive_problem(message, inputs.transition.new.location)
 
 
-def _rename_hint(case: StrategyInputs, dropped: Column) -> str:
-    """A hint, where a new column is filled from the field of one that goes."""
-    way = case.way
-    path = way.run.source.path_of(dropped)
-    new = (column for column, origin in case.fit.match.pairs if origin is None)
-    added = [column.name for column in new if way.new.path_of(column) == path]
+def _rename_hint(inputs: StrategyInputs, dropped: Column) -> str:
+    """A hint to use RENAMED_FROM, where a new column is filled from the JSON field of a dropped one."""
+    transition = inputs.transition
+    path = transition.running.source.path_of(dropped)
+    new = (column for column, origin in inputs.placement.match.pairs if origin is None)
+    added = [column.name for column in new if transition.new.path_of(column) == path]
     return f"if `{added[0]}` is its new name, add RENAMED_FROM {dropped.name}; " if added and path else ""
 
 
-def _lost_history(context: Context, case: StrategyInputs) -> Iterator[Problem]:
-    """Rows that cannot be made again, for a source of theirs does not keep its own."""
-    name, rows = case.way.new.name, rows_text(case.size.rows if case.size else None)
-    for source in context.forgetful(name):
-        message = f"`{name}` would be made anew from `{source}`, which does not keep its rows: {rows} would be lost"
-        hint = "`FORWARD_QUERY > SELECT *` keeps them; `--allow-destructive-operations` begins with what arrives"
-        yield Problem("history-lost", message, case.way.new.location, hint)
-    for source in context.shortened(name):
-        message = f"`{name}` would be made anew from `{source}`, of which expired rows were deleted"
-        hint = "`FORWARD_QUERY > SELECT *` keeps it; `--allow-destructive-operations` makes it of the rows there are"
-        yield Problem("history-lost", message, case.way.new.location, hint)
+def _lost_history(context: Context, inputs: StrategyInputs) -> Iterator[Problem]:
+    """Rows that cannot be recomputed, because a source of theirs does not keep its own rows."""
+    name, rows = inputs.transition.new.name, rows_text(inputs.size.rows if inputs.size else None)
+    for source in context.forgetful_sources(name):
+        message = f"`{name}` would be recomputed from `{source}`, which does not keep its rows: {rows} would be lost"
+        hint = "`FORWARD_QUERY > SELECT *` keeps them; with `--allow-destructive-operations` it starts empty"
+        yield Problem("history-lost", message, inputs.transition.new.location, hint)
+    for source in context.shortened_sources(name):
+        message = f"`{name}` would be recomputed from `{source}`, from which expired rows were deleted"
+        hint = "`FORWARD_QUERY > SELECT *` keeps it; `--allow-destructive-operations` uses the remaining rows"
+        yield Problem("history-lost", message, inputs.transition.new.location, hint)
 
 
 def destructive_problem(message: str, location: Location) -> Problem:
-    """A change that loses data and was not allowed to."""
-    hint = "`--allow-destructive-operations` does it; it can be rolled back until the version before is retired"
+    """The problem of a change that loses data without permission."""
+    hint = "allow it with `--allow-destructive-operations`; it can be rolled back until the previous version is retired"
     return Problem("destructive-change", message, location, hint)
 
 
 def _apply_engine_rules(context: Context, source: DataSource, outcome: Outcome) -> Outcome:
-    """The outcome with the rows that the TTL keeps and FINAL merges, and with what a TTL newly hides of
-    live's."""
+    """The outcome with the filter of its TTL, the rule of FINAL, and the rows of live that a new TTL hides."""
     kept, merges = build_ttl_filter(source), build_final_rule(source)
-    run = context.running(source.name)
+    running = context.running(source.name)
     bound = replace(outcome.binding, keeps=kept.keeps, merge=merges.rule)
     problems = (*outcome.problems, *kept.problems, *merges.problems)
-    if kept.keeps is None or run is None or shows_same_rows(run.source, source):
+    if kept.keeps is None or running is None or shows_same_rows(running.source, source):
         return replace(outcome, binding=bound, problems=problems)
-    if bound.table != run.table.id and outcome.clone is None:
+    if bound.table != running.table.id and outcome.clone is None:
         return replace(outcome, binding=bound, problems=problems)
     now = {column.name: f"CAST({value_before_cut(column)} AS {spark_type(column.type)})" for column in bound.columns}
     place = source.engine.location("ENGINE_TTL") or source.location
-    hidden = HiddenRows(source.name, run.binding, f"NOT ({replace_columns(kept.keeps, now)})", place)
+    hidden = HiddenRows(source.name, running.binding, f"NOT ({replace_columns(kept.keeps, now)})", place)
     return replace(outcome, binding=bound, problems=problems, hides=hidden)

@@ -17,13 +17,15 @@ from penstock.plan.tables.column_placement import DataSourceTransition
 from penstock.sql.outputs.conversion_probes import forward_probes
 
 
-def build_row_checks(way: DataSourceTransition, choice: StrategyChoice) -> CheckRows | None:
+def build_row_checks(transition: DataSourceTransition, choice: StrategyChoice) -> CheckRows | None:
     """All that the forward query of a step may do; None where it is not used or does nothing."""
-    used = way.forward is not None and not way.forward.problems and choice.strategy in ("bridge", "forward")
-    if not used or way.new.forward_query is None:
+    used = (
+        transition.forward is not None and not transition.forward.problems and choice.strategy in ("bridge", "forward")
+    )
+    if not used or transition.new.forward_query is None:
         return None
-    checks = tuple(_build_checks(way))
-    return CheckRows(way.new.name, way.run.binding, checks) if checks else None
+    checks = tuple(_build_checks(transition))
+    return CheckRows(transition.new.name, transition.running.binding, checks) if checks else None
 
 
 def blocking_checks(rows: CheckRows | None) -> Iterator[CheckRows]:
@@ -33,13 +35,13 @@ def blocking_checks(rows: CheckRows | None) -> Iterator[CheckRows]:
         yield replace(rows, checks=fails)
 
 
-def _build_checks(way: DataSourceTransition) -> Iterator[Check]:
-    assert way.forward is not None, "asked for steps with a forward query"
-    assert way.new.forward_query is not None, "a forward has the query it was read from"
-    computed = [column for column in way.forward.columns if not _keeps_column_values(way, column.name)]
+def _build_checks(transition: DataSourceTransition) -> Iterator[Check]:
+    assert transition.forward is not None, "asked for steps with a forward query"
+    assert transition.new.forward_query is not None, "a forward has the query it was read from"
+    computed = [column for column in transition.forward.columns if not _keeps_column_values(transition, column.name)]
     if not computed:
         return
-    probed = forward_probes(way.new.forward_query, way.run.source.columns, way.new.columns)
+    probed = forward_probes(transition.new.forward_query, transition.running.source.columns, transition.new.columns)
     names = {column.name for column in computed}
     for probe in probed.probes:
         if probe.column in names:
@@ -49,8 +51,8 @@ def _build_checks(way: DataSourceTransition) -> Iterator[Check]:
             yield Check(column.name, "unsure", "", column.sql)
 
 
-def _keeps_column_values(way: DataSourceTransition, name: str) -> bool:
-    said = way.forward.column(name) if way.forward else None
-    origin = way.run.source.column(said.renames or name) if said else None
-    column = way.new.column(name)
-    return bool(said and origin and column and keeps_values(said, origin, column.type))
+def _keeps_column_values(transition: DataSourceTransition, name: str) -> bool:
+    forward_column = transition.forward.column(name) if transition.forward else None
+    origin = transition.running.source.column(forward_column.renames or name) if forward_column else None
+    column = transition.new.column(name)
+    return bool(forward_column and origin and column and keeps_values(forward_column, origin, column.type))

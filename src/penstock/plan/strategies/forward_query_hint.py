@@ -16,17 +16,17 @@ from penstock.plan.tables.column_placement import DataSourceTransition
 from penstock.sql.compile import compile_forward
 
 
-def suggest_forward_query(way: DataSourceTransition) -> str:
+def suggest_forward_query(transition: DataSourceTransition) -> str:
     """`FORWARD_QUERY > SELECT …` with a conversion of each column that needs one."""
-    for query in _candidate_queries(way):
-        if _compiles(way, query):
+    for query in _candidate_queries(transition):
+        if _compiles(transition, query):
             return f"FORWARD_QUERY > {query}"
     return "FORWARD_QUERY > SELECT * REPLACE (<expression> AS <column>)"
 
 
-def _candidate_queries(way: DataSourceTransition) -> Iterator[str]:
+def _candidate_queries(transition: DataSourceTransition) -> Iterator[str]:
     """From the one that keeps most rows to the plainest."""
-    match = match_columns(way.run.source, way.new, way.forward)
+    match = match_columns(transition.running.source, transition.new, transition.forward)
     changed = [(column, origin) for column, origin in match.pairs if origin is not None and column.type != origin.type]
     added = [column for column, origin in match.pairs if origin is None]
     renamed = [(column, origin) for column, origin in match.pairs if origin is not None and column.name != origin.name]
@@ -61,9 +61,9 @@ def _value_of_added_column(column: Column) -> str:
     return column.default.text if column.default else f"defaultValueOfTypeName('{column.type}')"
 
 
-def _compiles(way: DataSourceTransition, query: str) -> bool:
+def _compiles(transition: DataSourceTransition, query: str) -> bool:
     try:
-        compile_forward(Text(query, way.new.location), way.run.source.columns, way.new.columns)
+        compile_forward(Text(query, transition.new.location), transition.running.source.columns, transition.new.columns)
     except InvalidQuery:
         return False
     return True

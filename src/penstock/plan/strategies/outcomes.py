@@ -14,7 +14,7 @@ from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
 from penstock.plan.diff.row_visibility import NULL_ENGINE
-from penstock.plan.equivalence.history import bind_as_live, columns_copied, columns_stored_as_live, project_view
+from penstock.plan.equivalence.history import bind_as_live, columns_stored_as_live, project_view
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, ResourcePlan
 from penstock.plan.steps import AddFields, Clone, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField
@@ -29,11 +29,11 @@ from penstock.sql.analysis.expression_facts import expression_facts
 
 
 def create_datasource(context: Context, source: DataSource) -> Outcome:
-    """A data source that live does not have."""
+    """The outcome of a data source that live does not have."""
     place = new_target_table(context, source)
     stream = _choose_stream(context, source)
     lands = build_landing(place, stream, context.compiled, "beginning")
-    forgets = bool(context.forgetful(source.name))
+    forgets = bool(context.forgetful_sources(source.name))
     skips = forgets or (bool(context.compiled.feeders(source.name)) and not source.keeps_history)
     views = build_views_into(context, place, "placed" if skips else "beginning")
     cost = NOTHING if skips else ViewsFromBeginning(views)
@@ -55,30 +55,37 @@ def create_datasource(context: Context, source: DataSource) -> Outcome:
 
 
 def keep_live_table(
-    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: ViewPairs, choice: StrategyChoice
+    context: Context,
+    transition: DataSourceTransition,
+    placement: ColumnPlacement,
+    feeding: ViewPairs,
+    choice: StrategyChoice,
 ) -> Outcome:
-    """The table of live, with what its metadata has to gain."""
-    run, source = way.run, way.new
+    """The table of live, with the changes of its metadata that the next version needs."""
+    running, source = transition.running, transition.new
     lands = build_landing(
-        TargetTable(source, run.table.id, fit.columns), run.landing.stream, context.compiled, run.landing.starts
+        TargetTable(source, running.table.id, placement.columns),
+        running.landing.stream,
+        context.compiled,
+        running.landing.starts,
     )
-    same = lands.version == run.landing.version
-    columns = _live_columns(run, fit.columns) if same else fit.columns
+    same = lands.version == running.landing.version
+    columns = _live_columns(running, placement.columns) if same else placement.columns
     laid = build_layout(source, columns)
-    table = extend_live_table(run.table, fit, columns, laid)
-    binding = Binding(source.name, table.id, columns, extend_accepted_versions(run.binding.accepts, lands.version))
+    table = extend_live_table(running.table, placement, columns, laid)
+    binding = Binding(source.name, table.id, columns, extend_accepted_versions(running.binding.accepts, lands.version))
     return Outcome(
         resource_plan(source, choice),
-        (table, run.quarantine),
+        (table, running.quarantine),
         binding,
         quarantine_binding(
-            source.name, run.landing.stream, extend_accepted_versions(run.quarantined.accepts, lands.version)
+            source.name, running.landing.stream, extend_accepted_versions(running.quarantined.accepts, lands.version)
         ),
-        (run.landing if same else lands, *feeding.shared, *run.copies),
-        _metadata_steps(run.table, table, fit),
-        planned_costs(run, choice),
-        new_layout_problems(way, laid),
-        bind_as_live(run, binding, fit.match, columns_stored_as_live(run, columns, fit.match)),
+        (running.landing if same else lands, *feeding.shared, *running.copies),
+        _metadata_steps(running.table, table, placement),
+        planned_costs(running, choice),
+        new_layout_problems(transition, laid),
+        bind_as_live(running, binding, placement.match, columns_stored_as_live(running, columns, placement.match)),
         forgets=source.engine.name == NULL_ENGINE,
     )
 
@@ -88,14 +95,14 @@ def resource_plan(source: DataSource, choice: StrategyChoice) -> ResourcePlan:
     return ResourcePlan(source.name, "datasource", choice.strategy, choice.reason)
 
 
-def planned_costs(run: RunningDataSource, choice: StrategyChoice) -> PlannedCosts:
+def planned_costs(running: RunningDataSource, choice: StrategyChoice) -> PlannedCosts:
     """The costs of a data source that live has: its next table holds about as much as live's."""
-    return PlannedCosts(choice.moves, run.size, choice.alternatives)
+    return PlannedCosts(choice.moves, running.size, choice.alternatives)
 
 
 def new_target_table(context: Context, source: DataSource) -> TargetTable:
-    """A new table: its physical columns have the logical names, unless those differ only in case,
-    which Iceberg does not tell apart."""
+    """A new table. Its physical columns have the logical names, with a number where names differ only in case: Iceberg
+    as Spark reads it ignores case."""
     taken: set[str] = set()
     columns = []
     for column in source.columns:
@@ -105,29 +112,33 @@ def new_target_table(context: Context, source: DataSource) -> TargetTable:
             physical = f"{column.name}__{number}"
         taken.add(physical.casefold())
         columns.append(BoundColumn(column.name, column.type, physical))
-    return TargetTable(source, context.new_table(source), tuple(columns))
+    return TargetTable(source, context.new_table_name(source), tuple(columns))
 
 
 def build_views_into(
     context: Context, place: TargetTable, starts: Starts, binding_of: Callable[[str], Binding] | None = None
 ) -> tuple[View, ...]:
-    """The flows of the materialized views that write a data source, over the next version's bindings
-    unless others are given."""
+    """The flows of the materialized views that write a data source, over the bindings of the next version unless
+    `binding_of` gives others."""
     feeders = context.compiled.feeders(place.source.name)
     views = (build_view(each, place, binding_of or context.binding, starts) for each in feeders)
     return tuple(project_view(each, each.fields) for each in views)
 
 
 def build_table(place: TargetTable, laid: TableLayout) -> Table:
-    """The table of a place."""
+    """The physical table of a target."""
     fields = tuple(Field(column.physical, column.type) for column in place.columns)
     return Table(place.table, fields, laid.partition, laid.sort, lands=True)
 
 
-def extend_live_table(live: Table, fit: ColumnPlacement, columns: Iterable[BoundColumn], laid: TableLayout) -> Table:
-    """The table as the new version wants it: columns that nothing reads any more are left out, and
-    dropped when no deployment wants them."""
-    types = {field.name: field for field in live.fields} | {field.name: field for field in (*fit.added, *fit.widened)}
+def extend_live_table(
+    live: Table, placement: ColumnPlacement, columns: Iterable[BoundColumn], laid: TableLayout
+) -> Table:
+    """The table of live as the next version needs it: columns that it no longer reads are left out, and dropped once no
+    deployment reads them."""
+    types = {field.name: field for field in live.fields} | {
+        field.name: field for field in (*placement.added, *placement.widened)
+    }
     used: set[str] = set()
     for column in columns:
         before = column.before
@@ -139,32 +150,32 @@ def extend_live_table(live: Table, fit: ColumnPlacement, columns: Iterable[Bound
     return Table(live.id, fields, laid.partition, laid.sort, live.lands)
 
 
-def _live_columns(run: RunningDataSource, columns: Iterable[BoundColumn]) -> tuple[BoundColumn, ...]:
+def _live_columns(running: RunningDataSource, columns: Iterable[BoundColumn]) -> tuple[BoundColumn, ...]:
     """The columns as live binds them, cuts and all, in the order of the new schema."""
-    bound = {column.physical: column for column in run.binding.columns}
+    bound = {column.physical: column for column in running.binding.columns}
     return tuple(bound[column.physical] for column in columns)
 
 
-def _metadata_steps(before: Table, after: Table, fit: ColumnPlacement) -> tuple[Step, ...]:
-    steps: list[Step] = [AddFields(after.id, fit.added)] if fit.added else []
-    steps += [WidenField(after.id, field.name, field.type) for field in fit.widened]
+def _metadata_steps(before: Table, after: Table, placement: ColumnPlacement) -> tuple[Step, ...]:
+    steps: list[Step] = [AddFields(after.id, placement.added)] if placement.added else []
+    steps += [WidenField(after.id, field.name, field.type) for field in placement.widened]
     steps += [SetSort(after.id, after.sort, before.sort)] if after.sort != before.sort else []
     steps += [SetPartition(after.id, after.partition, before.partition)] if after.partition != before.partition else []
     return tuple(steps)
 
 
-def new_layout_problems(way: DataSourceTransition, laid: TableLayout) -> tuple[Problem, ...]:
-    """Keys that cannot be used for the layout are told when they are new."""
-    before, after = way.run.source.engine, way.new.engine
+def new_layout_problems(transition: DataSourceTransition, laid: TableLayout) -> tuple[Problem, ...]:
+    """Warnings for keys that cannot be used for the layout, if the keys are new."""
+    before, after = transition.running.source.engine, transition.new.engine
     same = (before.sorting_key, before.partition_key) == (after.sorting_key, after.partition_key)
     return () if same else laid.problems
 
 
 def _choose_stream(context: Context, source: DataSource) -> str:
-    """Raw rows arrive under the name of the data source, unless a renamed one has it still or a
-    deleted one had it."""
+    """The stream of raw rows: the name of the data source, unless a renamed data source still uses it or a deleted one
+    used it."""
     used = context.options.streams | {flow.stream for flow in context.live.manifest.landings}
-    return source.name if source.name not in used else context.new_table(source)
+    return source.name if source.name not in used else context.new_table_name(source)
 
 
 def _reason_to_create(views: tuple[View, ...], source: DataSource, forgets: object) -> str:
@@ -174,112 +185,138 @@ def _reason_to_create(views: tuple[View, ...], source: DataSource, forgets: obje
     if source.keeps_history and not forgets:
         return fed
     why = "its source keeps no rows" if source.keeps_history else "BACKFILL skip"
-    return f"{fed}; {why}: starts with what arrives from now on"
+    return f"{fed}; {why}: starts empty, with rows that arrive from now on"
 
 
 def clone_live_table(
-    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: ViewPairs, choice: StrategyChoice
+    context: Context,
+    transition: DataSourceTransition,
+    placement: ColumnPlacement,
+    feeding: ViewPairs,
+    choice: StrategyChoice,
 ) -> Outcome:
-    """A table that begins as live's: the rows there are stay, the new version's flows write on."""
-    run, source = way.run, way.new
-    name = context.new_table(source)
-    place = TargetTable(source, name, fit.columns)
-    lands = build_landing(place, run.landing.stream, context.compiled, "beginning")
-    laid = build_layout(source, fit.columns)
-    table = replace(extend_live_table(run.table, fit, fit.columns, laid), id=name)
-    binding = Binding(source.name, name, fit.columns, extend_accepted_versions(run.binding.accepts, lands.version))
+    """A clone of the table of live: existing rows stay, and the flows of the next version add to them."""
+    running, source = transition.running, transition.new
+    name = context.new_table_name(source)
+    place = TargetTable(source, name, placement.columns)
+    lands = build_landing(place, running.landing.stream, context.compiled, "beginning")
+    laid = build_layout(source, placement.columns)
+    table = replace(extend_live_table(running.table, placement, placement.columns, laid), id=name)
+    binding = Binding(
+        source.name, name, placement.columns, extend_accepted_versions(running.binding.accepts, lands.version)
+    )
     return Outcome(
         resource_plan(source, choice),
-        (table, run.quarantine),
+        (table, running.quarantine),
         binding,
-        quarantine_binding(source.name, lands.stream, extend_accepted_versions(run.quarantined.accepts, lands.version)),
+        quarantine_binding(
+            source.name, lands.stream, extend_accepted_versions(running.quarantined.accepts, lands.version)
+        ),
         (lands, *_resume_views(context, place, feeding, "beginning")),
         (),
-        planned_costs(run, choice),
-        new_layout_problems(way, laid),
+        planned_costs(running, choice),
+        new_layout_problems(transition, laid),
         bind_as_live(
-            run,
+            running,
             binding,
-            fit.match,
-            () if choice.strategy == "recompute" else columns_stored_as_live(run, fit.columns, fit.match),
+            placement.match,
+            ()
+            if choice.strategy == "recompute"
+            else columns_stored_as_live(running, placement.columns, placement.match),
         ),
-        Clone(table, run.table.id, fit.widened),
+        Clone(table, running.table.id, placement.widened),
         forgets=source.engine.name == NULL_ENGINE,
     )
 
 
 def copy_by_forward_query(
-    context: Context, way: DataSourceTransition, fit: ColumnPlacement, feeding: ViewPairs, choice: StrategyChoice
+    context: Context,
+    transition: DataSourceTransition,
+    placement: ColumnPlacement,
+    feeding: ViewPairs,
+    choice: StrategyChoice,
 ) -> Outcome:
     """A new table, filled by a copy through the forward query."""
-    run, source = way.run, way.new
+    running, source = transition.running, transition.new
     place = new_target_table(context, source)
-    lands = build_landing(place, run.landing.stream, context.compiled, "placed")
+    lands = build_landing(place, running.landing.stream, context.compiled, "placed")
     views = _resume_views(context, place, feeding, "placed")
     laid = build_layout(source, place.columns)
     table = build_table(place, laid)
     binding = Binding(source.name, table.id, place.columns, (Accepts(lands.version),))
     return Outcome(
         resource_plan(source, choice),
-        (table, run.quarantine),
+        (table, running.quarantine),
         binding,
-        quarantine_binding(source.name, lands.stream, extend_accepted_versions(run.quarantined.accepts, lands.version)),
-        (lands, *views, _build_copy(way, place, tuple(view for view in views if view.starts == "placed"))),
+        quarantine_binding(
+            source.name, lands.stream, extend_accepted_versions(running.quarantined.accepts, lands.version)
+        ),
+        (lands, *views, _build_copy(transition, place, tuple(view for view in views if view.starts == "placed"))),
         (CreateTable(table),),
-        planned_costs(run, choice),
-        new_layout_problems(way, laid),
-        bind_as_live(run, binding, fit.match, columns_copied(way, fit.match)),
+        planned_costs(running, choice),
+        new_layout_problems(transition, laid),
+        bind_as_live(running, binding, placement.match, columns_copied(transition, placement.match)),
         forgets=source.engine.name == NULL_ENGINE,
     )
 
 
 def refill_by_views(
-    context: Context, way: DataSourceTransition, fit: ColumnPlacement, kept: frozenset[str], choice: StrategyChoice
+    context: Context,
+    transition: DataSourceTransition,
+    placement: ColumnPlacement,
+    kept: frozenset[str],
+    choice: StrategyChoice,
 ) -> Outcome:
-    """A new table, filled by its views from the beginning. `kept` are the columns in which that gives
-    the rows of live again."""
-    run, source = way.run, way.new
+    """A new table, filled by its views from the beginning. `kept` are the columns for which that gives the same values
+    as live has."""
+    running, source = transition.running, transition.new
     place = new_target_table(context, source)
-    lands = build_landing(place, run.landing.stream, context.compiled, "beginning")
+    lands = build_landing(place, running.landing.stream, context.compiled, "beginning")
     laid = build_layout(source, place.columns)
     table = build_table(place, laid)
     accepts = (Accepts(lands.version),)
-    forgets = bool(context.forgetful(source.name))
+    forgets = bool(context.forgetful_sources(source.name))
     binding = Binding(source.name, table.id, place.columns, accepts)
     return Outcome(
         resource_plan(source, choice),
-        (table, run.quarantine),
+        (table, running.quarantine),
         binding,
         quarantine_binding(source.name, lands.stream, accepts),
         (lands, *build_views_into(context, place, "placed" if forgets else "beginning")),
         (CreateTable(table), *((PlaceCursors(table.id),) if forgets else ())),
-        planned_costs(run, choice),
-        new_layout_problems(way, laid),
-        bind_as_live(run, binding, fit.match, () if forgets else kept),
+        planned_costs(running, choice),
+        new_layout_problems(transition, laid),
+        bind_as_live(running, binding, placement.match, () if forgets else kept),
         forgets=forgets or source.engine.name == NULL_ENGINE,
     )
 
 
 def _resume_views(context: Context, place: TargetTable, feeding: ViewPairs, starts: Starts) -> tuple[View, ...]:
-    """The views into a table that comes with history. Each goes on where the one of live that it takes
-    the place of had got to: by the same id where the cursor comes along (and then `starts` so), else
-    from the meeting of its source. One that takes nobody's place begins at the beginning."""
+    """The views into a table that already has history. A view that replaces one of live continues where that one is:
+    under the same id if the cursor comes along (it then `starts` as given), otherwise from the barrier of its source.
+    A view that replaces none starts at the beginning."""
     after = {(view.pipe, view.node): live for view, live in feeding.pairs}
     views = []
     for view in build_views_into(context, place, "beginning"):
         live = after.get((view.pipe, view.node))
         if live is None:
             views.append(replace(view, id=f"{view.id}@{view.table}"))
-        elif context.goes_on(view, live):
+        elif context.can_resume(view, live):
             views.append(replace(view, id=live.id, starts=starts))
         else:
             views.append(replace(view, id=f"{view.id}@{view.table}", starts="resumed"))
     return tuple(views)
 
 
-def _build_copy(way: DataSourceTransition, place: TargetTable, handed: tuple[View, ...]) -> Copy:
-    assert way.forward is not None, "chosen only where a forward query compiles"
+def _build_copy(transition: DataSourceTransition, place: TargetTable, handed: tuple[View, ...]) -> Copy:
+    assert transition.forward is not None, "chosen only where a forward query compiles"
     physical = place.physical
-    select = tuple((physical[column.name], column.sql) for column in way.forward.columns)
-    landed = (way.run.landing.id, way.run.landing.id)
-    return Copy(f"copy.{place.table}", way.run.binding, place.table, select, (landed, *((v.id, v.id) for v in handed)))
+    select = tuple((physical[column.name], column.sql) for column in transition.forward.columns)
+    landed = (transition.running.landing.id, transition.running.landing.id)
+    return Copy(
+        f"copy.{place.table}",
+        transition.running.binding,
+        place.table,
+        select,
+        (landed, *((v.id, v.id) for v in handed)),
+    )

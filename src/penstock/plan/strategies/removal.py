@@ -21,7 +21,7 @@ from penstock.plan.strategies.context import Context
 from penstock.plan.strategies.datasource_plan import destructive_problem
 from penstock.plan.tables.running_datasource import find_running
 
-REASON = "removed: dropped when the version before is retired"
+REASON = "removed: dropped when the previous version is retired"
 
 
 def removed_resources(context: Context) -> Iterator[ResourcePlan]:
@@ -34,13 +34,13 @@ def removed_resources(context: Context) -> Iterator[ResourcePlan]:
 
 
 def removal_problems(context: Context) -> Iterator[Problem]:
-    """Data that would go, and columns that go while something reads them."""
+    """Data that would be deleted, and dropped columns that a pipe still reads."""
     yield from _dropped_columns_in_use(context)
     if context.options.allow_destructive:
         return
     for source in _removed_datasources(context):
-        run = find_running(context.live, source.name)
-        rows = rows_text(run.size.rows if run and run.size else None)
+        running = find_running(context.live, source.name)
+        rows = rows_text(running.size.rows if running and running.size else None)
         yield destructive_problem(f"`{source.name}` is removed: {rows} would be dropped", source.location)
 
 
@@ -50,8 +50,8 @@ def _removed_datasources(context: Context) -> tuple[DataSource, ...]:
 
 
 def _dropped_columns_in_use(context: Context) -> Iterator[Problem]:
-    """Dropped columns that a pipe read, and that does not compile any more. The pipe's own problem
-    has the place in its SQL; this one has the place of the column and every reader."""
+    """Dropped columns that were read by pipes which no longer compile. The problem of such a pipe has the place in its
+    SQL; this problem has the place of the column and names all its readers."""
     dropped = [
         (source, column.name)
         for source in context.project.datasources

@@ -20,29 +20,29 @@ from penstock.plan.strategies.costs import PlannedCosts
 
 
 def keep_running_datasource(context: Context, name: str) -> Outcome:
-    """A data source as it runs."""
-    run = context.running(name)
-    assert run is not None, "a data source that live does not have is a change, and in reach"
+    """The outcome of a data source that stays as it runs."""
+    running = context.running(name)
+    assert running is not None, "a data source that live does not have is a change, and in reach"
     return Outcome(
         ResourcePlan(name, "datasource", "none", "unchanged"),
-        (run.table, run.quarantine),
-        run.binding,
-        run.quarantined,
-        run.flows,
+        (running.table, running.quarantine),
+        running.binding,
+        running.quarantined,
+        running.flows,
         (),
-        PlannedCosts(holds=run.size),
-        forgets=run.source.engine.name == NULL_ENGINE,
+        PlannedCosts(holds=running.size),
+        forgets=running.source.engine.name == NULL_ENGINE,
     )
 
 
 def has_outdated_reader(context: Context, reach: ChangeImpact) -> bool:
-    """Whether something spared reads a table that the next version does not have any more."""
+    """Whether an unchanged data source reads a table that the next version no longer has."""
     spared = (view for name, outcome in context.done.items() if not reach.has(name) for view in _views(outcome))
     return any(source.binding.table != _table_of(context, source) for view in spared for source in _sources(view))
 
 
 def refresh_unchanged(context: Context, reach: ChangeImpact) -> dict[str, Outcome]:
-    """All outcomes; those that are spared see the rows of their sources that the next version sees."""
+    """All outcomes by name; the views into unchanged data sources see the rows that the next version sees."""
     reads = {name: () if reach.has(name) else _sources_read(outcome) for name, outcome in context.done.items()}
     seen: dict[str, Outcome] = {}
     for name in Graph.of(reads).order():
@@ -69,8 +69,8 @@ def _mark_as_reused(outcome: Outcome, moved: list[str]) -> Outcome:
 
 
 def reuse_reason(moved: Iterable[str]) -> str:
-    """Why a data source below changed ones stays."""
-    return f"its views read nothing of what changes in {join_words(f'`{each}`' for each in moved)}"
+    """The reason why a data source downstream of changed ones stays."""
+    return f"its views read nothing that changes in {join_words(f'`{each}`' for each in moved)}"
 
 
 def _refresh_view(context: Context, view: View) -> View:

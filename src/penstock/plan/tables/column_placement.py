@@ -62,7 +62,7 @@ class ColumnPlacement:
 class DataSourceTransition:
     """A data source on its way from live to the next version."""
 
-    run: RunningDataSource
+    running: RunningDataSource
     new: DataSource
     compiled: CompiledProject
     forward: ForwardQuery | None
@@ -79,32 +79,34 @@ class _PlacedColumn:
     computed: str | None = None
 
 
-def place_columns(way: DataSourceTransition) -> ColumnPlacement:
+def place_columns(transition: DataSourceTransition) -> ColumnPlacement:
     """Place every column of the new version."""
-    match = match_columns(way.run.source, way.new, way.forward)
-    taken = {name.casefold() for name in way.run.taken}
+    match = match_columns(transition.running.source, transition.new, transition.forward)
+    taken = {name.casefold() for name in transition.running.taken}
     placed: dict[str, _PlacedColumn] = {}
     blocked: list[BlockedColumn] = []
     # Columns that continue one come first: the defaults of the others may read them.
     for column, origin in sorted(match.pairs, key=lambda pair: pair[1] is None):
         result = (
-            _place_continued_column(way, column, origin, placed) if origin else _place_added_column(way, column, placed)
+            _place_continued_column(transition, column, origin, placed)
+            if origin
+            else _place_added_column(transition, column, placed)
         )
         if isinstance(result, BlockedColumn):
             blocked.append(result)
         else:
             placed[column.name] = _choose_physical_name(result, taken)
-    return _collect_placement(way, match, placed, tuple(blocked))
+    return _collect_placement(transition, match, placed, tuple(blocked))
 
 
 def _collect_placement(
-    way: DataSourceTransition,
+    transition: DataSourceTransition,
     match: ColumnMatch,
     placed: Mapping[str, _PlacedColumn],
     blocked: tuple[BlockedColumn, ...],
 ) -> ColumnPlacement:
-    in_order = [placed[column.name] for column in way.new.columns if column.name in placed]
-    have = {field.name: field for field in way.run.table.fields}
+    in_order = [placed[column.name] for column in transition.new.columns if column.name in placed]
+    have = {field.name: field for field in transition.running.table.fields}
     added = tuple(Field(each.bound.physical, each.bound.type) for each in in_order if each.own)
     widened = tuple(
         Field(each.bound.physical, each.bound.type)
@@ -128,22 +130,22 @@ def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColu
 
 
 def _place_continued_column(
-    way: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
+    transition: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
 ) -> _PlacedColumn | BlockedColumn:
     """A column that live has."""
-    live = way.run.binding.column(origin.name)
+    live = transition.running.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     bound = replace(without_pending_cut(live), name=column.name, type=column.type)
-    same_rule = _is_filled_alike(way, column, origin)
-    said = way.forward.column(column.name) if way.forward else None
-    computed = said is not None and not keeps_values(said, origin, column.type)
+    same_rule = _is_filled_alike(transition, column, origin)
+    forward_column = transition.forward.column(column.name) if transition.forward else None
+    computed = forward_column is not None and not keeps_values(forward_column, origin, column.type)
     if same_rule and column.type == origin.type and not computed:
         return _PlacedColumn(column, bound)
-    if said is not None and computed:
+    if forward_column is not None and computed:
         return _place_bridged_column(
-            way, said, BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=False)
+            transition, forward_column, BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=False)
         )
-    value = _convert_live_value(way, column, origin, placed)
+    value = _convert_live_value(transition, column, origin, placed)
     if value is None:
         return BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=True)
     if same_rule and can_share_column(origin, column):
@@ -151,74 +153,78 @@ def _place_continued_column(
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
-def _is_filled_alike(way: DataSourceTransition, column: Column, origin: Column) -> bool:
+def _is_filled_alike(transition: DataSourceTransition, column: Column, origin: Column) -> bool:
     """Whether both versions fill the column in the same way from an ingested row, if there are any."""
-    old, new = way.run.source, way.new
+    old, new = transition.running.source, transition.new
     if not can_ingest(old) and not can_ingest(new):
         return True
     return is_same_sql(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
 
 
 def _convert_live_value(
-    way: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
+    transition: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
 ) -> str | None:
     """The live value as one of the new type; None where values may be lost."""
-    live = way.run.binding.column(origin.name)
+    live = transition.running.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     old = value_before_cut(without_pending_cut(live))
     value = cast_column(old, origin.type, column.type)
     if value is not None or not is_nullable(origin.type) or column.default is None:
         return value
     inner = cast_column(old, strip_nullable(origin.type), column.type)
-    default = _default_for_earlier_rows(way, column, placed, frozenset({column.name}))
+    default = _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
     return f"coalesce({inner}, {default})" if inner is not None else None
 
 
 def _place_added_column(
-    way: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn]
+    transition: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn]
 ) -> _PlacedColumn | BlockedColumn:
     """A column that live does not have."""
     bound = BoundColumn(column.name, column.type, column.name)
-    said = way.forward.column(column.name) if way.forward else None
-    if said is not None:
-        return _place_by_forward_query(way, column, said)
+    forward_column = transition.forward.column(column.name) if transition.forward else None
+    if forward_column is not None:
+        return _place_by_forward_query(transition, column, forward_column)
     if column.default is None and is_nullable(column.type):
         return _PlacedColumn(column, bound, own=True)
-    value = _default_for_earlier_rows(way, column, placed, frozenset({column.name}))
+    value = _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
 def _place_by_forward_query(
-    way: DataSourceTransition, column: Column, said: ForwardColumn
+    transition: DataSourceTransition, column: Column, forward_column: ForwardColumn
 ) -> _PlacedColumn | BlockedColumn:
     """A new column of which a forward query says what it is for the rows there are."""
     bound = BoundColumn(column.name, column.type, column.name)
-    if said.facts.is_null and is_nullable(column.type):
+    if forward_column.facts.is_null and is_nullable(column.type):
         return _PlacedColumn(column, bound, own=True)
-    if said.is_constant:
-        return _PlacedColumn(column, replace(bound, before=Before(said.sql)), own=True)
-    copied = way.run.source.column(said.renames) if said.renames else None
-    live = way.run.binding.column(said.renames) if said.renames else None
+    if forward_column.is_constant:
+        return _PlacedColumn(column, replace(bound, before=Before(forward_column.sql)), own=True)
+    copied = transition.running.source.column(forward_column.renames) if forward_column.renames else None
+    live = transition.running.binding.column(forward_column.renames) if forward_column.renames else None
     value = (
         cast_column(value_before_cut(without_pending_cut(live)), copied.type, column.type) if copied and live else None
     )
     if value is None:
         return _place_bridged_column(
-            way,
-            said,
-            BlockedColumn(column, None, f"`{column.name}` computed{_describe_inputs(said.uses)}", lossy=False),
+            transition,
+            forward_column,
+            BlockedColumn(
+                column, None, f"`{column.name}` computed{_describe_inputs(forward_column.uses)}", lossy=False
+            ),
         )
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
 def _place_bridged_column(
-    way: DataSourceTransition, said: ForwardColumn, otherwise: BlockedColumn
+    transition: DataSourceTransition, forward_column: ForwardColumn, otherwise: BlockedColumn
 ) -> _PlacedColumn | BlockedColumn:
     """A column that is computed whenever rows from before are read, if it is the same each time."""
-    if not said.facts.is_repeatable:
+    if not forward_column.facts.is_repeatable:
         return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
-    values = {column.name: value_before_cut(without_pending_cut(column)) for column in way.run.binding.columns}
-    before = Before(replace_columns(said.sql, values))
+    values = {
+        column.name: value_before_cut(without_pending_cut(column)) for column in transition.running.binding.columns
+    }
+    before = Before(replace_columns(forward_column.sql, values))
     bound = BoundColumn(otherwise.column.name, otherwise.column.type, otherwise.column.name, before)
     return _PlacedColumn(otherwise.column, bound, own=True, computed=otherwise.reason)
 
@@ -235,19 +241,19 @@ def _describe_inputs(uses: Iterable[str]) -> str:
 
 
 def _default_for_earlier_rows(
-    way: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn], above: frozenset[str]
+    transition: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn], above: frozenset[str]
 ) -> str:
     """What the DEFAULT of a column is for rows from before, else its zero value."""
-    default = way.compiled.defaults.get((way.new.name, column.name))
+    default = transition.compiled.defaults.get((transition.new.name, column.name))
     if default is None:
         return "NULL" if is_nullable(column.type) else column_default(column.type)
     values = {}
     for name in sorted(expression_facts(default).column_names - above):
-        read = way.new.column(name)
+        read = transition.new.column(name)
         if name in placed:
             values[name] = value_before_cut(placed[name].bound)
         elif read is not None:
-            values[name] = f"({_default_for_earlier_rows(way, read, placed, above | {name})})"
+            values[name] = f"({_default_for_earlier_rows(transition, read, placed, above | {name})})"
     return replace_columns(default, values)
 
 

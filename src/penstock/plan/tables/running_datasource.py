@@ -65,14 +65,14 @@ def _forget_start(view: View) -> View:
     return replace(view, starts="beginning") if view.starts in ("met", "resumed") else view
 
 
-def is_ordered_by_seq(live: Live, run: RunningDataSource) -> bool:
+def is_ordered_by_seq(live: Live, running: RunningDataSource) -> bool:
     """Whether `_seq` tells earlier from later rows in the table: all of them derive from one stream,
     so they are numbered by the same batches."""
-    tables = (run.table.id, *live.manifest.table_graph.upstream(run.table.id))
+    tables = (running.table.id, *live.manifest.table_graph.upstream(running.table.id))
     flows = (flow for table in tables for flow in live.manifest.flows_into(table))
     sources = {flow.trigger.binding.name for flow in flows if isinstance(flow, View)}
     streams = [name for name in sources if (read := live.project.datasource(name)) is None or can_ingest(read)]
-    return len(streams) == 1 and not can_ingest(run.source)
+    return len(streams) == 1 and not can_ingest(running.source)
 
 
 def without_pending_cut(column: BoundColumn) -> BoundColumn:
