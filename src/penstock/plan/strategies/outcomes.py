@@ -14,7 +14,7 @@ from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
 from penstock.plan.diff.row_visibility import NULL_ENGINE
-from penstock.plan.equivalence.history import bind_as_live, columns_stored_as_live, project_view
+from penstock.plan.equivalence.history import bind_as_live, columns_copied, columns_stored_as_live, project_view
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, ResourcePlan
 from penstock.plan.steps import AddFields, Clone, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField
