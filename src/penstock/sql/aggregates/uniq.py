@@ -66,6 +66,7 @@ def _set_state(call: AggregateInput) -> str:
 
 
 def merge_sets(state: AggregateState) -> str:
+    """The different values of all states."""
     return f"array_distinct(flatten(collect_list({state.sql}){state.over}))"
 
 

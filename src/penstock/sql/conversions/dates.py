@@ -118,16 +118,17 @@ def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conve
 
 def _convert_best_effort(value: Typed, want: t.DateTime | t.DateTime64) -> Conversion:
     """The accurate conversion of a text, which ClickHouse reads as parseDateTimeBestEffort does."""
-    found = parse_time_best_effort(value.sql, want, "")
+    found = parse_time_best_effort(value.sql, want, month_first=False)
     return Conversion(found, f"{found} IS NOT NULL")
 
 
-def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, american: str) -> str:
-    """A text of many formats as a time, NULL if it is none. `american` is not empty where the month stands before
-    the day."""
+def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, *, month_first: bool) -> str:
+    """A text of many formats as a time, NULL if it is none. `month_first`: 2/1/2026 is in February."""
     if isinstance(want, t.DateTime64):
-        return truncate_fraction(parse_best_effort(text, american, "fractions", zone_of(want)), want.precision)
-    second = f"date_trunc('SECOND', {parse_best_effort(text, american, '', zone_of(want))})"
+        moment = parse_best_effort(text, zone_of(want), month_first=month_first, fractions=True)
+        return truncate_fraction(moment, want.precision)
+    moment = parse_best_effort(text, zone_of(want), month_first=month_first, fractions=False)
+    second = f"date_trunc('SECOND', {moment})"
     return clamp(second, FIRST_SECOND, LAST_SECOND, nullable=True)
 
 

@@ -54,19 +54,38 @@ _EUROPEAN = (
     (f"^([0-9]{{1,2}})[-/.]({_LARGE})[-/.]([0-9]{{4}}){_REST}", "$3-$1-$2$4"),
     (f"^([0-9]{{1,2}})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{4}}){_REST}", "$3-$2-$1$4"),
 )
+"""Patterns over the text in lower case, and their replacements: day before month; `@08` is the name of a month."""
 _AMERICAN = (
     (f"^([0-9]{{1,2}}) ?@(..),? ?([0-9]{{4}}){_REST}", "$3-$2-$1$4"),
     (f"^({_LARGE})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{4}}){_REST}", "$3-$2-$1$4"),
     (f"^([0-9]{{1,2}})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{4}}){_REST}", "$3-$1-$2$4"),
 )
+"""The same with the month before the day."""
 _ZONES = ((" *msk$", "+03:00"), (" *msd$", "+04:00"))
 """Texts of time zones and their offsets."""
 
 
-def _normalize_shape(text: str, american: str) -> str:
+def parse_best_effort(text: str, zone: str | None, *, month_first: bool, fractions: bool) -> str:
+    """The time that a text shows, on the clock of `zone` unless the text names a zone. `month_first` reads 2/1/2026
+    as February (the US variant); `fractions` allows seconds since 1970 with a fraction."""
+    digits = "^([0-9]{9,10}|[0-9]{13}|[0-9]{16}" + ("|[0-9]{9,10}[.][0-9]{1,9})$" if fractions else ")$")
+
+    def whole(given: str) -> str:
+        iso = f"try_cast({given} AS TIMESTAMP)"
+        return (
+            f"coalesce(CASE WHEN {given} RLIKE '{_ISO}$' THEN {from_written_clock(iso, zone)} "
+            f"WHEN {given} RLIKE '{_ISO}{_ZONE}$' THEN {iso} "
+            f"WHEN {given} RLIKE '{digits}' THEN {_parse_unix_time(given, fractions=fractions)} END, "
+            f"{_parse_loose(given, zone, month_first=month_first)})"
+        )
+
+    return bind_if_long(text, whole)
+
+
+def _normalize_shape(text: str, *, month_first: bool) -> str:
     """The text, in lower case, brought to the one format; `@08` stands for the name of the eighth month."""
     months = ((f"(?<![a-z]){name}(?![a-z])", f"@{number:02}") for number, name in enumerate(_MONTHS, 1))
-    order = _AMERICAN if american else _EUROPEAN
+    order = _AMERICAN if month_first else _EUROPEAN
     for pattern, shape in (_TIME_FIRST, _WEEKDAY, *months, *_NAMED, *_DIGITS, *_SHORT_YEAR, *order, _SIX, *_ZONES):
         text = f"regexp_replace({text}, '{pattern}', '{shape}')"
     return text
@@ -88,33 +107,17 @@ def _time_of_parts(parts: str, zone: str | None) -> str:
     return f"if({part[12]} IS NOT NULL AND {year} <> '0000', if({part[10]} <> '', {there}, {here}), NULL)"
 
 
-def _parse_loose(text: str, american: str, zone: str | None) -> str:
-    shaped = bind_if_long(f"trim(lower({text}))", lambda given: _normalize_shape(given, american))
+def _parse_loose(text: str, zone: str | None, *, month_first: bool) -> str:
+    """The time of a text in any format but ISO 8601 and seconds since 1970."""
+    shaped = bind_if_long(f"trim(lower({text}))", lambda given: _normalize_shape(given, month_first=month_first))
     return bind_if_long(
         f"split(regexp_replace({shaped}, '{_WHOLE}', '{_PARTS}'), ';', -1)", lambda parts: _time_of_parts(parts, zone)
     )
 
 
-def _parse_unix_time(text: str, fractions: str) -> str:
+def _parse_unix_time(text: str, *, fractions: bool) -> str:
     """9 or 10 digits are seconds since 1970, 13 digits milliseconds, 16 digits microseconds."""
     number = f"try_cast({text} AS DECIMAL(27,9))"
     powers = f"CASE WHEN length({text}) = 16 THEN 1 WHEN length({text}) = 13 THEN 1000 ELSE 1000000 END"
     exact = f"CASE WHEN {text} RLIKE '[.]' THEN 1000000 ELSE {powers} END" if fractions else powers
     return f"timestamp_micros(try_cast({number} * {exact} AS BIGINT))"
-
-
-def parse_best_effort(text: str, american: str, fractions: str, zone: str | None) -> str:
-    """The time that a text shows. Not empty: `american` for the month before the day, `fractions` for seconds since
-    1970 with a fraction."""
-    digits = "^([0-9]{9,10}|[0-9]{13}|[0-9]{16}" + ("|[0-9]{9,10}[.][0-9]{1,9})$" if fractions else ")$")
-
-    def whole(given: str) -> str:
-        iso = f"try_cast({given} AS TIMESTAMP)"
-        return (
-            f"coalesce(CASE WHEN {given} RLIKE '{_ISO}$' THEN {from_written_clock(iso, zone)} "
-            f"WHEN {given} RLIKE '{_ISO}{_ZONE}$' THEN {iso} "
-            f"WHEN {given} RLIKE '{digits}' THEN {_parse_unix_time(given, fractions)} END, "
-            f"{_parse_loose(given, american, zone)})"
-        )
-
-    return bind_if_long(text, whole)

@@ -37,19 +37,21 @@ def _require_string(value: Typed) -> str:
     return value.sql
 
 
-def _datetime_function(name: str, american: str, end: str) -> Function:
+def _datetime_function(name: str, us: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         of = t.DateTime(zone_argument(values, 1))
-        return handle_unparsable(values[0], parse_time_best_effort(_require_string(values[0]), of, american), of, end)
+        found = parse_time_best_effort(_require_string(values[0]), of, month_first=us == "US")
+        return handle_unparsable(values[0], found, of, end)
 
     return Function(name, (1, 2), ("string", "constant"), build, exact=False)
 
 
-def _datetime64_function(name: str, american: str, end: str) -> Function:
+def _datetime64_function(name: str, us: str, end: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         precision = precision_argument(values, 1)
         of = t.DateTime64(precision, zone_argument(values, 2))
-        return handle_unparsable(values[0], parse_time_best_effort(_require_string(values[0]), of, american), of, end)
+        found = parse_time_best_effort(_require_string(values[0]), of, month_first=us == "US")
+        return handle_unparsable(values[0], found, of, end)
 
     return Function(name, (1, 3), ("string", "constant"), build, exact=False)
 
