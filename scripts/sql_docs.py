@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/sql-functions.md"
 MARK = "<!-- From here on written by scripts/sql_docs.py. -->\n"
 SAMPLES = {
-    "any": "x", "number": "x", "integer": "x", "float": "f", "string": "s", "time": "t", "date": "t",
+    "any": "x", "number": "x", "integer": "x", "float": "f", "string": "s", "time": "t",
     "array": "a", "map": "m", "constant": "1", "text": "s", "bytes": "s",
 }
 COLUMNS = {

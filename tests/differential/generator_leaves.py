@@ -58,7 +58,6 @@ LEAVES: Mapping[Kind, Sequence[str]] = {
     "string": _STRINGS,
     "text": _STRINGS,
     "time": _TIMES,
-    "date": _TIMES,
     "array": _ARRAYS,
     "map": ("@m", "map('a', 1, 'b', 2)", "map(1, 'x')"),
     "constant": ("1", "2", "0", "-1", "'a'", "','", "'UTC'", "'Europe/Berlin'", "3"),

@@ -22,7 +22,7 @@ from penstock.sql.functions.table import FAMILIES
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 NULLABLE = {
-    "any": "ni", "number": "ni", "integer": "ni", "float": "nf", "string": "ns", "time": "nt", "date": "nt",
+    "any": "ni", "number": "ni", "integer": "ni", "float": "nf", "string": "ns", "time": "nt",
     "array": "arr", "map": "m", "text": "ns", "bytes": "ns",
 }
 PLAIN = NULLABLE | {"number": "i32", "integer": "i32", "float": "f", "string": "s", "text": "s", "time": "t"}

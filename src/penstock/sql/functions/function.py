@@ -15,10 +15,11 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.typed import NOTHING, Typed, nullable_if_any, typed
 
-Kind = Literal[
-    "any", "number", "integer", "float", "string", "time", "date", "array", "map", "constant", "text", "bytes"
-]
+Kind = Literal["any", "number", "integer", "float", "string", "time", "array", "map", "constant", "text", "bytes"]
+"""What an argument must be. "constant" is a literal. "text" is a String, "bytes" a String or FixedString, "string" any
+type that Spark holds as a string; "time" is a date or a time; "integer" and "number" include Bool."""
 Build: TypeAlias = Callable[[Sequence[Typed]], Typed]
+"""Makes the SQL of a call from its arguments. Raises BadArguments."""
 
 UINT8, UINT16, UINT32, UINT64 = (t.Int(bits, signed=False) for bits in (8, 16, 32, 64))
 INT32, INT64 = t.Int(32), t.Int(64)
@@ -51,11 +52,12 @@ class Function:
 
 ResultType: TypeAlias = Union[Type, Callable[[Sequence[Typed]], Type]]
 MAX_ARGUMENTS = 64
+"""The greatest number of arguments of functions that take any number of them."""
 
 
 def template_function(name: str, takes: str, template: str, result: ResultType, spark: str | None = None) -> Function:
     """A function that is one Spark expression. `takes` are kinds separated by spaces; one in brackets is optional.
-    `result` is a type (NULL if any argument is) or computed from the arguments. `spark` is the Spark type of the
+    `result` is a type (Nullable if any argument is) or computed from the arguments. `spark` is the Spark type of the
     template where it is not that of the result."""
     kinds = [kind.strip("[]") for kind in takes.split()]
     least = sum(not kind.startswith("[") for kind in takes.split())
@@ -76,7 +78,6 @@ _TYPES_OF_KIND: dict[Kind, tuple[type[Type], ...]] = {
     "float": (t.Float, t.Int, t.Decimal, t.Bool),
     "string": (t.String, t.FixedString, t.Enum, t.UUID, t.Json, t.IPv4, t.IPv6),
     "time": (t.Date, t.DateTime, t.DateTime64),
-    "date": (t.Date, t.DateTime, t.DateTime64),
     "text": (t.String,),
     "bytes": (t.String, t.FixedString),
     "array": (t.Array,),
