@@ -15,7 +15,7 @@ from typing import TypeAlias, Union
 from sqlglot import exp
 
 ANY_COLUMN = "*"
-"""The column of an `Origin`, inside of what reads SQL, that may be any column."""
+"""The name in a `SourceColumn` that stands for any column of the source."""
 
 
 _GENERATORS = {"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"}
@@ -241,7 +241,7 @@ def _read_unknown_form(graph: ColumnGraph, node: exp.Expr, scope: NameScope) -> 
 
 
 def _rename_columns(block: QueryColumns, alias: exp.Expr | None) -> QueryColumns:
-    """With the names that an alias gives to the columns."""
+    """The columns under the names that an alias gives them."""
     names = tuple(each.name for each in alias.args.get("columns") or ()) if alias is not None else ()
     if not names or len(names) == len(block.slots):
         return replace(block, names=names or block.names)
@@ -249,7 +249,7 @@ def _rename_columns(block: QueryColumns, alias: exp.Expr | None) -> QueryColumns
 
 
 def _read_set_operation(graph: ColumnGraph, node: exp.SetOperation, scope: NameScope) -> QueryColumns:
-    """By place. Only UNION ALL has the same rows with fewer columns."""
+    """Columns are combined by place. Only UNION ALL has the same rows with fewer columns."""
     left, right = (read_query(graph, each, scope) for each in (node.this, node.expression))
     known = left.rest is None and right.rest is None and not node.args.get("by_name")
     if not known or len(left.slots) != len(right.slots):
@@ -312,7 +312,7 @@ def _columns_by_name(block: QueryColumns) -> Mapping[str, ColumnRefs]:
 
 
 def _item_name(item: exp.Expr) -> str:
-    """The name of a column; none where Spark makes one up."""
+    """The name of a column; '' if Spark generates it."""
     return item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else ""
 
 

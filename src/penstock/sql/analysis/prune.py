@@ -30,7 +30,7 @@ _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A part of the text; the end is not in it."""
+    """A part of the text, from `start` to before `end`."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class _Span:
 
 @dataclass(frozen=True, slots=True)
 class _LocatedList:
-    """A select list in the text: where it and its columns stand, and which stay, in which order."""
+    """A select list in the text: its place, those of its columns, and which columns are kept, in which order."""
 
     span: _Span
     items: tuple[_Span, ...]
@@ -47,8 +47,10 @@ class _LocatedList:
 
 
 def prune(sql: str, columns: Sequence[str]) -> str:
-    """The SQL of these columns, in this order; of one without meaning where there are none. Raises
-    ValueError for a column that is not there, or twice."""
+    """The SQL with these columns in this order; with one dummy column if `columns` is empty.
+
+    Raises ValueError for a column that the SQL does not have, has twice, or that is asked for twice.
+    """
     found = query_facts(sql).column_graph
     if found is None:
         return sql if sql.startswith(_wrapper_start(columns)) else _wrap_query(sql, columns)
@@ -71,7 +73,7 @@ def _wrap_query(sql: str, columns: Sequence[str]) -> str:
 
 
 def _wanted_columns(top: QueryColumns, columns: Sequence[str]) -> tuple[OutputColumn, ...] | None:
-    """The columns by name; None where it is not known which columns there are."""
+    """The columns by name; None if the columns of the query are not known."""
     if top.rest is not None:
         return None
     if tuple(columns) == top.names:
@@ -83,7 +85,7 @@ def _wanted_columns(top: QueryColumns, columns: Sequence[str]) -> tuple[OutputCo
 
 
 def _can_return(graph: ColumnGraph, top: QueryColumns, wanted: tuple[OutputColumn, ...]) -> bool:
-    """Whether the outermost SELECT can give these columns and no other."""
+    """Whether the outermost SELECT can be cut to exactly these columns."""
     if wanted == top.slots:
         return True
     live = graph.reach(top.rows.union(wanted))
@@ -112,7 +114,7 @@ def _locate_list(
 
 
 def _locate_item(tokens: Sequence[Token], ends: Mapping[int, int], item: exp.Expr) -> _Span:
-    """From the comma or the SELECT before it to its name."""
+    """The span of a column: from after the comma or SELECT before it to the end of its name."""
     end = end_of_item(item)
     assert end is not None, "only a list of columns with names can be cut"
     place, depth = ends[end], 0
@@ -124,13 +126,13 @@ def _locate_item(tokens: Sequence[Token], ends: Mapping[int, int], item: exp.Exp
 
 @dataclass(frozen=True, slots=True)
 class _ListCutter:
-    """The SQL and the select lists in it, by where they start."""
+    """The SQL and the select lists in it, by the place where they start."""
 
     sql: str
     lists: Mapping[int, _LocatedList]
 
     def part(self, span: _Span) -> str:
-        """A part of the text without the columns that go. The lists in it start after it does."""
+        """A part of the text without the removed columns. Only lists that start after the part does are in it."""
         parts, at = [], span.start
         for start in sorted(start for start in self.lists if span.start < start < span.end):
             if start < at:

@@ -1,1 +1,1 @@
-"""SQL texts read: tokens, syntax trees, located problems, the names of columns without an alias."""
+"""Reading ClickHouse SQL: tokens, syntax trees, problems with their place, names of columns without an alias."""

@@ -52,7 +52,7 @@ def column_name(node: exp.Expr) -> str:
 
 
 def _expression_name(node: exp.Expr | None) -> str:
-    """An expression inside another, as ClickHouse writes it; nothing where the parser missed one."""
+    """An expression inside another, as ClickHouse writes it; '' where the tree has none."""
     if not isinstance(node, exp.Expr):
         return ""
     if isinstance(node, (exp.And, exp.Or)):
@@ -75,7 +75,7 @@ _FLOAT = re.compile(r"(?=[0-9.]*[.eE])([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9
 
 
 def _number_name(written: str) -> str:
-    """A Float64 by its least digits, a dot after a whole one; an integer, and what is no number, as it is written."""
+    """A float with as few digits as identify it, and a dot after a whole one; any other text as it is written."""
     if not _FLOAT.fullmatch(written):
         return written
     value = float(written)
@@ -136,7 +136,7 @@ def _lambda_name(node: exp.Expr) -> str:
 
 
 def _is_tuple_place(node: exp.Expr) -> bool:
-    """Whether what is written as a table's column is an element of a tuple, as in `x.1`."""
+    """Whether a node that sqlglot reads as a table's column is an element of a tuple, as in `x.1`."""
     return bool(node.text("table")) and node.name.isdigit() and not node.this.args.get("quoted")
 
 
@@ -154,7 +154,7 @@ def _dot_name(node: exp.Expr) -> str:
 
 
 def _in_name(node: exp.Expr, name: str = "in") -> str:
-    """`x IN (…)`: one element stands alone."""
+    """`x IN (…)`: a single element is written without parentheses."""
     field, given = node.args.get("field"), node.expressions
     if node.args.get("query") is not None or (field is None and not given):
         return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
@@ -164,7 +164,7 @@ def _in_name(node: exp.Expr, name: str = "in") -> str:
 
 
 def _array_place(node: exp.Expr) -> str:
-    """A place in an array; the parser has taken 1 off a literal one."""
+    """A place in an array as it was written: sqlglot has subtracted 1 from a literal one."""
     negative = isinstance(node, exp.Neg)
     literal = node.this if negative else node
     number = parse_whole_number(literal.name) if isinstance(literal, exp.Literal) else None
@@ -222,7 +222,7 @@ ExpressionWriter = Callable[[exp.Expr], str]
 
 
 def window_name(node: exp.Expr, shown: ExpressionWriter) -> str:
-    """The call with its OVER."""
+    """The name of a window function: the call and its OVER."""
     alias, order, spec = (node.args.get(each) for each in ("alias", "order", "spec"))
     partition = node.args.get("partition_by") or []
     if alias is not None and not partition and order is None and spec is None:

@@ -16,7 +16,7 @@ from penstock.sql.column_types import UnknownState
 
 
 class Refused(Exception):
-    """Carries one problem from where it is seen to the `Report` that collects it."""
+    """Carries one problem from where it is found to the `Report` that collects it."""
 
     def __init__(self, problem: Problem):
         super().__init__(problem.message)
@@ -44,8 +44,8 @@ def refused(text: Text, node: exp.Expr | None, code: str, message: str, hint: st
 
 @dataclass(frozen=True, slots=True)
 class ProblemCollector:
-    """A `with` block that a refusal ends; the refusal is noted and goes no further. A column whose
-    state type is unknown is one, wherever it is met."""
+    """A `with` block that a `Refused` or `UnknownState` ends; its problem is added to `problems`, and the exception is
+    not raised further."""
 
     problems: list[Problem]
 
@@ -71,11 +71,11 @@ class Report:
     problems: list[Problem] = field(default_factory=list)
 
     def collecting(self) -> ProblemCollector:
-        """What is refused in the block is noted and ends the block, not the compilation."""
+        """A `with` block: the first problem in it is collected and ends the block, not the compilation."""
         return ProblemCollector(self.problems)
 
     def finish(self, message: str) -> None:
-        """Raise InvalidQuery if there were problems."""
+        """Raises InvalidQuery with all problems, sorted by place, if there are any."""
         if self.problems:
             raise InvalidQuery(message, sorted(self.problems, key=_sort_key))
 

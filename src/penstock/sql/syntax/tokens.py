@@ -43,7 +43,7 @@ def tokenize_clickhouse(text: str) -> Tokens:
 
 
 def token_like(token: Token, kind: TokenType, text: str) -> Token:
-    """Another token at the place of one."""
+    """A token of another kind and text at the same place."""
     return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
 
 
@@ -154,7 +154,7 @@ def merge_parameters(tokens: Tokens) -> Tokens:
 
 
 def complete_select_list(tokens: Tokens) -> Tokens:
-    """A select list as a SELECT; the word that is added has the place of the first token."""
+    """Puts SELECT before a select list without one; the added token has the place of the first one."""
     if tokens and tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH):
         return [token_like(tokens[0], TokenType.SELECT, "SELECT"), *tokens]
     return tokens
@@ -186,7 +186,7 @@ def rewrite_samples(tokens: Tokens) -> Tokens:
 
 
 def _read_ratio(tokens: Tokens, index: int) -> tuple[Tokens, int]:
-    """The numerator and the denominator that begin there, and what comes after them."""
+    """The numerator and the denominator of the ratio at `index`, and the index after them."""
     number = tokens[index]
     if _kind_at(tokens, index + 1) == TokenType.SLASH and _kind_at(tokens, index + 2) == TokenType.NUMBER:
         return [number, tokens[index + 2]], index + 3
@@ -200,4 +200,4 @@ REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
     mark_calls,
     merge_parameters,
 )
-"""In order: calls are marked before their parameters are looked for."""
+"""In this order: calls must be marked before their parameters are searched."""

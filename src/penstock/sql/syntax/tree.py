@@ -52,7 +52,7 @@ def call_name(node: exp.Expr) -> str | None:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether it is a call of an aggregate."""
+    """Whether a node is a call of an aggregate function."""
     return parse_aggregate_name(call_name(node) or "") is not None
 
 
@@ -82,7 +82,7 @@ _BYTE = re.compile(r"(?<!\\)(?:\\\\)*(\\x[89a-fA-F][0-9a-fA-F])")
 
 
 def _check_bytes(text: Text, tokens: Tokens) -> None:
-    """The parser takes the byte `\\xff` for the character U+00FF."""
+    """Refuses bytes from 80 on in a string literal: sqlglot reads `\\xff` as the character U+00FF. Raises Refused."""
     for token in tokens:
         found = _BYTE.search(text.text, token.start, token.end + 1) if token.token_type == TokenType.STRING else None
         if found is not None:
@@ -92,7 +92,7 @@ def _check_bytes(text: Text, tokens: Tokens) -> None:
 
 
 def syntax_problem(text: Text, error: Exception) -> Refused:
-    """What sqlglot stopped at, at its place."""
+    """The problem for an error of sqlglot, at the place where it stopped."""
     if not isinstance(error, ParseError):
         said = str(error).splitlines()[0].removesuffix(":") if isinstance(error, TokenError) else "invalid expression"
         return refused(text, None, "invalid-sql", f"the SQL cannot be read: {said}")
