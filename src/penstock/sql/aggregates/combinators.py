@@ -230,7 +230,7 @@ def combine_distinct(outer: Aggregate) -> Aggregate | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counting:
+class _RowCounting:
     """A row with its own result for no rows: it counts the rows beside the state."""
 
     row: Aggregate
@@ -304,12 +304,12 @@ def combine_or_null(row: Aggregate) -> Aggregate | None:
             return "a result that is no Tuple: a Tuple is never NULL here"
         return needed
 
-    return replace(_Counting(row, result).named("OrNull"), needs=needs)
+    return replace(_RowCounting(row, result).named("OrNull"), needs=needs)
 
 
 def combine_or_default(row: Aggregate) -> Aggregate | None:
     """-OrDefault: the type's default value over no rows."""
-    return _Counting(row, row.result).named("OrDefault")
+    return _RowCounting(row, row.result).named("OrDefault")
 
 
 def combine_if(row: Aggregate) -> Aggregate | None:
@@ -364,7 +364,7 @@ def _last_field(types: Types) -> str:
     return "` x`" if len(types) == 1 else f"` x`.col{len(types)}"
 
 
-def _without_key(rows: str, types: Types) -> str:
+def _rows_without_key(rows: str, types: Types) -> str:
     if len(types) == 1:
         return rows
     fields = ", ".join(f"` x`.col{place}" for place in range(1, len(types)))
@@ -423,7 +423,7 @@ def _arg_combinator(ending: str, spark: str) -> Combinator:
             key = _last_field(state.types)
             best = f"array_{spark}(transform(` k`, ` x` -> {key}))"
             kept = bind_lambda(best, lambda b: f"filter(` k`, ` x` -> {key} = {b})", "` b`")
-            rows = bind_lambda(state.sql, lambda _: _without_key(kept, state.types), "` k`")
+            rows = bind_lambda(state.sql, lambda _: _rows_without_key(kept, state.types), "` k`")
             return aggregate_rows(row, AggregateState(rows, state.types[:-1], state.parameters))
 
         return _keyed_row(row, ending, read, _arg_needs)
@@ -473,7 +473,7 @@ def _combine_resample(outer: Aggregate) -> Aggregate | None:
         key = _last_field(state.types)
         place = f"floor((CAST({key} AS DECIMAL(20,0)) - {start}) / {step})"
         inside = f"{key} >= {start} AND {key} < {end} AND {place} = ` p`"
-        rows = _without_key(f"filter(` k`, ` x` -> {inside})", state.types)
+        rows = _rows_without_key(f"filter(` k`, ` x` -> {inside})", state.types)
         one = aggregate_rows(row, AggregateState(rows, _row_types(state.types), state.parameters[:-3]))
         places = f"slice(sequence(0, {many}), 1, {many})"
         return bind_lambda(state.sql, lambda _: f"transform({places}, ` p` -> {one})", "` k`")

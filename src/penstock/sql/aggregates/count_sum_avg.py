@@ -40,7 +40,7 @@ def wrap_to_type(sql: str, of: Type) -> str:
     return bind_lambda(rest, lambda v: f"CAST(if({v} > {of.high}, {v} - {size}, {v}) AS {value_type(of)})")
 
 
-def _count(call: AggregateInput) -> str:
+def _count_state(call: AggregateInput) -> str:
     return f"count({call.args[0] if call.args else 1}){call.over}"
 
 
@@ -50,13 +50,13 @@ COUNT = Aggregate(
     result=lambda types: UINT64,
     result_spark=lambda types: "BIGINT",
     storage=lambda types: "BIGINT",
-    state=_count,
+    state=_count_state,
     merge=lambda state: f"coalesce(sum({state.sql}){state.over}, 0L)",
     finish=lambda state: f"coalesce({state.sql}, 0L)",
     merged=lambda state: f"coalesce(sum({state.sql}){state.over}, 0L)",
     empty=lambda types: "0L",
     inputs=lambda types: tuple("STRING" if unwrap_type(of) == t.Tuple(()) else value_type(of) for of in types),
-    plain=_count,
+    plain=_count_state,
     gather=lambda rows: f"CAST(size({rows.sql}) AS BIGINT)",
 )
 

@@ -30,7 +30,7 @@ from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_t
 from penstock.sql.expr.spark_types import value_type, value_zero
 
 
-def _comparable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+def _comparable_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     return "a value that can be compared" if contains_map(types[0]) or contains_stored_as_text(types[0]) else None
 
 
@@ -67,7 +67,7 @@ def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
         empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
         inputs=value_inputs,
         gather=chosen,
-        needs=needs_nothing if name.startswith("any") else _comparable,
+        needs=needs_nothing if name.startswith("any") else _comparable_needs,
         ordered=name.startswith("any"),
         null_over_none=True,
     )

@@ -70,29 +70,29 @@ def _value_at(place: str) -> str:
     return f"get(` v`, CAST({place} AS INT))"
 
 
-def _linear(level: float) -> str:
+def _linear_quantile(level: float) -> str:
     place = f"(size(` v`) - 1) * {level}D"
     low, high = _value_at(f"floor({place})"), _value_at(f"ceil({place})")
     return f"{low} * (1D - ({place} - floor({place}))) + {high} * ({place} - floor({place}))"
 
 
-def _exact(level: float) -> str:
+def _exact_quantile(level: float) -> str:
     return _value_at("size(` v`) - 1" if level >= 1 else f"floor({level}D * size(` v`))")
 
 
-def _exact_low(level: float) -> str:
-    return _value_at("(size(` v`) - 1) div 2") if level == 0.5 else _exact(level)
+def _exact_low_quantile(level: float) -> str:
+    return _value_at("(size(` v`) - 1) div 2") if level == 0.5 else _exact_quantile(level)
 
 
-def _rank(level: float) -> str:
+def _rank_quantile(level: float) -> str:
     return _value_at(f"greatest(ceil({level}D * size(` v`)) - 1, 0)")
 
 
-def _timing(level: float) -> str:
-    return f"least({_exact(level)}, 30000)"
+def _timing_quantile(level: float) -> str:
+    return f"least({_exact_quantile(level)}, 30000)"
 
 
-def _between(place: str) -> str:
+def _interpolate_at(place: str) -> str:
     """Interpolated between two neighbours, at a place that counts from 1."""
     low, high = _value_at(f"floor({place}) - 1"), _value_at(f"floor({place})")
     inside = f"{low} + ({place} - floor({place})) * ({high} - {low})"
@@ -100,15 +100,15 @@ def _between(place: str) -> str:
     return f"CASE WHEN {place} < 1D THEN {first} WHEN floor({place}) >= size(` v`) THEN {last} ELSE {inside} END"
 
 
-def _exclusive(level: float) -> str:
-    return _between(f"({level}D * (size(` v`) + 1))")
+def _exclusive_quantile(level: float) -> str:
+    return _interpolate_at(f"({level}D * (size(` v`) + 1))")
 
 
-def _inclusive(level: float) -> str:
-    return _between(f"({level}D * (size(` v`) - 1) + 1D)")
+def _inclusive_quantile(level: float) -> str:
+    return _interpolate_at(f"({level}D * (size(` v`) - 1) + 1D)")
 
 
-def _weighted(level: float) -> str:
+def _weighted_quantile(level: float) -> str:
     """The first value up to which the weights reach their share of the total."""
     n = "CAST(` a`.n + ` x`.col2 AS DECIMAL(38,0))"
     zero = "CAST(0 AS DECIMAL(38,0))"
@@ -133,7 +133,7 @@ def _level_needs(family: QuantileFamily, types: Types, parameters: tuple[Aggrega
     return family.needs(types, parameters)
 
 
-def _default(family: QuantileFamily, types: Types) -> str:
+def _default_value(family: QuantileFamily, types: Types) -> str:
     of = family.result(types)
     spark = value_type(of)
     return f"CAST('NaN' AS {spark})" if isinstance(of, t.Float) else value_zero(of)
@@ -151,7 +151,7 @@ def _one_level(family: QuantileFamily, state: AggregateState, of: str) -> str:
     level = _levels(state.parameters, family.skipped)[0]
     body = f"if(size(` v`) = 0, NULL, CAST({family.read(level)} AS {of}))"
     return default_unless_nullable(
-        bind_lambda(_sorted_values(family, state), lambda _: body), state.types, _default(family, state.types)
+        bind_lambda(_sorted_values(family, state), lambda _: body), state.types, _default_value(family, state.types)
     )
 
 
@@ -159,7 +159,7 @@ def _several_levels(family: QuantileFamily, state: AggregateState, of: str) -> s
     levels = _levels(state.parameters, family.skipped)
     # Over no rows, ClickHouse gives zeros where a quantile is one of the values, for floats too.
     picks = family.result is _argument_type
-    default = value_zero(_argument_type(state.types)) if picks else _default(family, state.types)
+    default = value_zero(_argument_type(state.types)) if picks else _default_value(family, state.types)
     read = ", ".join(f"if(size(` v`) = 0, {default}, CAST({family.read(each)} AS {of}))" for each in levels)
     return bind_lambda(_sorted_values(family, state), lambda _: f"array({read})")
 
@@ -233,20 +233,33 @@ _plain_number_needs = _needs_kind((t.Int, t.Float), "an integer or a float")
 
 _EXACT = "ClickHouse's own is approximate; this one is exact"
 _FAMILIES = (
-    QuantileFamily("quantileExact", _exact, _argument_type, _ordered_needs),
-    QuantileFamily("quantileExactLow", _exact_low, _argument_type, _ordered_needs),
-    QuantileFamily("quantileExactHigh", _exact, _argument_type, _ordered_needs),
-    QuantileFamily("quantileExactExclusive", _exclusive, _double, _number_needs, inputs=double_inputs),
-    QuantileFamily("quantileExactInclusive", _inclusive, _double, _number_needs, inputs=double_inputs),
-    QuantileFamily("quantileExactWeighted", _weighted, _argument_type, _weight_needs, arity=2),
+    QuantileFamily("quantileExact", _exact_quantile, _argument_type, _ordered_needs),
+    QuantileFamily("quantileExactLow", _exact_low_quantile, _argument_type, _ordered_needs),
+    QuantileFamily("quantileExactHigh", _exact_quantile, _argument_type, _ordered_needs),
+    QuantileFamily("quantileExactExclusive", _exclusive_quantile, _double, _number_needs, inputs=double_inputs),
+    QuantileFamily("quantileExactInclusive", _inclusive_quantile, _double, _number_needs, inputs=double_inputs),
+    QuantileFamily("quantileExactWeighted", _weighted_quantile, _argument_type, _weight_needs, arity=2),
     QuantileFamily(
-        "quantileTDigest", _rank, _small_float, _plain_number_needs, error=_EXACT + " (of rank, after some 200 values)"
+        "quantileTDigest",
+        _rank_quantile,
+        _small_float,
+        _plain_number_needs,
+        error=_EXACT + " (of rank, after some 200 values)",
     ),
     QuantileFamily(
-        "quantileTiming", _timing, _small_float, _unsigned_needs, error=_EXACT + " (of some 5,670 values or more)"
+        "quantileTiming",
+        _timing_quantile,
+        _small_float,
+        _unsigned_needs,
+        error=_EXACT + " (of some 5,670 values or more)",
     ),
     QuantileFamily(
-        "quantileGK", _rank, _argument_type, _accuracy_needs, skipped=1, error=_EXACT + " (within 1/accuracy of rank)"
+        "quantileGK",
+        _rank_quantile,
+        _argument_type,
+        _accuracy_needs,
+        skipped=1,
+        error=_EXACT + " (within 1/accuracy of rank)",
     ),
 )
 
@@ -260,7 +273,7 @@ def _percentile(call: AggregateInput) -> str:
     return default_unless_nullable(f"percentile({value}, {level}D){call.over}", call.types, NAN)
 
 
-def _interpolated(state: AggregateState) -> str:
+def _finish_quantile(state: AggregateState) -> str:
     """The formula of `quantile` itself: stored states are read in the way they always were."""
     level = _levels(state.parameters, 0)[0]
     place = f"(size(` v`) - 1) * {level}D"
@@ -273,11 +286,13 @@ def _interpolated(state: AggregateState) -> str:
     return default_unless_nullable(value, state.types, NAN)
 
 
-_LINEAR = QuantileFamily("quantile", _linear, _double, _number_needs, inputs=double_inputs, error=_LINEAR_ERROR)
+_LINEAR = QuantileFamily(
+    "quantile", _linear_quantile, _double, _number_needs, inputs=double_inputs, error=_LINEAR_ERROR
+)
 _PLAIN = _family_row(_LINEAR, "", _one_level)
 
 
-def _deterministic(row: Aggregate, name: str) -> Aggregate:
+def _deterministic_row(row: Aggregate, name: str) -> Aggregate:
     """Over all values: the argument by which ClickHouse takes its sample is not needed."""
     return replace(
         row,
@@ -291,10 +306,10 @@ def _deterministic(row: Aggregate, name: str) -> Aggregate:
 
 _PLURAL = _family_row(_LINEAR, "plural", _several_levels)
 QUANTILES: tuple[Aggregate, ...] = (
-    replace(_PLAIN, plain=_percentile, finish=_interpolated),
+    replace(_PLAIN, plain=_percentile, finish=_finish_quantile),
     _PLURAL,
-    _deterministic(_PLAIN, "quantileDeterministic"),
-    _deterministic(_PLURAL, "quantilesDeterministic"),
+    _deterministic_row(_PLAIN, "quantileDeterministic"),
+    _deterministic_row(_PLURAL, "quantilesDeterministic"),
     *(_family_row(family, "", _one_level) for family in _FAMILIES),
     *(_family_row(family, "plural", _several_levels) for family in _FAMILIES),
 )

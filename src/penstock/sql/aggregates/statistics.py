@@ -107,7 +107,7 @@ _THIRD = f"({_S3} - (3D * {_S2} - 2D * {_S1} * {_S1} / {_N}) * {_S1} / {_N}) / {
 _FOURTH = f"({_S4} - (4D * {_S3} - (6D * {_S2} - 3D * {_S1} * {_S1} / {_N}) * {_S1} / {_N}) * {_S1} / {_N}) / {_N}"
 
 
-def _standardized(moment: str, variance: str, power: str) -> str:
+def _standardized_moment(moment: str, variance: str, power: str) -> str:
     body = f"if(` w` > 0D AND NOT isnan(` w`), {moment} / pow(` w`, {power}), {NAN})"
     return bind_lambda(variance, lambda _: body, "` w`")
 
@@ -121,10 +121,10 @@ _ONE: Mapping[str, tuple[str, str]] = {
     "varSamp": ("s2", _VAR_SAMP),
     "stddevPop": ("s2", f"sqrt({_VAR_POP})"),
     "stddevSamp": ("s2", f"sqrt({_VAR_SAMP})"),
-    "skewPop": ("s3", _standardized(_THIRD, _VAR_POP, "1.5D")),
-    "skewSamp": ("s3", _standardized(_THIRD, _VAR_SAMP, "1.5D")),
-    "kurtPop": ("s4", _standardized(_FOURTH, _VAR_POP, "2D")),
-    "kurtSamp": ("s4", _standardized(_FOURTH, _VAR_SAMP, "2D")),
+    "skewPop": ("s3", _standardized_moment(_THIRD, _VAR_POP, "1.5D")),
+    "skewSamp": ("s3", _standardized_moment(_THIRD, _VAR_SAMP, "1.5D")),
+    "kurtPop": ("s4", _standardized_moment(_FOURTH, _VAR_POP, "2D")),
+    "kurtSamp": ("s4", _standardized_moment(_FOURTH, _VAR_SAMP, "2D")),
 }
 _PAIR = {"x": "{0}", "y": "{1}", "xy": "{0} * {1}"}
 _PAIR2 = {**_PAIR, "xx": "{0} * {0}", "yy": "{1} * {1}"}

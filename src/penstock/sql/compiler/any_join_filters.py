@@ -31,13 +31,13 @@ class AnyJoinRows:
     def allows(self, node: exp.Expr, scope: SelectScope) -> bool:
         """Whether an expression reads only keys and columns of other tables. Arguments of aggregates and windows do
         not count: a filter on those is never moved."""
-        return node.find(exp.Query) is None and all(self._is_kept(each, scope, ()) for each in _row_columns(node))
+        return node.find(exp.Query) is None and all(self._is_key(each, scope, ()) for each in _row_columns(node))
 
-    def _is_kept(self, node: exp.Column, scope: SelectScope, inside: tuple[str, ...]) -> bool:
+    def _is_key(self, node: exp.Column, scope: SelectScope, inside: tuple[str, ...]) -> bool:
         table, name = node.text("table"), node.name
         meant = scope.aliases.get(name) if not table and name not in inside else None
         if meant is not None:
-            return all(self._is_kept(each, scope, (*inside, name)) for each in _row_columns(meant))
+            return all(self._is_key(each, scope, (*inside, name)) for each in _row_columns(meant))
         others = {each.name for each in scope.relations} - self.tables
         return table in others or (table, name) in self.keys
 

@@ -68,7 +68,7 @@ def fill_rows(rows: str, fill: FillColumn, partition: tuple[str, ...], slots: tu
     explode = f"LATERAL VIEW explode({_added_places(fill)}) `__places` AS `__added`"
     shown = ", ".join(_slot_column(fill, slot) for slot in slots)
     flags = f"`__added`.`own` AS `__real`, {_on_grid(fill)} AS `__live`"
-    source = f"({_with_grid(fill, partition, _with_bounds(rows, fill, partition))})"
+    source = f"({_rows_with_grid(fill, partition, _rows_with_bounds(rows, fill, partition))})"
     kept = "`__real` OR NOT `__added`.`own`"
     return f"SELECT {shown}, {flags} FROM {source} {explode} WHERE {kept}"
 
@@ -78,7 +78,7 @@ def _window(partition: tuple[str, ...], order: str = "") -> str:
     return f"OVER ({' '.join(part for part in (by, order) if part)})"
 
 
-def _with_bounds(rows: str, fill: FillColumn, partition: tuple[str, ...]) -> str:
+def _rows_with_bounds(rows: str, fill: FillColumn, partition: tuple[str, ...]) -> str:
     """Each row with its number, the number of the next row, and the first and last number of its partition."""
     number = fill.number(fill.key)
     if fill.start is not None and fill.stop is not None:
@@ -90,7 +90,7 @@ def _with_bounds(rows: str, fill: FillColumn, partition: tuple[str, ...]) -> str
     return f"SELECT *, {start} AS `__start`, {last}, {places} FROM (SELECT *, {number} AS `__x` FROM ({rows}))"
 
 
-def _with_grid(fill: FillColumn, partition: tuple[str, ...], rows: str) -> str:
+def _rows_with_grid(fill: FillColumn, partition: tuple[str, ...], rows: str) -> str:
     """Where each value follows from the one before: all values, made once for each partition."""
     if fill.step.following is None or fill.step.at_most is None:
         return rows

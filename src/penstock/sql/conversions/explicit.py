@@ -77,14 +77,14 @@ def _guarded_formula(value: Typed, want: Type, mode: ConversionMode) -> str | No
         return None
     match mode.failure:
         case "error":
-            return _or_error(value, want, conversion)
+            return _raise_if_invalid(value, want, conversion)
         case "null":
-            return _or_null(conversion)
+            return _null_if_invalid(conversion)
         case "zero":
-            return _or_other(value, conversion, mode.default or value_zero(want))
+            return _default_if_invalid(value, conversion, mode.default or value_zero(want))
 
 
-def _or_error(value: Typed, want: Type, conversion: Conversion) -> str:
+def _raise_if_invalid(value: Typed, want: Type, conversion: Conversion) -> str:
     """An invalid value raises an error; NULL is not invalid."""
     if conversion.valid is None:
         return conversion.sql
@@ -93,14 +93,14 @@ def _or_error(value: Typed, want: Type, conversion: Conversion) -> str:
     return f"if({given}NOT ({conversion.valid}), raise_error({message}), {conversion.sql})"
 
 
-def _or_null(conversion: Conversion) -> str:
+def _null_if_invalid(conversion: Conversion) -> str:
     """An invalid value gives NULL."""
     if conversion.valid is not None:
         return f"if({conversion.valid}, {conversion.sql}, NULL)"
     return suppress_errors(conversion.sql) if may_raise(conversion.sql) else conversion.sql
 
 
-def _or_other(value: Typed, conversion: Conversion, other: str) -> str:
+def _default_if_invalid(value: Typed, conversion: Conversion, other: str) -> str:
     """An invalid value gives `other`; NULL stays NULL."""
     if conversion.valid is not None:
         return f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN {conversion.valid} THEN {conversion.sql} ELSE {other} END"

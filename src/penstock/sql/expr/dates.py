@@ -80,7 +80,7 @@ def add_interval(value: Typed, amount: Typed, unit: str, sign: int) -> Typed:
     DateTime."""
     number = as_spark(amount, "INT") if unit in _DAY_UNITS else as_spark(amount, "BIGINT")
     count = number if sign > 0 else f"(- {number})"
-    bare = _shifted_type(value.bare, unit)
+    bare = _type_after_shift(value.bare, unit)
     if isinstance(value.bare, t.Date) and unit in _DAY_UNITS:
         moved = _shift_date(value.sql, count, unit)
     elif unit in _DAY_UNITS:
@@ -141,7 +141,7 @@ def _multiply(count: str, factor: int) -> str:
     return count if factor == 1 else f"{count} * {factor}"
 
 
-def _shifted_type(of: Type, unit: str) -> Type:
+def _type_after_shift(of: Type, unit: str) -> Type:
     match of:
         case t.Date(wide=True) if unit in _CLOCK_UNITS:
             return t.DateTime64(3)

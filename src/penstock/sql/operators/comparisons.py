@@ -25,8 +25,13 @@ from penstock.sql.expr.typed import NEVER, NULL, Typed, as_spark, boolean, is_nu
 from penstock.sql.spark_text import string_literal
 
 COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
-}  # fmt: skip
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 _EXACT = 2**53
 """Doubles hold every integer up to here."""
