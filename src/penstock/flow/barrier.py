@@ -17,7 +17,7 @@ from penstock.model.manifest import Landing, Manifest
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """The flows that meet in a table: views and copies, and landings with the batch they meet at."""
+    """The flows that wait for each other in a table: views and copies, and landings with the batch they wait at."""
 
     table: str
     flows: tuple[str, ...]
@@ -29,7 +29,7 @@ class Barrier:
 
 
 def find_barrier(manifest: Manifest, table: str) -> Barrier | None:
-    """Who meets in a table; None if nobody has to."""
+    """The barrier of a table; None if it has none."""
     meet = manifest.meet(table)
     if meet is None:
         return None
@@ -40,7 +40,7 @@ def find_barrier(manifest: Manifest, table: str) -> Barrier | None:
 
 
 def barrier_snapshot(gathered: Barrier, now: Snapshots) -> int | None:
-    """The id of the first snapshot that has everybody at the end of its history."""
+    """The id of the first snapshot in which every flow is at the end of its history; None if there is none yet."""
     for position in range(len(now.line)):
         if _all_arrived(gathered, progress_at(now.line, position)):
             return now.line[position].id

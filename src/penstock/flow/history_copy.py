@@ -27,7 +27,7 @@ EMPTY_SOURCE = TailCursor(-1)
 
 @dataclass(frozen=True, slots=True)
 class CopiedSlice:
-    """Rows that a step appended, and bytes of the files it read."""
+    """The result of a step: rows appended, and bytes of the files read."""
 
     rows: int
     bytes: int
@@ -38,7 +38,7 @@ def is_copy_complete(cursor: Cursor | None) -> bool:
 
 
 def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimits) -> CopiedSlice:
-    """Run the next step of a copy that is not complete. The caller holds the target's lock."""
+    """Run the next step of a copy that is not complete. The caller must hold the target's lock."""
     source = registry.snapshots(copy.source.table)
     cursor = registry.cursor(copy.table, copy.id)
     if cursor is None and source.current is None:
@@ -60,7 +60,7 @@ def _inherited_progress(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Pr
 
 
 def _copy_position(cursor: Cursor | None, source: Snapshots) -> tuple[int, int]:
-    """The snapshot that is copied and the `_seq` up to which it has been."""
+    """The snapshot that is copied, and the `_seq` up to which it has been copied."""
     if isinstance(cursor, HistoryCursor):
         return cursor.snapshot, cursor.seq
     assert source.current is not None, "an empty source was copied in one step"
@@ -70,7 +70,7 @@ def _copy_position(cursor: Cursor | None, source: Snapshots) -> tuple[int, int]:
 def _commit_slice(
     lake: Lake, registry: TableRegistry, copy: Copy, part: TablePart, made: Mapping[str, Progress]
 ) -> int:
-    # Copied rows keep their place.
+    # Copied rows keep their `_seq`.
     read = binding_relation(with_seq(copy.source), part)
     columns = ", ".join(f"{sql} AS {quote_identifier(field)}" for field, sql in copy.select)
     rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")

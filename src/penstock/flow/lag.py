@@ -17,7 +17,7 @@ from penstock.model.manifest import Copy, Landing, Manifest, View
 
 @dataclass(frozen=True, slots=True)
 class FlowLag:
-    """A flow that has not reached a batch of a stream."""
+    """A flow that has processed a stream only up to batch `at`, while the stream is at batch `head`."""
 
     table: str
     flow: str
@@ -27,7 +27,7 @@ class FlowLag:
 
 
 def find_lags(registry: TableRegistry, manifest: Manifest, heads: Mapping[str, int]) -> tuple[FlowLag, ...]:
-    """The flows of a deployment that lack something up to the given batches (by stream)."""
+    """The flows of a deployment that have not processed their streams up to the batches `heads` (by stream)."""
     carried = streams_by_table(manifest)
     found: list[FlowLag] = []
     for flow in manifest.flows:
@@ -50,12 +50,12 @@ def find_lags(registry: TableRegistry, manifest: Manifest, heads: Mapping[str, i
 
 
 def streams_by_table(manifest: Manifest) -> Mapping[str, frozenset[str]]:
-    """By table, the streams whose rows end up in it."""
+    """By table, the streams whose rows end up in it, directly or through views."""
     streams: dict[str, frozenset[str]] = {table.id: frozenset() for table in manifest.tables}
     for landing in manifest.landings:
         streams[landing.table] = streams.get(landing.table, frozenset()) | {landing.stream}
     changed = True
-    while changed:  # the graph has no cycles, so this ends after at most its depth
+    while changed:  # ends after at most as many rounds as the graph of views is deep
         changed = False
         for view in manifest.views:
             now = streams.get(view.table, frozenset()) | streams.get(view.trigger.binding.table, frozenset())

@@ -27,16 +27,16 @@ from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_placeholders
 
 _NO_ROW_SEQ: set[str] = set()
-"""The SQL of views of which Spark has said that their rows are not made from one row each, as an aggregate without
-GROUP BY. It is asked once: each refusal fills the log."""
+"""SQL of views that Spark refused with a `_seq` column, because their rows are not made from one row each (an
+aggregate without GROUP BY). Remembered, since each refusal fills the log."""
 SMALL_STEP_ROWS = 50_000
-"""Steps of fewer rows run in the session that is tuned for them."""
+"""Steps of fewer rows run in the session that is tuned for small work."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewStep:
-    """The next step of a view: what it reads, where it will be, rows it reads (about), and of a
-    history the bytes."""
+    """The next step of a view: the part of the source that it reads, the progress after it, the last `_seq` of the
+    step, about how many rows it reads and, of a history, how many bytes."""
 
     part: TablePart
     progress: Progress
@@ -46,13 +46,13 @@ class ViewStep:
 
 
 class SnapshotExpired(Exception):
-    """What came since the view's cursor cannot be told apart any more."""
+    """The snapshot of the view's cursor was expired, and the rows appended since cannot be found any more."""
 
 
 def next_view_step(
     lake: Lake, view: View, at: Progress | None, source: Snapshots, most: SliceLimits
 ) -> ViewStep | None:
-    """What the view would read next, at most about `most`; None if it is up to date. Raises Expired."""
+    """The next step of a view, of about `most` at most; None if it is up to date. Raises SnapshotExpired."""
     match at.cursor if at is not None else None:
         case TailCursor(snapshot) if snapshot >= 0:
             if source.has(snapshot):
@@ -69,7 +69,7 @@ def next_view_step(
 
 
 def run_view_step(lake: Lake, registry: TableRegistry, view: View, step: ViewStep) -> int:
-    """Run one step and commit it. Returns the rows appended. The caller holds the target's lock."""
+    """Run one step and commit it. Returns the number of rows appended. The caller must hold the target's lock."""
     session = lake.spark if isinstance(step.part, Appended) and step.rows < SMALL_STEP_ROWS else lake.bulk
     rows = _step_rows(session, view, step)
     if isinstance(step.part, Slice) and isinstance(step.progress.cursor, HistoryCursor):
@@ -82,8 +82,8 @@ def run_view_step(lake: Lake, registry: TableRegistry, view: View, step: ViewSte
 
 
 def _step_rows(session: SparkSession, view: View, step: ViewStep) -> DataFrame:
-    """The rows of a step. Each carries the `_seq` of the row that it was made from, so that rows of one step
-    keep their order; where there is no such row (or Spark does not take the SQL for it), that of the step."""
+    """The rows of a step. Each has the `_seq` of the row it was made from, so that rows of one step keep their order;
+    if there is no such row, or Spark refuses the SQL with `_seq`, it has the last `_seq` of the step."""
     texts = {other.placeholder: merged_relation(other.binding) for other in view.others}
     last = f"CAST({step.seq} AS BIGINT)"
     own = query_facts(view.sql).with_row_seq(view.trigger.placeholder) if view.sql not in _NO_ROW_SEQ else None
@@ -101,15 +101,16 @@ def _step_rows(session: SparkSession, view: View, step: ViewStep) -> DataFrame:
 
 
 def resume_view(registry: TableRegistry, view: View, met: int) -> None:
-    """Commit, without a row, that a view has what its source had at its meeting: its table came with
-    that. The caller holds the target's lock."""
+    """Commit without rows that a view has the rows of its source up to the source's barrier, snapshot `met`,
+    because its table was made with them. The caller must hold the target's lock."""
     source = registry.snapshots(view.trigger.binding.table)
     progress = Progress(TailCursor(met), _watermarks_at(source, met))
     registry.add_progress(view.table, {view.id: progress})
 
 
 class SplitRequired(Exception):
-    """The rows that a shared view would read next are not the same for all its deployments."""
+    """The deployments that share a view's table would see different rows from here on: the table must be split
+    (copy-on-write)."""
 
     def __init__(self, table: str, deployments: tuple[int, ...]):
         super().__init__(f"{table} cannot be shared any longer by deployments {deployments}")
@@ -118,8 +119,8 @@ class SplitRequired(Exception):
 
 
 def check_shared(lake: Lake, variants: Sequence[tuple[int, View]], step: ViewStep) -> None:
-    """Raise Diverged if a landing version of one of the deployments rejects a row of the step that
-    another one accepts. Versions that accept the same rows share their views' tables."""
+    """Raises SplitRequired if the landing versions of the deployments differ on a row of the step: one rejects it,
+    another accepts it. Versions that accept the same rows share the tables of their views."""
     _, first = variants[0]
     others = [(id, view) for id, view in variants[1:] if _accepts_chains(view) != _accepts_chains(first)]
     if not others:
@@ -155,8 +156,8 @@ def _history_step(lake: Lake, view: View, source: Snapshots, at: tuple[int, int]
 def _step_after_expiry(
     lake: Lake, view: View, through: Mapping[str, int], source: Snapshots, most: SliceLimits
 ) -> ViewStep | None:
-    """Somebody has expired the snapshot that the view had read up to. Where one flow of one stream feeds
-    the source, what came since is what has a greater `_seq`: it is read like a history."""
+    """The next step if somebody expired the snapshot that the view had read up to. If a single flow of one stream feeds
+    the source, the rows appended since are those with a greater `_seq`, and are read like a history."""
     carrying = [progress for progress in source.progress.values() if progress.watermarks]
     if source.current is None or len(carrying) != 1 or len(carrying[0].watermarks) != 1 or len(through) != 1:
         raise SnapshotExpired(
@@ -167,7 +168,7 @@ def _step_after_expiry(
 
 
 def _tail_step(source: Snapshots, snapshot: int, most_rows: int) -> ViewStep | None:
-    """The snapshots after `snapshot`, as many as hold about `most_rows` appended rows."""
+    """A step over the snapshots after `snapshot`, as many as have about `most_rows` appended rows."""
     start = source.index(snapshot) + 1
     if start >= len(source.line):
         return None
@@ -181,8 +182,8 @@ def _tail_step(source: Snapshots, snapshot: int, most_rows: int) -> ViewStep | N
 
 
 def _watermarks_at(source: Snapshots, snapshot: int) -> Mapping[str, int]:
-    """Per stream, the batch up to which the source was complete at a snapshot: the least of the
-    flows that carry the stream."""
+    """Watermarks of the source at a snapshot: per stream, the batch up to which every flow that carries it is
+    complete."""
     through: dict[str, int] = {}
     for progress in source.at(snapshot).values():
         for stream, batch in progress.watermarks.items():

@@ -25,8 +25,8 @@ log = logging.getLogger("penstock.flow")
 
 @dataclass(frozen=True, slots=True)
 class PoolThread:
-    """A thread that runs steps. Lanes of one name share the cores with those of another. `prefers` are
-    the priorities it takes, the first group before the second."""
+    """A thread that runs steps in a Spark scheduler pool; the pools share the cores fairly. `prefers` are the
+    priorities whose work it takes, the first group before the second."""
 
     pool: str
     prefers: tuple[tuple[int, ...], ...]
@@ -37,13 +37,13 @@ POOL_THREADS = (
     PoolThread("live", ((0, 1), (2, 3))),
     PoolThread("background", ((2, 3),)),
 )
-"""One lane never takes anything but what live and previous need, one never anything of theirs, and
-one helps wherever there is something to do, live first."""
+"""One thread takes only work of the live and the previous version, one takes only work of the others, and one takes
+any work, that of live first."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowFailure:
-    """Why a flow's last steps failed; it is tried again at `retry_at` (seconds, monotonic)."""
+    """Why a flow's last steps failed; the next try is at `retry_at` (seconds of the monotonic clock)."""
 
     message: str
     attempts: int
@@ -52,9 +52,9 @@ class FlowFailure:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerCallbacks:
-    """Who is told what the scheduler cannot settle: that deployments can no longer share a table, that
-    a step for one that is not live takes too long beside the others (the answer is whether it goes on
-    elsewhere), and that a step has ended."""
+    """Callbacks for events that the scheduler cannot handle: deployments can no longer share a table; a step of a
+    deployment that is not live takes too long beside the others (returns whether it goes on in a worker process); a
+    step has ended."""
 
     split_required: Callable[[SplitRequired], None]
     outgrown: Callable[[WorkItem], bool]
@@ -62,7 +62,7 @@ class SchedulerCallbacks:
 
 
 class Scheduler:
-    """Threads that take the most urgent flow with something to do and advance it by one step."""
+    """Threads that each take the most urgent flow with something to do and advance it by one step."""
 
     def __init__(
         self, stepper: Stepper, explain: Callable[[Exception], str], told: SchedulerCallbacks, staging_seconds: float
@@ -89,7 +89,7 @@ class Scheduler:
             thread.start()
 
     def stop(self) -> None:
-        """Let the steps under way end, then stop."""
+        """Wait for the running steps to end, then stop."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -97,7 +97,7 @@ class Scheduler:
             thread.join()
 
     def assign(self, work: Sequence[WorkItem]) -> None:
-        """From now on run these flows; what is not among them stops after its current step."""
+        """Run these flows from now on; others stop after their current step."""
         with self._changed:
             self._work = tuple(work)
             kept = {each.key for each in work}
@@ -118,8 +118,8 @@ class Scheduler:
         return tuple(self._under_way.values())
 
     def exclude(self, tables: Collection[str]) -> None:
-        """Step into these tables no more, until told otherwise: another process does. Steps under way
-        end first."""
+        """Run no step into these tables (only these) from now on, because a worker process does. Waits for running
+        steps."""
         with self._changed:
             self._apart = frozenset(tables)
             while self._under_way.keys() & self._apart:
@@ -127,7 +127,7 @@ class Scheduler:
             self._changed.notify_all()
 
     def report(self, key: tuple[str, str], failure: FlowFailure | None) -> None:
-        """What became of a step that another process made."""
+        """Record the outcome of a step that a worker process ran; None means success."""
         with self._changed:
             if failure is None:
                 self._failures.pop(key, None)
@@ -137,16 +137,16 @@ class Scheduler:
 
     @property
     def failures(self) -> Mapping[tuple[str, str], FlowFailure]:
-        """By (table, flow), those whose last step failed."""
+        """The failure of each flow whose last step failed, by (table, flow)."""
         return dict(self._failures)
 
     def wake(self) -> None:
-        """Something arrived."""
+        """Look for work now, because something arrived."""
         with self._changed:
             self._changed.notify_all()
 
     def wait(self, done: Callable[[], bool], timeout: float) -> bool:
-        """Wait until `done` holds, asking after every step. Returns whether it does."""
+        """Wait until `done` returns true, checking after every step; returns False after `timeout` seconds."""
         end = time.monotonic() + timeout
         with self._changed:
             while not done():
@@ -158,7 +158,7 @@ class Scheduler:
 
     @contextmanager
     def exclusive(self, tables: Collection[str]) -> Iterator[None]:
-        """Hold the tables: steps that write them end first, and none begins until this does."""
+        """Lock the tables for the block: running steps into them end first, and none begins before the block ends."""
         wanted = set(tables)
         with self._changed:
             while self._busy & wanted:
@@ -201,7 +201,7 @@ class Scheduler:
         return None
 
     def _has_more(self, work: WorkItem) -> bool:
-        """Looking can fail as well: the catalog may be away."""
+        """Whether a flow has something to do; an error (the catalog may be down) counts as a failure of the flow."""
         try:
             return self._stepper.has_more(work)
         except Exception as error:
@@ -228,7 +228,7 @@ class Scheduler:
                 failure = FlowFailure(
                     "takes too long beside live: goes on in a process of its own", 0, failure.retry_at
                 )
-        except Exception as error:  # whatever it is, the flow is tried again and the others go on
+        except Exception as error:  # whatever the error is, the flow is tried again and the others go on
             failure = self._failed(work, error)
         with self._changed:
             self._busy.discard(work.table)
@@ -240,7 +240,7 @@ class Scheduler:
             self._changed.notify_all()
 
     def _seconds(self, work: WorkItem) -> float | None:
-        """How long a step may take beside those of live; None: as long as any step may."""
+        """Seconds that a step may take beside those of live; None: the general limit."""
         return self._staging_seconds if work.priority > PRIORITY["previous"] else None
 
     def _failed(self, work: WorkItem, error: Exception) -> FlowFailure:
@@ -253,7 +253,7 @@ class Scheduler:
         return failure
 
     def _failure(self, work: WorkItem, error: Exception) -> FlowFailure:
-        """One more in a row; the wait until the next try doubles."""
+        """The failure with one more attempt; the wait until the next try doubles, up to MAX_RETRY_WAIT seconds."""
         before = self._failures.get(work.key)
         attempts = before.attempts + 1 if before else 1
         wait = min(2.0 ** (attempts - 1), MAX_RETRY_WAIT)

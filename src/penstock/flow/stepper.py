@@ -42,7 +42,7 @@ log = logging.getLogger("penstock.flow")
 
 
 class Stepper:
-    """Knows how to run each kind of flow. Keeps no progress of its own: that is in the tables."""
+    """Runs steps of each kind of flow. It keeps no progress of its own: that is in the tables."""
 
     def __init__(  # noqa: PLR0913 - what it works on, each once
         self,
@@ -73,17 +73,17 @@ class Stepper:
         self._holding = threading.Lock()
 
     def join_pool(self, lane: str) -> None:
-        """Called once by each thread that runs steps: its Spark jobs share the cores by lane."""
+        """Put this thread's Spark jobs into a scheduler pool; each thread that runs steps calls it once."""
         self._lake.spark.sparkContext.setLocalProperty("spark.scheduler.pool", lane)
 
     @property
     def yields(self) -> bool:
-        """Whether histories give way to live."""
+        """Whether histories slow down because live lags."""
         return self._throttle.yields()
 
     @contextmanager
     def capped(self, caps: Mapping[str, int]) -> Iterator[None]:
-        """Land no batch after these (of other streams none at all) until the block ends."""
+        """During the block, land no batch after these (by stream; none at all of other streams)."""
         with self._holding:
             self._caps = dict(caps)
             try:
@@ -92,14 +92,14 @@ class Stepper:
                 self._caps = None
 
     def recover(self, work: WorkItem) -> None:
-        """After a failed step: what is in the table is the truth."""
+        """After a failed step, read the table's progress again: what is in the table counts."""
         self._registry.forget(work.table)
         self._registry.refresh(work.table)
         if isinstance(work.run, LandingTable):
             self._mended.discard(work.table)
 
     def has_more(self, work: WorkItem) -> bool:
-        """Whether a step of the flow would do something now."""
+        """Whether a step of the flow has something to do now."""
         if time.monotonic() - self._ended.get(work.table, -1e9) < self._limits.seconds_between:
             return False
         run = work.run
@@ -115,8 +115,9 @@ class Stepper:
                 assert_never(run)
 
     def step(self, work: WorkItem, failures: int = 0, seconds: float | None = None) -> None:
-        """Advance by one commit, after so many failures in a row, within so many seconds (else those
-        of the limits). Raises Drifted, and whatever Spark or the disk raise; nothing is half done."""
+        """Advance by one commit. `failures` counts failed steps in a row, each of which halves the step; `seconds` is
+        the time limit (None: the one of the limits). Raises DriftedTable, and what Spark or the disk raise; a step is
+        committed wholly or not at all."""
         started = time.monotonic()
         self._recorded.verify(work.tables)
         with time_limit(self._lake.spark, self._limits.seconds if seconds is None else seconds):
@@ -177,14 +178,14 @@ class Stepper:
         self._mended.add(run.table)
 
     def _landed(self, work: WorkItem) -> int:
-        """The last batch in the table. A table that waits for its history has "all" of them."""
+        """The last batch in the table; more than any batch while the table waits for its history."""
         cursor = self._registry.cursor(work.table, work.flow)
         if isinstance(cursor, BatchCursor):
             return cursor.number
         return 0 if self._may_start(work) else 2**62
 
     def _upto(self, work: WorkItem, stream: str) -> int:
-        """The batch to land up to now: the last there is, or where a switch or a meeting waits."""
+        """The last batch to land now: the last received one, or the one at which a promotion or a barrier waits."""
         head = self._arrivals.head(stream)
         caps = self._caps
         held = head if caps is None else min(head, caps.get(stream, 0))
@@ -193,11 +194,11 @@ class Stepper:
         )
 
     def _fills(self, work: WorkItem, view: View) -> bool:
-        """Whether the next step of a view reads a history for a deployment that is not live yet."""
+        """Whether the view's next step reads a history for a deployment that is not live yet."""
         return work.priority > PRIORITY["previous"] and not isinstance(self._cursor(work, view), TailCursor)
 
     def _may_start(self, work: WorkItem) -> bool:
-        """A flow that starts where a history copy ends waits until that is complete."""
+        """Whether the flow may begin: one that starts where a history copy ends waits until the copy is complete."""
         return work.copy is None or is_copy_complete(self._registry.cursor(work.table, work.copy))
 
     def _view_behind(self, work: WorkItem, view: View) -> bool:
@@ -210,7 +211,7 @@ class Stepper:
         return source is not None and not (isinstance(known, TailCursor) and known.snapshot == source.id)
 
     def _cursor(self, work: WorkItem, view: View) -> Cursor | None:
-        """How far a view is; for one that has not begun, where it begins."""
+        """The cursor of a view; for a view that has not begun, the cursor at which it begins."""
         known = self._registry.cursor(view.table, view.id)
         met = self._met(work.source_barrier) if known is None and work.source_barrier is not None else None
         match view.starts:
@@ -222,7 +223,7 @@ class Stepper:
                 return known
 
     def _met(self, gathered: Barrier) -> int | None:
-        """The meeting, looked for until it is there and then kept."""
+        """The snapshot of a barrier, cached once it is reached; None before."""
         if gathered not in self._meetings:
             found = barrier_snapshot(gathered, self._registry.snapshots(gathered.table))
             if found is None:
@@ -250,8 +251,8 @@ MIN_STEP_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """How much one step takes at most, the least time between two commits to one table (each commit
-    costs metadata and files), and the seconds after which a step is cancelled."""
+    """The most that one step reads, the least number of seconds between two commits to one table (each commit costs
+    metadata and files), and the seconds after which a step is cancelled."""
 
     rows: int = 500_000
     bytes: int = 64 * 2**20
@@ -259,14 +260,14 @@ class StepLimits:
     seconds: float = 600.0
 
     def after(self, failures: int) -> SliceLimits:
-        """After steps that failed in a row the next is smaller: it may have been too much."""
+        """The limits after so many failed steps in a row: halved each time, since the step may have been too large."""
         return SliceLimits(max(self.rows >> failures, min(self.rows, MIN_STEP_ROWS)), max(self.bytes >> failures, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step did: rows it appended, rows and bytes it read, whether those were a history, and rows it
-    put into a quarantine."""
+    """What a step did: rows appended, rows and bytes read, whether it read a history, and rows added to a
+    quarantine."""
 
     rows: int
     read_rows: int

@@ -18,7 +18,7 @@ from penstock.model.cursor import Cursor
 
 
 class TableRegistry:
-    """Thread-safe. `lock(table)` is held while a step writes the table."""
+    """Thread-safe. A step holds `lock(table)` while it writes the table."""
 
     def __init__(self, lake: Lake):
         self._lake = lake
@@ -31,12 +31,12 @@ class TableRegistry:
             return self._locks.setdefault(table, threading.RLock())
 
     def snapshots(self, table: str) -> Snapshots:
-        """The table's snapshots, read once."""
+        """The table's snapshots, from the cache if they were read before."""
         known = self._known.get(table)
         return known if known is not None else self.refresh(table)
 
     def refresh(self, table: str) -> Snapshots:
-        """Read the table's metadata again. One at a time: what was read last is what is known."""
+        """Read the table's metadata again, one thread at a time, so that the newest read wins."""
         with self.lock(table):
             now = read_snapshots(self._lake, table, self._known.get(table))
             self._known[table] = now
@@ -53,8 +53,8 @@ class TableRegistry:
         return at.cursor if at else None
 
     def commit(self, rows: DataFrame, table: str, made: Mapping[str, Progress]) -> int:
-        """Append rows together with the progress that was made; that of the table's other flows stays.
-        Returns how many rows were added. Raises Overtaken where a flow got into the table otherwise."""
+        """Append rows together with the progress `made`; the progress of the table's other flows is carried along.
+        Returns how many rows were added. Raises CommitConflict if another flow committed to the table meanwhile."""
         before = self.snapshots(table)
         progress = {**before.progress, **made}
         try:
@@ -63,23 +63,23 @@ class TableRegistry:
             now = self.refresh(table)
             if now.progress != before.progress:
                 raise
-            # What came between was no flow: columns were settled, or somebody wrote from outside.
+            # No flow committed in between: columns were materialized, or somebody wrote from outside.
             before = now
             append_rows(rows, table, progress, _current_id(before))
         return _appended_rows(self.refresh(table), before)
 
     def replace_progress(self, table: str, progress: Mapping[str, Progress]) -> None:
-        """Commit no row, and this progress as that of all the table's flows."""
+        """Commit no row, and this progress as the progress of all the table's flows. Raises CommitConflict."""
         commit_progress(self._lake, table, progress, _current_id(self.snapshots(table)))
         self.refresh(table)
 
     def add_progress(self, table: str, made: Mapping[str, Progress]) -> None:
-        """Commit progress that was made without a row. Raises Overtaken."""
+        """Commit progress of some flows without rows; that of the others stays. Raises CommitConflict."""
         self.replace_progress(table, {**self.snapshots(table).progress, **made})
 
 
 def _appended_rows(now: Snapshots, before: Snapshots) -> int:
-    """The rows that were appended since; what maintenance deleted meanwhile is not counted."""
+    """Number of rows appended since `before`; rows that maintenance deleted meanwhile do not count."""
     known = {each.id for each in before.line}
     return sum(each.added for each in now.line if each.appends and each.id not in known)
 

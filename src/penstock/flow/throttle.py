@@ -13,23 +13,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 LAG_VALID_SECONDS = 0.5
-"""Seconds for which what is known of live is taken as true."""
+"""Seconds for which the measured lag of live is used before it is measured again."""
 REST_FACTOR = 9.0
-"""While live lags, a history rests so many times as long as its last step took: it slows down to a
-tenth, and does not starve where live never catches up."""
+"""While live lags, a history pauses this many times as long as its last step took: it slows down to a tenth, and does
+not starve if live never catches up."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillRate:
-    """The most bytes (of source files) a second, None for no limit; and the seconds that live's rows
-    may wait before histories yield."""
+    """The most bytes of source files a second (None: no limit), and the seconds that live's rows may wait before
+    histories slow down."""
 
     bytes_per_second: int | None = None
     yield_after: float = 10.0
 
 
 class BackfillThrottle:
-    """Of one server. Thread-safe."""
+    """The throttle of one server. Thread-safe."""
 
     def __init__(self, rate: BackfillRate, live_lag: Callable[[], float]):
         self._rate = rate
@@ -49,7 +49,7 @@ class BackfillThrottle:
         return now >= ended + REST_FACTOR * took or not self.yields()
 
     def record_step(self, size: int, seconds: float) -> None:
-        """A step read so many bytes in so many seconds and has just ended."""
+        """Record that a step of `size` bytes and `seconds` seconds has just ended."""
         now, rate = time.monotonic(), self._rate.bytes_per_second
         with self._guard:
             self._last = (now, seconds)

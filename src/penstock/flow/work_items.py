@@ -24,9 +24,9 @@ Runnable: TypeAlias = Union[LandingTable, View, Copy]
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """A flow to keep advancing. `priority` is that of the most urgent deployment that needs it,
-    `copy` that it starts where a copy into its table ends, `gathers` that it waits for the others in
-    its table, `after` whose meeting it begins from."""
+    """A flow to keep advancing. `priority` is that of the most urgent deployment that needs it; `copy` is the history
+    copy after which it starts; `barrier` is where it waits for the other flows into its table; `source_barrier` is
+    the barrier of its source, from which it begins; `variants` are the views of the deployments that share it."""
 
     table: str
     flow: str
@@ -44,7 +44,7 @@ class WorkItem:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """What a step reads and writes."""
+        """The tables that a step reads or writes."""
         match self.run:
             case LandingTable() as landing:
                 return (self.table, landing.quarantine)
@@ -97,6 +97,6 @@ def _merge_items(first: WorkItem, second: WorkItem) -> WorkItem:
 
 
 def _merge_landings(first: LandingTable, second: LandingTable) -> LandingTable:
-    """Both versions land in one pass."""
+    """One item that lands for both versions in one pass."""
     known = {landing.version for landing in first.landings}
     return LandingTable(first.landings + tuple(each for each in second.landings if each.version not in known))

@@ -23,8 +23,8 @@ from penstock.state.schema import batch_keys, batches, damaged_segments
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Batch `number` of a stream: `rows` lines, `bytes` long, in the file `segment`. `digest` is that of the
-    file (None: it was logged by a version that knew none); `damage` says why no row of it may be taken."""
+    """Batch `number` of a stream: `rows` lines, `bytes` long, in the file `segment`. `digest` is the file's SHA-256
+    (None: logged by a version that stored none); `damage` says why none of its rows may be used."""
 
     stream: str
     number: int
@@ -37,11 +37,11 @@ class Batch:
 
 
 TRIMMED = ""
-"""The segment of a batch whose file was removed: every table that needed it has its rows."""
+"""`segment` of a batch whose file was removed because every table that needed it has its rows."""
 
 
 class BatchesTrimmed(Conflict):
-    """Raw rows that are asked for are not kept any more."""
+    """Raw rows that were asked for have been removed from the inbox."""
 
     code = "trimmed-batches"
 
@@ -62,7 +62,7 @@ _SELECT_BATCH = sa.select(*_BATCH_COLUMNS).select_from(batches.outerjoin(damaged
 
 
 class BatchLog:
-    """The log of every stream."""
+    """The batch log of every stream."""
 
     def __init__(self, database: Database):
         self._database = database
@@ -79,8 +79,8 @@ class BatchLog:
     ) -> Batch:
         """Give the segment the stream's next number. `keys` are the idempotency keys it holds.
 
-        Raises Conflict if another writer took the number, or a key is known, StorageFull, Fenced; then nothing
-        is kept. After any other error (Unavailable: the store stayed away) that is not known: `find` may have it.
+        Raises Conflict if another writer took the number or a key was used before, StorageFull, Fenced; then nothing
+        is logged. After any other error (Unavailable: the store did not come back) `find` tells whether it was.
         """
 
         def write(connection: Connection) -> Batch:
@@ -103,29 +103,28 @@ class BatchLog:
             raise Conflict(f"another writer appends to `{stream}`, or one of the idempotency keys is known") from error
 
     def find(self, stream: str, segment: str) -> Batch | None:
-        """The batch of a segment, if it was logged. Waits for who may be logging it now."""
+        """The batch of a segment, if it was logged. Waits for a transaction that may be logging it now."""
         with self._database.write() as connection:
             take_named_lock(connection, stream)
             return _find_by_segment(connection, stream, segment)
 
     def find_logged(self, stream: str, segments: Collection[str]) -> set[str]:
-        """Those of the segments that the log names. Reads the whole stream, a row at a time."""
+        """The subset of `segments` that the log names. Reads the log of the whole stream, row by row."""
         query = sa.select(batches.c.segment).where(batches.c.stream == stream)
         with self._database.read() as connection:
             found = connection.execution_options(stream_results=True).execute(query).scalars()
             return {segment for segment in found if segment in segments}
 
     def check_ownership(self) -> None:
-        """Raises Fenced if this server does not own the store any more: it has no say then in what the log
-        names."""
+        """Raises Fenced if this server no longer owns the store, so that what it read of the log may be outdated."""
         with self._database.write():
             pass
 
     def read_after(
         self, stream: str, number: int, most_rows: int, most_bytes: int, upto: int | None = None
     ) -> tuple[Batch, ...]:
-        """The batches after `number` (and up to `upto`) that together are within the limits; at
-        least one if there is any. Raises Trimmed where the next one is not kept any more."""
+        """The batches after `number` (and up to `upto`) that together are within the limits; at least one if there
+        is any. Raises BatchesTrimmed if the next one's rows have been removed."""
         query = _SELECT_BATCH.where(batches.c.stream == stream, batches.c.number > number)
         if upto is not None:
             query = query.where(batches.c.number <= upto)
@@ -146,12 +145,12 @@ class BatchLog:
         return tuple(taken)
 
     def trim(self, stream: str, upto: int, received_before: datetime, most: int) -> tuple[Batch, ...]:
-        """Forget the oldest batches up to a number, those that were received before a moment; their files are
-        the caller's to remove. One with an idempotency key, or that was condemned, stays in the log, without
-        its file; so does the last batch, from which the numbers go on."""
+        """Remove from the log up to `most` of the oldest batches with numbers up to `upto` that were received before a
+        time, and return them; the caller removes their files. A batch with an idempotency key, a condemned batch and
+        the last batch of the stream, from which the numbers go on, stay in the log without a file."""
         those = sa.and_(batches.c.stream == stream, batches.c.number <= upto, batches.c.segment != TRIMMED)
         young = sa.select(sa.func.min(batches.c.number)).where(those, batches.c.received_at >= received_before)
-        with self._database.read() as connection:  # most looks find nothing, and disturb nobody
+        with self._database.read() as connection:  # usually nothing is found, and no write lock is needed
             first = connection.execute(young).scalar_one()
             end = min(first if first is not None else upto + 1, _last_number(connection, stream))
             query = _SELECT_BATCH.where(those, batches.c.number < end).order_by(batches.c.number).limit(most)
@@ -180,7 +179,7 @@ class BatchLog:
             return dict(connection.execute(query).tuples().all())
 
     def find_by_key(self, stream: str, key: str) -> Batch | None:
-        """The batch that a call with this idempotency key went to."""
+        """The batch that has the rows of the call with this idempotency key."""
         same = sa.and_(batch_keys.c.stream == batches.c.stream, batch_keys.c.number == batches.c.number)
         query = _SELECT_BATCH.join(batch_keys, same)
         query = query.where(batch_keys.c.stream == stream, batch_keys.c.key == key)
@@ -189,16 +188,16 @@ class BatchLog:
         return Batch(*row) if row else None
 
     def rows_between(self, stream: str, after: int, upto: int) -> int:
-        """How many rows the batches after `after` and up to `upto` hold."""
+        """Number of rows in the batches after `after` and up to `upto`."""
         return self._sum(batches.c.rows, stream, after, upto)
 
     def bytes_between(self, stream: str, after: int, upto: int) -> int:
-        """How many bytes their segments hold."""
+        """Size in bytes of the batches after `after` and up to `upto`."""
         return self._sum(batches.c.bytes, stream, after, upto)
 
     def condemn(self, batch: Batch, problem: str) -> tuple[Batch, bool]:
-        """No table that has not taken the batch yet will: its segment is damaged. What was decided first
-        stays, also if the file can be read again later. Returns the batch as decided, and whether that was now."""
+        """Decide that no table uses the batch from now on, because its segment is damaged. The first decision stays,
+        even if the file can be read again later. Returns the batch with its damage, and whether this call decided."""
         known = _SELECT_BATCH.where(batches.c.stream == batch.stream, batches.c.number == batch.number)
         now = datetime.now(timezone.utc)
         with self._database.write() as connection:
@@ -211,7 +210,7 @@ class BatchLog:
         return replace(batch, damage=problem), True
 
     def list_condemned(self, limit: int) -> tuple[Batch, ...]:
-        """The batches whose segment was found damaged, the last of each stream first."""
+        """Batches whose segment is damaged, those with the greatest numbers first."""
         query = sa.select(*_BATCH_COLUMNS).join(damaged_segments, _IS_CONDEMNED)
         query = query.order_by(damaged_segments.c.number.desc(), damaged_segments.c.stream).limit(limit)
         with self._database.read() as connection:
@@ -229,7 +228,7 @@ def _last_number(connection: Connection, stream: str) -> int:
 
 
 def _find_by_segment(connection: Connection, stream: str, segment: str) -> Batch | None:
-    """A segment has a name of its own, and is one batch."""
+    """The batch of a segment; segment names are unique, so there is at most one."""
     query = _SELECT_BATCH.where(batches.c.stream == stream, batches.c.segment == segment)
     row = connection.execute(query).one_or_none()
     return Batch(*row) if row else None

@@ -19,7 +19,7 @@ FlowKey: TypeAlias = tuple[str, str]
 
 
 class CrashCounts:
-    """Kept in memory too: the server that owns the store is the only one that counts."""
+    """The counts, cached in memory: only the server that owns the store changes them."""
 
     def __init__(self, database: Database):
         self._database = database
@@ -29,10 +29,12 @@ class CrashCounts:
 
     @property
     def deaths(self) -> Mapping[FlowKey, int]:
+        """Consecutive crashes by table and flow."""
         return dict(self._deaths)
 
     def record_deaths(self, flows: Iterable[FlowKey]) -> None:
-        """Spark's process ended while these were under way, or may end for what they left behind."""
+        """Count one more crash for flows that were running when Spark's process ended, or that left a task running that
+        makes it end."""
         with self._database.write() as connection:
             take_named_lock(connection, attempts.name)
             for table, flow in flows:
@@ -43,7 +45,7 @@ class CrashCounts:
                 connection.execute(sa.insert(attempts).values(values))
 
     def clear(self, flow: FlowKey) -> None:
-        """A step of the flow ended by itself."""
+        """Reset the count of a flow: a step of it ended by itself."""
         if self._deaths.pop(flow, None) is not None:
             this = sa.and_(attempts.c.table_id == flow[0], attempts.c.flow == flow[1])
             with self._database.write() as connection:

@@ -39,14 +39,14 @@ from penstock.state.locks import read_lease_token, take_named_lock
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 RETRY_SECONDS = 5.0
-"""For so many seconds a store that cannot be reached is asked again before a call fails."""
+"""Seconds for which a connection to the store is tried again before a call fails."""
 RETRY_PAUSE = 0.1
 log = logging.getLogger("penstock.state")
 T = TypeVar("T")
 
 
 class Database:
-    """Thread-safe: each `read` or `write` takes a connection of its own from the pool."""
+    """The state store. Thread-safe: each `read` or `write` takes a connection of its own from the pool."""
 
     def __init__(self, engine: Engine):
         self._engine = engine
@@ -55,12 +55,12 @@ class Database:
 
     @property
     def url(self) -> str:
-        """The store's address, with its password."""
+        """The URL of the store, including its password."""
         return self._engine.url.render_as_string(hide_password=False)
 
     @property
     def token(self) -> int | None:
-        """The lease's token under which it writes."""
+        """The lease token that `guard` set; None before."""
         return self._token
 
     def guard(self, token: int) -> None:
@@ -69,15 +69,17 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Raises Unavailable if the store does not answer."""
+        """A connection in a read transaction. Raises Unavailable if the store does not answer."""
         with translated_errors(), _connect_with_retry(self._engine) as connection, connection.begin():
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Commits at the end of the block, rolls back when it raises. Raises Fenced where another server
-        has taken the lease, StorageFull: then nothing is written. Raises Unavailable if the store does
-        not answer: then nobody knows; who writes again sees to it that it is there once (`once`)."""
+        """A connection in a write transaction, which is committed at the end of the block and rolled back if it raises.
+
+        Raises Fenced if another server has taken the lease, StorageFull; then nothing is written. Raises Unavailable
+        if the store does not answer; then it is unknown whether it was written (`write_once` handles that).
+        """
         reached("state.before")
         with translated_errors(), _connect_with_retry(self._writing) as connection, connection.begin():
             if self._token is not None:
@@ -86,10 +88,10 @@ class Database:
         reached("state.after")
 
     def write_once(self, write: Callable[[Connection], T], find: Callable[[Connection], T | None]) -> T:
-        """Write in a transaction of its own, and again where the connection died in the middle, unless
-        `find` then finds it there. `find` waits for transactions that may still write it (`locks.alone`).
+        """Write in a transaction of its own; after a lost connection write again, unless `find` then finds the result.
+        `find` must wait for transactions that may still write it (`locks.take_named_lock`).
 
-        Raises Unavailable if the store stays away; whether it is written is not known then.
+        Raises Unavailable if the store does not come back; then it is unknown whether it was written.
         """
         end = time.monotonic() + 2 * RETRY_SECONDS
         attempt = write
@@ -120,7 +122,7 @@ def _write_unless_found(
 
 @contextmanager
 def _connect_with_retry(engine: Engine) -> Iterator[Connection]:
-    """A connection that works. A store that restarts is waited for: nothing was asked of it yet."""
+    """A working connection. It is safe to wait for a store that restarts, since nothing was sent to it yet."""
     end = time.monotonic() + RETRY_SECONDS
     while True:
         try:
@@ -135,14 +137,14 @@ def _connect_with_retry(engine: Engine) -> Iterator[Connection]:
 
 
 def _check_lease_token(connection: Connection, token: int) -> None:
-    """Keep the lease from being taken until the transaction ends."""
+    """Lock the lease until the transaction ends. Raises Fenced if it has another token."""
     if read_lease_token(connection) != token:
         raise Fenced("another server has taken over this warehouse", hint="this one writes nothing any more and ends")
 
 
 def open_database(url: str) -> Database:
-    """Connect, and run the migrations that are missing. Where none is, nothing is written: a store opens beside
-    a server that was stopped (SIGSTOP) in the middle of a write and still has the only lock.
+    """Connect and run the missing migrations. If none is missing, nothing is written, so a store can be opened while
+    a server that was stopped (SIGSTOP) in the middle of a write still holds the only write lock.
 
     Raises Failed if the store cannot be opened.
     """
@@ -165,7 +167,7 @@ def _open_failure(engine: Engine, error: PenstockError) -> Failed:
 
 
 def _is_up_to_date(database: Database) -> bool:
-    """The schema has had all migrations."""
+    """Whether all migrations have run."""
     with database.read() as connection:
         newest = ScriptDirectory.from_config(_migration_config(connection)).get_current_head()
         return MigrationContext.configure(connection).get_current_revision() == newest
@@ -179,17 +181,17 @@ def _migration_config(connection: Connection) -> Config:
 
 
 BUSY_MILLISECONDS = 30_000
-# WAL lets readers and the writer go on beside each other; FULL makes a commit survive a power cut.
+# WAL lets readers work beside the writer; FULL makes a commit survive a power cut. Source: SQLite, "PRAGMA".
 PRAGMAS = (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
-# What a database's own configuration may have otherwise. A server that was stopped in the middle of a
-# transaction (SIGSTOP, a suspended machine) loses it before those who wait for its locks give up.
+# These override the database's own configuration. A server that was stopped in the middle of a transaction (SIGSTOP,
+# a suspended machine) loses it before those that wait for its locks give up.
 POSTGRES_SETTINGS = {
     "default_transaction_isolation": "read\\ committed",
     "synchronous_commit": "on",
     "lock_timeout": str(BUSY_MILLISECONDS),
     "idle_in_transaction_session_timeout": str(BUSY_MILLISECONDS // 2),
 }
-# A peer that is gone without a word (power, network) is noticed within 15 seconds.
+# A peer that disappears (power, network) is noticed within 15 seconds. Source: libpq's connection parameters.
 POSTGRES_CONNECTION: dict[str, str | int] = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -204,7 +206,7 @@ INSTALL = "install the drivers: pip install 'penstock[postgres]'"
 
 
 def make_engine(url: str) -> Engine:
-    """An engine that has not connected yet. Raises Failed for a URL that is none, or whose driver is missing."""
+    """An engine that has not connected yet. Raises Failed for an invalid URL or a missing driver."""
     parsed = _parse_url(url)
     postgres = parsed.get_backend_name() == "postgresql"
     arguments = _postgres_arguments(parsed) if postgres else {}
@@ -224,7 +226,7 @@ def make_engine(url: str) -> Engine:
 
 
 def redacted_url(engine: Engine) -> str:
-    """The store's address without its password."""
+    """The URL of the store without its password."""
     return engine.url.render_as_string(hide_password=True)
 
 
@@ -235,7 +237,7 @@ def _parse_url(url: str) -> URL:
         raise Failed(
             "`url` of [state] is no address of a database", hint="postgresql://user:password@host/database"
         ) from None
-    # An unescaped `@` in a password ends it too early: its rest would be shown as the host's name.
+    # An unescaped `@` ends the password too early; its rest would be shown as part of the host's name.
     if "@" in (parsed.host or ""):
         raise Failed(
             "the user's name or password in `url` of [state] has an `@` that is not escaped",
@@ -245,7 +247,7 @@ def _parse_url(url: str) -> URL:
 
 
 def _postgres_arguments(url: URL) -> dict[str, str | int]:
-    """What the URL itself says comes last, and holds."""
+    """Connection arguments of psycopg2. What the URL itself sets comes last and wins."""
     given = url.query.get("options", "")
     own = [given] if isinstance(given, str) else list(given)
     options = " ".join([*(f"-c {name}={value}" for name, value in POSTGRES_SETTINGS.items()), *own]).strip()
@@ -254,7 +256,7 @@ def _postgres_arguments(url: URL) -> dict[str, str | int]:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-    # The driver's own transactions begin late (at the first write); ours begin where they say so.
+    # The driver would begin transactions late, at the first write; `_begin_sqlite` begins them.
     connection.isolation_level = None
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
@@ -271,12 +273,13 @@ SQLITE_FULL = "database or disk is full"
 SQLITE_BUSY = ("database is locked", "database table is locked", "database schema is locked")
 POSTGRES_FULL = "53100"
 POSTGRES_LATER = ("08", "40", "53", "55", "57")
-"""Connection lost, rolled back (a deadlock), out of resources, a lock not got in time, shutting down."""
+"""SQLSTATE classes: connection lost, rolled back (a deadlock), out of resources, lock timeout, shutting down."""
 
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Raises what a statement in the block fails with as a `PenstockError`, but for broken constraints."""
+    """Turn database errors of the block into `PenstockError`s; an IntegrityError passes, since it means something to
+    the caller."""
     try:
         yield
     except IntegrityError:
@@ -288,13 +291,13 @@ def translated_errors() -> Iterator[None]:
 
 
 def translate_error(error: DBAPIError) -> PenstockError:
-    """The error of ours that says what this one says."""
+    """The `PenstockError` for a database error: Unavailable (try again later), StorageFull or Failed."""
     said = _error_text(error)
     state = str(getattr(error.orig, "pgcode", None) or "")
     if SQLITE_FULL in said or state == POSTGRES_FULL:
         return StorageFull(f"the state store has no room: {said}", hint="make room; nothing of this was kept")
     gone = error.connection_invalidated or isinstance(error, InterfaceError)
-    # Without a SQLSTATE there was no answer: nobody there, or nobody any more.
+    # Without a SQLSTATE there was no answer from the server.
     silent = isinstance(error, OperationalError) and not state and not _is_sqlite(error)
     if gone or silent or state[:2] in POSTGRES_LATER or any(busy in said for busy in SQLITE_BUSY):
         return Unavailable(f"the state store does not answer: {said}", hint=TRY_AGAIN)
@@ -302,7 +305,7 @@ def translate_error(error: DBAPIError) -> PenstockError:
 
 
 def _error_text(error: DBAPIError) -> str:
-    """Without the details that Postgres adds, which may quote rows."""
+    """The error's text without the details that Postgres adds, which may quote rows."""
     diagnosis = getattr(error.orig, "diag", None)
     return " ".join(str(getattr(diagnosis, "message_primary", None) or error.orig).split())
 

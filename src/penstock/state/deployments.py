@@ -24,7 +24,7 @@ from penstock.state.schema import deployments, journal
 
 @dataclass(frozen=True, slots=True)
 class StateMove:
-    """A deployment goes to state `to`, if its state is one of `of`."""
+    """A change of state: the deployment goes to state `to` if its state is one of `of`."""
 
     deployment: int
     of: tuple[DeploymentState, ...]
@@ -46,7 +46,7 @@ class Deployments:
         manifest: Manifest,
         steps: Sequence[str] = (),
     ) -> Deployment:
-        """Keep a new deployment, in state planned, with all its steps as intended."""
+        """Store a new deployment in state planned, with the steps of its plan in the journal."""
         now = datetime.now(timezone.utc)
         values = {
             "name": name,
@@ -66,20 +66,20 @@ class Deployments:
         return _parse_row(row)
 
     def get(self, number: int) -> Deployment:
-        """Raises NotFound."""
+        """The deployment of this number. Raises NotFound."""
         with self._database.read() as connection:
             return _load_deployment(connection, number)
 
     def list(self) -> tuple[Deployment, ...]:
-        """All of them, newest first."""
+        """All deployments, newest first."""
         return self._where(sa.true())
 
     def running(self) -> tuple[Deployment, ...]:
-        """Those whose flows run, newest first."""
+        """The deployments whose flows run, newest first."""
         return self.in_state(*RUNNING)
 
     def in_state(self, *states: DeploymentState) -> tuple[Deployment, ...]:
-        """Newest first."""
+        """The deployments in one of these states, newest first."""
         return self._where(deployments.c.state.in_(states))
 
     def move(
@@ -96,11 +96,11 @@ class Deployments:
             return _load_deployment(connection, number)
 
     def pause(self, number: int, *, of: Collection[DeploymentState]) -> Deployment:
-        """Raises NotFound, Conflict if the state is not among `of`."""
+        """Stop flows that only this deployment needs. Raises NotFound, Conflict if the state is not among `of`."""
         return self._set_paused(number, of, sa.true())
 
     def resume(self, number: int, *, of: Collection[DeploymentState]) -> Deployment:
-        """Raises NotFound, Conflict if the state is not among `of`."""
+        """Undo `pause`. Raises NotFound, Conflict if the state is not among `of`."""
         return self._set_paused(number, of, sa.false())
 
     def _set_paused(self, number: int, of: Collection[DeploymentState], paused: sa.ColumnElement[bool]) -> Deployment:
@@ -113,7 +113,7 @@ class Deployments:
             return _load_deployment(connection, number)
 
     def activate(self, number: int, manifest: Manifest) -> Deployment:
-        """In one transaction: the manifest with its cuts, and the state in which flows run by it.
+        """Store the manifest with its cutover offsets and move to state backfilling, in one transaction.
 
         Raises NotFound, Conflict if the deployment is not being prepared.
         """
@@ -124,10 +124,10 @@ class Deployments:
             return _load_deployment(connection, number)
 
     def revise(self, number: int, change: Callable[[Manifest], Manifest]) -> Deployment:
-        """Replace the manifest by what `change` makes of it (other tables after a fork, cuts, settled
-        columns), in one transaction, so that no change undoes another. Raises NotFound."""
+        """Replace the manifest by what `change` makes of it (other tables after a copy-on-write split, cutover offsets,
+        materialized columns), in one transaction, so that no change undoes another. Raises NotFound."""
         with self._database.write() as connection:
-            # Locked: else two changes at once would both begin from the same manifest, and one be lost.
+            # Locked, since two concurrent changes would begin from the same manifest and one would be lost.
             before = _parse_row(_fetch_row(connection, _select_by_id(number).with_for_update(key_share=True), number))
             manifest = manifest_to_json(change(before.manifest))
             values = {"manifest": manifest, "updated_at": datetime.now(timezone.utc)}

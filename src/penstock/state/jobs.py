@@ -24,8 +24,9 @@ OPEN_STATES: tuple[JobState, ...] = ("waiting", "reading", "appending")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Rows of `pipe` for `datasource`. `parameters` are those of the call, `due_at` the time of the schedule it is
-    for (None: on demand). Once its rows are read, `deployment` is the one they are of, `stream` where they go."""
+    """A run of copy `pipe` into `datasource`. `parameters` are those of the call, `due_at` is its scheduled time
+    (None: on demand). Once its rows are read, `deployment` is the version they were read from and `stream` the one
+    they are appended to."""
 
     id: int
     kind: str
@@ -55,7 +56,7 @@ class Jobs:
     def create(
         self, kind: str, pipe: str, datasource: str, parameters: Mapping[str, object], due_at: datetime | None = None
     ) -> Job:
-        """A new one, which waits. Raises Conflict if there is one for that time of the schedule."""
+        """Create a waiting job. Raises Conflict if the pipe has a job for that scheduled time."""
         now = datetime.now(timezone.utc)
         values = {
             "kind": kind,
@@ -76,7 +77,7 @@ class Jobs:
         return self.get(int(made[0]))
 
     def get(self, id: int) -> Job:
-        """Raises NotFound."""
+        """The job of this id. Raises NotFound."""
         with self._database.read() as connection:
             row = connection.execute(sa.select(*jobs.c).where(jobs.c.id == id)).one_or_none()
         if row is None:
@@ -84,26 +85,26 @@ class Jobs:
         return Job(*row)
 
     def recent(self, limit: int) -> tuple[Job, ...]:
-        """Newest first."""
+        """The latest jobs, newest first."""
         query = sa.select(*jobs.c).order_by(jobs.c.id.desc()).limit(limit)
         with self._database.read() as connection:
             return tuple(Job(*row) for row in connection.execute(query))
 
     def oldest_open(self) -> Job | None:
-        """The oldest that is not over."""
+        """The oldest job that has not ended."""
         query = sa.select(*jobs.c).where(jobs.c.state.in_(OPEN_STATES)).order_by(jobs.c.id).limit(1)
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
         return Job(*row) if row is not None else None
 
     def has_open_job(self, pipe: str) -> bool:
-        """Whether a job of the pipe is not over."""
+        """Whether the pipe has a job that has not ended."""
         query = sa.select(jobs.c.id).where(jobs.c.pipe == pipe, jobs.c.state.in_(OPEN_STATES)).limit(1)
         with self._database.read() as connection:
             return connection.execute(query).one_or_none() is not None
 
     def move(self, id: int, of: Collection[JobState], to: JobState, **values: object) -> Job:
-        """Into another state, with what is known then. Raises Conflict if it is in none of the states `of`."""
+        """Change the state of a job and set other columns. Raises Conflict if its state is not among `of`."""
         changed = {"state": to, "updated_at": datetime.now(timezone.utc), **values}
         where = sa.and_(jobs.c.id == id, jobs.c.state.in_(of))
         with self._database.write() as connection:
@@ -114,7 +115,7 @@ class Jobs:
         return found
 
     def trim(self, before: datetime) -> int:
-        """Remove those that were over before then. Returns how many."""
+        """Remove the jobs that ended before a time. Returns how many."""
         old = sa.and_(jobs.c.updated_at < before, jobs.c.state.not_in(OPEN_STATES))
         with self._database.read() as connection:
             if connection.execute(sa.select(jobs.c.id).where(old).limit(1)).one_or_none() is None:

@@ -22,12 +22,12 @@ MAY_FOLLOW: dict[StepMark, tuple[StepMark, ...]] = {
     "done": ("intended", "done"),
     "undone": ("intended", "done", "undone"),
 }
-"""For each mark, those that it may follow: saying a thing again changes nothing."""
+"""For each mark, the marks that it may follow. Setting the same mark again is allowed and changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One step of a deployment. An intended one may have run, wholly, in part or not at all."""
+    """One step of a deployment. An intended step may have run completely, partly or not at all."""
 
     ordinal: int
     step: str
@@ -39,14 +39,14 @@ class JournalEntry:
 
 
 class Journal:
-    """The steps of every deployment; they are written when it is created."""
+    """The steps of all deployments. They are written when a deployment is created (`Deployments.create`)."""
 
     def __init__(self, database: Database):
         self._database = database
 
     def mark(self, deployment: int, ordinal: int, mark: StepMark) -> None:
-        """Say that a step is about to run (`intended`), has run (`done`), is undone. Raises Conflict if
-        that does not follow from what was said of it."""
+        """Mark a step as about to run (`intended`), as run (`done`) or as `undone`. Raises Conflict if its present mark
+        does not allow that."""
         this = sa.and_(journal.c.deployment == deployment, journal.c.ordinal == ordinal)
         legal = sa.and_(this, journal.c.state.in_(MAY_FOLLOW[mark]))
         with self._database.write() as connection:
@@ -55,7 +55,7 @@ class Journal:
                 raise Conflict(f"step {ordinal} of deployment {deployment} is {said or 'unknown'}, not to be {mark}")
 
     def entries(self, deployment: int) -> tuple[JournalEntry, ...]:
-        """In the order of the steps."""
+        """The entries of a deployment in the order of its steps."""
         query = (
             sa.select(journal.c.ordinal, journal.c.step, journal.c.state)
             .where(journal.c.deployment == deployment)

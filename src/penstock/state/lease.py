@@ -21,8 +21,8 @@ ROW = 1
 
 @dataclass(frozen=True, slots=True)
 class LeaseRecord:
-    """The newest owner's token (0: nobody yet), its last sign of life (a count; 0 when it let go), and
-    what it says of itself."""
+    """The lease: the latest owner's token (0: no owner yet), its heartbeat (a count that grows while the owner lives, 0
+    once it released the lease), and the owner's description of itself."""
 
     token: int
     heartbeat: int
@@ -30,7 +30,7 @@ class LeaseRecord:
 
     @property
     def is_free(self) -> bool:
-        """Nobody had it yet, or the last owner let it go."""
+        """Whether nobody has owned it yet, or the last owner released it."""
         return self.heartbeat == 0
 
 
@@ -45,8 +45,8 @@ class Lease:
             return LeaseRecord(*connection.execute(sa.select(lease.c.token, lease.c.beat, lease.c.owner)).one())
 
     def take(self, seen: LeaseRecord, owner: Mapping[str, object]) -> int:
-        """Take it from the owner that was seen; from now on this store writes under the new token, which
-        is returned. Raises Fenced if another server took it meanwhile, or the owner lives after all."""
+        """Take the lease over from the owner in `seen`; from then on this store writes under the new token, which is
+        returned. Raises Fenced if another server took it meanwhile or the owner's heartbeat has changed."""
         same = sa.and_(lease.c.id == ROW, lease.c.token == seen.token, lease.c.beat == seen.heartbeat)
         values = {"token": seen.token + 1, "beat": 1, "owner": dict(owner)}
         with self._database.write() as connection:
@@ -57,16 +57,16 @@ class Lease:
         return seen.token + 1
 
     def heartbeat(self) -> None:
-        """A sign of life. Raises Fenced where another server has taken over."""
+        """Count the heartbeat up. Raises Fenced if another server has taken over."""
         with self._database.write() as connection:
             connection.execute(sa.update(lease).where(lease.c.id == ROW).values(beat=lease.c.beat + 1))
 
     def describe(self, owner: Mapping[str, object]) -> None:
-        """What the owner says of itself from now on. Raises Fenced."""
+        """Replace the owner's description. Raises Fenced."""
         with self._database.write() as connection:
             connection.execute(sa.update(lease).where(lease.c.id == ROW).values(owner=dict(owner)))
 
     def release(self) -> None:
-        """Let it go: the next server need not wait. Raises Fenced."""
+        """Give the lease up, so that the next server need not wait. Raises Fenced."""
         with self._database.write() as connection:
             connection.execute(sa.update(lease).where(lease.c.id == ROW).values(beat=0))

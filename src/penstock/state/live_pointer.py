@@ -29,7 +29,7 @@ class LiveVersions:
 
 
 class LivePointer:
-    """The switch between versions."""
+    """The pointer to the live deployment."""
 
     def __init__(self, database: Database):
         self._database = database
@@ -43,8 +43,8 @@ class LivePointer:
     def swap(
         self, expected_version: int, live: int | None, previous: int | None, moves: Sequence[StateMove] = ()
     ) -> LiveVersions:
-        """Point elsewhere and move the states. Raises Conflict if the version or a state is
-        another than expected, NotFound if a deployment does not exist; then nothing changed."""
+        """Change the pointer and deployment states together. Raises Conflict if the pointer's version or a state
+        differs from what is expected, NotFound if a deployment does not exist; then nothing is changed."""
         values = {"live": live, "previous": previous, "version": expected_version + 1}
         unchanged = sa.and_(pointer.c.id == ROW, pointer.c.version == expected_version)
         with self._database.write() as connection:

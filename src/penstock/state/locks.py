@@ -16,23 +16,23 @@ _LEASE = f"LOCK TABLE {lease.name} IN"
 
 
 def read_lease_token(connection: Connection) -> int:
-    """The lease's token, which nobody changes before this transaction ends."""
+    """The lease's token, locked against changes until this transaction ends."""
     query = sa.select(lease.c.token)
     if _is_postgres(connection):
-        # A lock of the row instead would let the next holder starve: Postgres lets sharers pass who waits for it.
+        # A row lock would let the next owner starve: Postgres grants shared row locks ahead of a waiting exclusive one.
         connection.exec_driver_sql(f"{_LEASE} ROW SHARE MODE")
     return int(connection.execute(query).scalar_one())
 
 
 def lock_out_writers(connection: Connection) -> None:
-    """Wait until everyone who holds the token has ended its transaction, and let no other begin one. A beat
-    does not take this: it waits for nobody."""
+    """Wait until every transaction that has locked the token has ended, and let no other one begin. A heartbeat does
+    not need this lock, so it never waits for it."""
     if _is_postgres(connection):
         connection.exec_driver_sql(f"{_LEASE} EXCLUSIVE MODE")
 
 
 def take_named_lock(connection: Connection, name: str) -> None:
-    """From here on nobody else is in a transaction with this name in the same store."""
+    """Wait for, and hold until the transaction ends, the lock of this name: one transaction at a time has it."""
     if _is_postgres(connection):
         key = sa.func.hashtextextended(sa.func.concat(sa.func.current_schema(), " ", name), 0)
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))

@@ -18,7 +18,7 @@ from penstock.state.schema import made_tables
 
 @dataclass(frozen=True, slots=True)
 class MadeColumn:
-    """A physical column as Iceberg knows it; `id` stays when it is renamed, and is never used twice."""
+    """A physical column in Iceberg's terms; its field `id` survives a rename and is never used twice."""
 
     name: str
     type: str
@@ -27,8 +27,9 @@ class MadeColumn:
 
 @dataclass(frozen=True, slots=True)
 class MadeTable:
-    """`uuid` is Iceberg's. Snapshots are told by their sequence numbers, which only grow: up to
-    `accepted` any is taken as it is, `newest` is the last one that Penstock is known to have made (0: none)."""
+    """The record of one table. `uuid` is Iceberg's table uuid. Snapshots are identified by their sequence numbers,
+    which only grow: any up to `accepted` counts as Penstock's, `newest` is the last one that Penstock is known to
+    have made (0: none)."""
 
     id: str
     uuid: str
@@ -38,13 +39,13 @@ class MadeTable:
 
 
 class MadeTables:
-    """The records."""
+    """The stored records."""
 
     def __init__(self, database: Database):
         self._database = database
 
     def all(self) -> tuple[MadeTable, ...]:
-        """By id."""
+        """All records, sorted by table id."""
         with self._database.read() as connection:
             rows = connection.execute(sa.select(made_tables).order_by(made_tables.c.id)).all()
         return tuple(
@@ -53,7 +54,7 @@ class MadeTables:
         )
 
     def keep(self, tables: Collection[MadeTable]) -> None:
-        """Write the records, in place of those there are of these tables: all or none."""
+        """Write the records in place of older ones of the same tables: all or none."""
         if not tables:
             return
         values = [asdict(each) for each in tables]

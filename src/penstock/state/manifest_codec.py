@@ -16,8 +16,7 @@ from penstock.parse.column_types import parse_type
 
 
 def type_converter() -> OrjsonConverter:
-    """A converter that keeps a type as its ClickHouse text, which people can read and `parse_type`
-    reads back."""
+    """A converter that writes a column type as its ClickHouse spelling, which `parse_type` reads back."""
     converter = make_converter()
     converter.register_unstructure_hook_func(lambda hint: hint == Type, str)
     converter.register_structure_hook_func(lambda hint: hint == Type, lambda text, _: parse_type(text))
@@ -27,7 +26,7 @@ def type_converter() -> OrjsonConverter:
 _MAYBE_MERGE = Merge | None
 _converter = type_converter()
 configure_tagged_union(Flow, _converter, tag_name="kind")
-# The rule of a text that says no kind is of a version that knew one only.
+# A rule without a kind was written by a version that only knew Replacing.
 configure_tagged_union(Merge, _converter, tag_name="kind", default=Replacing)
 _converter.register_unstructure_hook_func(
     lambda hint: hint == _MAYBE_MERGE,

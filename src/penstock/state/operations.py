@@ -21,7 +21,7 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation, with the names of the service data source `datasources_ops_log`."""
+    """One operation; the field names are those of Tinybird's service data source `datasources_ops_log`."""
 
     event_type: str
     datasource_name: str
@@ -42,27 +42,27 @@ _COLUMN_NAMES = tuple(each.name for each in fields(Operation))
 
 
 class OperationsLog:
-    """The log."""
+    """The operations log."""
 
     def __init__(self, database: Database):
         self._database = database
 
     def log(self, operation: Operation) -> None:
         values = {name: getattr(operation, name) for name in _COLUMN_NAMES}
-        # Postgres has no text with a NUL in it, and an error may quote a row that has one.
+        # Postgres stores no NUL in text, and an error may quote a row that has one.
         values["error"] = operation.error.replace("\0", "\N{REPLACEMENT CHARACTER}") if operation.error else None
         with self._database.write() as connection:
             connection.execute(sa.insert(operations).values(values))
 
     def recent(self, limit: int) -> tuple[Operation, ...]:
-        """Newest first."""
+        """The latest operations, newest first."""
         columns = [operations.c[name] for name in _COLUMN_NAMES]
         query = sa.select(*columns).order_by(operations.c.id.desc()).limit(limit)
         with self._database.read() as connection:
             return tuple(Operation(*row) for row in connection.execute(query))
 
     def trim(self, before: datetime) -> int:
-        """Remove what is older. Returns how many entries that were."""
+        """Remove the entries older than `before`. Returns how many."""
         old = operations.c.timestamp < before
         with self._database.read() as connection:
             if connection.execute(sa.select(operations.c.id).where(old).limit(1)).one_or_none() is None:

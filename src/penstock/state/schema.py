@@ -13,11 +13,11 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 MAX_ROW_ID = 2**31 - 1
-"""The largest number of a row: what Postgres takes for an INTEGER."""
+"""The greatest row id: the maximum of Postgres' INTEGER."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC. SQLite keeps no zone, so the value is normalised on both ways."""
+    """A time in UTC. SQLite stores no time zone, so values are normalised when written and when read."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True

@@ -26,32 +26,31 @@ DECLARED = "declared"
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """A token's name and what it allows: `read`, or `read:NAME` for one pipe or data source; `append` in
-    the same way; `deploy`; `admin`, which is all; `declared`, what TOKEN lines of the live version say."""
+    """A token's name and scopes: `read`, or `read:NAME` for one pipe or data source; `append` likewise; `deploy`;
+    `admin`, which includes all others; `declared`, which stands for the TOKEN lines of the live version."""
 
     name: str
     scopes: tuple[str, ...]
 
     def allows(self, scope: str, name: str | None = None) -> bool:
-        """Whether it allows this for the name; for everything where none is given."""
+        """Whether the token has this scope for the name, or for everything if no name is given."""
         wanted = ("admin", scope) if name is None else ("admin", scope, f"{scope}:{name}")
         return any(each in wanted for each in self.scopes)
 
     def allows_any(self, scope: str) -> bool:
-        """Whether there is anything that it allows this for."""
+        """Whether the token has this scope for at least one name."""
         return self.allows(scope) or any(each.startswith(f"{scope}:") for each in self.scopes)
 
-
     def with_grants(self, grants: Mapping[str, tuple[str, ...]]) -> ApiToken:
-        """With what is declared for its name, if an admin said that it be so."""
+        """The token with the scopes that TOKEN lines declare for its name, if it has the scope `declared`."""
         if DECLARED not in self.scopes:
             return self
         return replace(self, scopes=(*self.scopes, *grants.get(self.name, ())))
 
 
 class ApiTokens:
-    """The tokens. They are few and asked for at every call, so they are kept in memory too; the
-    server that owns the store is the only one that changes them."""
+    """All API tokens. They are few and needed at every call, so they are cached in memory; only the server that owns
+    the store changes them."""
 
     def __init__(self, database: Database):
         self._database = database
@@ -59,8 +58,7 @@ class ApiTokens:
         self._by_digest: Mapping[str, tuple[str, ApiToken]] = self._load()
 
     def create(self, name: str, scopes: tuple[str, ...]) -> str:
-        """Make a token; returns its secret, which nobody can ask for again. Raises Conflict if
-        the name is taken."""
+        """Create a token and return its secret, which cannot be read again. Raises Conflict if the name is in use."""
         secret = f"p.{secrets.token_urlsafe(32)}"
         values = {
             "name": name,
@@ -78,18 +76,18 @@ class ApiTokens:
         return secret
 
     def find(self, secret: str) -> ApiToken | None:
-        """The token of a secret. What is looked up is a digest of the secret, so the time it takes says
-        nothing about secrets that exist; what is found is compared in constant time all the same."""
+        """The token of a secret, None if there is none. The digest of the secret is looked up, so the time this takes
+        tells nothing about existing secrets; the match is compared in constant time as well."""
         digest = _hash_secret(secret)
         found = self._by_digest.get(digest)
         return found[1] if found is not None and hmac.compare_digest(found[0], digest) else None
 
     def list(self) -> tuple[ApiToken, ...]:
-        """By name."""
+        """All tokens, sorted by name."""
         return tuple(sorted((token for _, token in self._by_digest.values()), key=lambda token: token.name))
 
     def remove(self, name: str) -> None:
-        """Raises NotFound."""
+        """Delete a token. Raises NotFound."""
         with self._guard:
             with self._database.write() as connection:
                 removed = connection.execute(sa.delete(tokens).where(tokens.c.name == name)).rowcount

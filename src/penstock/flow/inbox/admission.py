@@ -23,8 +23,8 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class _BacklogCount:
-    """At `asked` (monotonic) the tables had the batches up to `landed` and the log those up to `head`;
-    `bytes` are those between."""
+    """At time `asked` (monotonic seconds) the tables had the batches up to `landed` and the log those up to `head`;
+    `bytes` is the size of the batches in between."""
 
     asked: float
     landed: int
@@ -33,8 +33,8 @@ class _BacklogCount:
 
 
 class Backlog:
-    """How much of a stream is in the log and not yet in the tables. `landed` gives the last batch that all of
-    them have. It counts on from what it knew, so a long backlog is summed up once."""
+    """How many bytes of a stream are in the log and not yet in every table. `landed` gives the last batch that all
+    tables have. Counts are updated by differences, so a long backlog is summed up only once."""
 
     def __init__(self, batches: BatchLog, landed: Callable[[str], int]):
         self._batches = batches
@@ -60,7 +60,7 @@ class Backlog:
 
 
 class Admission:
-    """Decides for one inbox."""
+    """Decides for one inbox whether a request body is accepted."""
 
     def __init__(self, folder: Path, settings: InboxSettings, backlog: Backlog | None):
         self._folder = folder
@@ -71,7 +71,7 @@ class Admission:
         self._asked = float("-inf")
 
     def admit(self, stream: str, size: int) -> None:
-        """Raises StorageFull, Overloaded."""
+        """Accept a body of `size` bytes. Raises StorageFull, Overloaded."""
         self._reserve(size)
         most = self._settings.max_pending_bytes
         if self._backlog is not None and self._backlog.bytes(stream) + size > most:

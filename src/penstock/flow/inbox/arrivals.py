@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Mapping
 
 MAX_REMEMBERED = 50_000
-"""Batches a stream; of older ones the wait is counted from the oldest that is remembered."""
+"""Batches remembered per stream; the wait of older ones is counted from the server's start."""
 
 
 class Arrivals:
-    """Thread-safe: a batch is added by one thread a stream, and what is read was once true."""
+    """Thread-safe: one thread per stream adds batches, and readers get a consistent, possibly slightly old value."""
 
     def __init__(self, heads: Mapping[str, int]):
         self._began = time.monotonic()
@@ -36,7 +36,7 @@ class Arrivals:
         return self._heads.get(stream, 0)
 
     def seconds_waiting(self, stream: str, after: int) -> float:
-        """Seconds since the first batch after `after` arrived; 0 where there is none."""
+        """Seconds since the first batch after batch `after` arrived; 0 if there is none."""
         if self.head(stream) <= after:
             return 0.0
         times = tuple(self._times.get(stream, ()))

@@ -27,7 +27,8 @@ log = logging.getLogger("penstock.flow")
 
 
 class Inbox:
-    """Opened by the server that owns the batch log, once it does: torn tails of the one before are cut."""
+    """The inbox of the server that owns the batch log. Opening it removes segments that an earlier server left
+    unlogged."""
 
     def __init__(
         self,
@@ -37,8 +38,8 @@ class Inbox:
         settings: InboxSettings = DEFAULT_SETTINGS,
         landed: Callable[[str], int] | None = None,
     ):
-        """`landed` gives the last batch of a stream that every table which needs it has; without it, what waits
-        has no limit."""
+        """`landed` gives the last batch of a stream that every table which needs it has; without it the backlog has no
+        limit."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._batches = batches
@@ -51,14 +52,14 @@ class Inbox:
         self._closed = False
         try:
             remove_unlogged_segments(folder, batches)
-        except OSError as error:  # they take up room and do no harm; the next start tries again
+        except OSError as error:  # they only take up space; the next start tries again
             log.warning("what the server before left half written stays in the inbox", exc_info=error)
 
     def append(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
-        """Keep the lines; returns the number of their batch when they are durable.
+        """Store the lines, and return the number of their batch once they are durable.
 
-        Raises TooLarge, StorageFull, Overloaded, Unavailable while closing, Failed if they could not be kept
-        (then none is).
+        Raises InvalidRequest without lines, TooLarge, StorageFull, Overloaded, Unavailable while closing, Failed if
+        they could not be stored; then none of them is.
         """
         if not lines:
             raise InvalidRequest("there are no rows to keep")
@@ -70,7 +71,7 @@ class Inbox:
         return body.batch_number.result()
 
     def close(self) -> None:
-        """Keep what waits, then stop."""
+        """Store the waiting bodies, then stop."""
         with self._guard:
             self._closed = True
             writers = tuple(self._writers.values())
@@ -88,8 +89,8 @@ class Inbox:
             return writer
 
     def _look(self, stream: str) -> None:
-        """Do not make a folder where one with rows should be: a disk that is not mounted would look like one
-        whose segments are all lost. Raises Failed."""
+        """Raises Failed if the stream's folder is missing while batches wait in it: a disk that is not mounted would
+        look as if all segments were lost."""
         if (self._folder / stream).exists() or self._backlog is None:
             return
         waiting = self._backlog.bytes(stream)

@@ -18,14 +18,14 @@ from pathlib import Path
 from penstock.state.batches import BatchLog
 
 MAX_NAMES = 50_000
-"""So many names are held in memory at a time; for each such lot the stream's log is read once."""
+"""File names held in memory at a time; for each such group the stream's log is read once."""
 
 _SEGMENT_NAME = re.compile(r"[0-9a-f]{32}\.ndjson")
 log = logging.getLogger("penstock.flow")
 
 
 def remove_unlogged_segments(folder: Path, batches: BatchLog) -> int:
-    """Remove what was never acknowledged. Returns how many files that were. Raises OSError, Fenced."""
+    """Remove segments that were never acknowledged. Returns how many. Raises OSError, Fenced."""
     began = _disk_time(folder)
     cut = sum(_clean_stream(folder, stream, began, batches) for stream in _list_streams(folder))
     if cut:
@@ -40,7 +40,7 @@ def _clean_stream(folder: Path, stream: str, began: int, batches: BatchLog) -> i
         logged = batches.find_logged(stream, {f"{stream}/{name}" for name in lot})
         torn = [name for name in lot if f"{stream}/{name}" not in logged]
         if torn:
-            # The owner before us cannot log them any more, and we hold the log: it is complete as to them.
+            # This server still owns the store, so no earlier owner can log these files any more.
             batches.check_ownership()
             cut += _remove_older(folder / stream, torn, began)
     return cut
@@ -69,6 +69,7 @@ def _list_segments(folder: Path) -> Iterator[str]:
 
 
 def _disk_time(folder: Path) -> int:
-    """The time of the disk's own clock: that of this machine may differ from a file server's, or jump."""
+    """The time in nanoseconds by the disk's own clock; this machine's clock may differ from a file server's, or
+    jump."""
     os.utime(folder)
     return folder.stat().st_mtime_ns

@@ -19,7 +19,7 @@ log = logging.getLogger("penstock.flow")
 
 
 class SegmentCheck:
-    """Examines the segments of one inbox."""
+    """Checks the segments of one inbox."""
 
     def __init__(self, folder: Path, batches: BatchLog, operations: OperationsLog):
         self._folder = folder
@@ -27,8 +27,8 @@ class SegmentCheck:
         self._operations = operations
 
     def check(self, batches: Sequence[Batch]) -> tuple[Batch, ...]:
-        """The batches as they can be landed. Raises OSError where a file cannot be read for a reason that is
-        not its own (the disk is not mounted, no more open files …): the step is tried again."""
+        """The batches, with `damage` set where the segment is damaged. Raises OSError if a file cannot be read for a
+        reason other than damage (disk not mounted, too many open files …); then the step is tried again."""
         return tuple(batch if batch.damage is not None else self._examined(batch) for batch in batches)
 
     def _examined(self, batch: Batch) -> Batch:

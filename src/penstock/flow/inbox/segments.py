@@ -25,7 +25,7 @@ class DamagedSegment(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A file that is on disk: its path below the inbox folder, its size and the SHA-256 of what it holds."""
+    """A file on disk: its path below the inbox folder, its size in bytes and the SHA-256 of its content."""
 
     name: str
     bytes: int
@@ -33,15 +33,15 @@ class Segment:
 
 
 class Segments:
-    """Writes segments below one folder. One thread a stream."""
+    """Writes segments below one folder; one thread per stream."""
 
     def __init__(self, folder: Path):
         self._folder = folder
         self._safe: set[str] = set()
 
     def write(self, stream: str, lines: Sequence[bytes]) -> Segment:
-        """Write the lines to a new file and force it to disk. Raises OSError; then the file is removed, or,
-        where that fails too, is one that no log names."""
+        """Write the lines to a new file and force it to disk. Raises OSError; then the file is removed or, if that
+        fails too, stays without being logged."""
         self._open(stream)
         name = f"{stream}/{uuid.uuid4().hex}.ndjson"
         content = b"\n".join(lines) + b"\n"
@@ -54,25 +54,25 @@ class Segments:
         return Segment(name, len(content), hashlib.sha256(content).hexdigest())
 
     def remove(self, name: str) -> None:
-        """Remove a file that the log does not name; where that fails, the next start does."""
+        """Remove a file that the log does not name; if that fails, the next start of the server does."""
         with suppress(OSError):
             (self._folder / name).unlink()
 
     def _open(self, stream: str) -> None:
-        """Make the stream's folder. Its entry, and those of the folders above, are forced to disk once in
-        this life: an earlier one may have made them and died before it could."""
+        """Create the stream's folder. Its entry and those of the folders above are forced to disk once per process,
+        since an earlier process may have created them and died before it could."""
         if stream in self._safe:
             return
         (self._folder / stream).mkdir(parents=True, exist_ok=True)
         sync_folder(self._folder)
         sync_folder(self._folder.parent)
-        with suppress(PermissionError):  # the project's: whoever may not read it did not make it
+        with suppress(PermissionError):  # the project's folder: a process that may not read it did not create it
             sync_folder(self._folder.parent.parent)
         self._safe.add(stream)
 
 
 def find_damage(path: Path, size: int, digest: str | None) -> str | None:
-    """What is wrong with a segment; None if nothing is. Raises OSError where that is not the file's fault."""
+    """What is wrong with a segment; None if it is intact. Raises OSError for an error that is not the file's."""
     try:
         with _open_file(path) as file:
             found = os.fstat(file).st_size
@@ -86,7 +86,7 @@ def find_damage(path: Path, size: int, digest: str | None) -> str | None:
 
 
 def read_segment(path: Path, size: int, digest: str | None) -> Iterator[bytes]:
-    """The lines of a segment. Raises DamagedSegment, OSError."""
+    """The lines of an intact segment. Raises DamagedSegment, OSError."""
     with _open_file(path) as file:
         content = b"".join(_read_chunks(file, size + 1))
     if len(content) != size or (digest is not None and _sha256([content]) != digest):
@@ -95,7 +95,7 @@ def read_segment(path: Path, size: int, digest: str | None) -> Iterator[bytes]:
 
 
 def salvage_lines(path: Path, size: int) -> Iterator[bytes]:
-    """What can be read of a damaged segment, by lines: for people to look at, never for tables."""
+    """The lines that can be read of a damaged segment: for the quarantine, never for tables."""
     read: list[bytes] = []
     with suppress(OSError), _open_file(path) as file:
         read.extend(_read_chunks(file, size))
@@ -103,7 +103,7 @@ def salvage_lines(path: Path, size: int) -> Iterator[bytes]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Force a folder's entries to disk."""
+    """Force the entries of a folder to disk (fsync)."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -124,7 +124,8 @@ def _write_and_sync(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _open_file(path: Path) -> Iterator[int]:
-    """The file, if it is one: to open a pipe would wait for ever. Raises OSError."""
+    """A descriptor of a regular file. Other kinds are refused, since reading a pipe would wait forever. Raises
+    OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -148,8 +149,8 @@ def _sha256(chunks: Iterable[bytes]) -> str:
 
 
 def _describe_damage(path: Path, error: OSError) -> str:
-    """What an error says of the file itself. Raises it where it speaks of the machine or of the whole folder:
-    that passes, or somebody mends it, and the segment is whole."""
+    """The damage that an error means for the file. Raises the error again if it is about the machine or the whole
+    folder: then the segment is intact, and can be read later."""
     if error.errno in _TRANSIENT_ERRNOS or not path.parent.is_dir():
         raise error
     return f"it cannot be read: {error.strerror or error}"
@@ -167,4 +168,4 @@ _TRANSIENT_ERRNOS = frozenset(
         errno.ETIMEDOUT,
     }
 )
-"""Not the fault of one file."""
+"""Errors that do not mean that the file is damaged."""

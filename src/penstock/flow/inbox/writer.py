@@ -28,7 +28,7 @@ log = logging.getLogger("penstock.flow")
 
 @dataclass(frozen=True, slots=True)
 class RequestBody:
-    """The rows of one call, and its idempotency key."""
+    """The rows of one call, its idempotency key, and a future for the number of its batch."""
 
     lines: tuple[bytes, ...]
     key: str | None
@@ -40,8 +40,8 @@ class RequestBody:
 
 
 class StreamWriter:
-    """Whatever waits while a batch is written goes into the next one (group commit), so the number of batches
-    does not grow with the number of callers."""
+    """Bodies that arrive while a batch is written go into the next one together (group commit), so the number of
+    batches does not grow with the number of callers."""
 
     def __init__(self, stream: str, segments: Segments, batches: BatchLog, arrived: Callable[[Batch], None]):
         self._stream = stream
@@ -69,7 +69,7 @@ class StreamWriter:
             self._waiting.put(body)
 
     def close(self) -> None:
-        """Keep what waits, then stop."""
+        """Store the waiting bodies, then stop."""
         self._waiting.put(None)
         self._thread.join()
 
@@ -77,7 +77,7 @@ class StreamWriter:
         try:
             while self._next():
                 pass
-        except BaseException as error:  # whatever it is, nobody waits for a dead thread
+        except BaseException as error:  # whatever the error is, no caller may wait for a dead thread
             log.error("the writer of %s ended", self._stream, exc_info=error)
         finally:
             self._end()
@@ -91,7 +91,7 @@ class StreamWriter:
         _fail_bodies([body for body in unanswered if body is not None], _writer_ended(self._stream))
 
     def _next(self) -> bool:
-        """Keep one group. Returns whether there may be more."""
+        """Store one group of bodies. Returns False if the writer is closing."""
         first = self._held or self._waiting.get()
         if first is None:
             return False
@@ -102,8 +102,8 @@ class StreamWriter:
         return not closing
 
     def _gather(self, rows: int, size: int) -> bool:
-        """Take what waits now, up to a batch's limits; one body too many is held over. Returns whether the end
-        is among it."""
+        """Add waiting bodies to the group, up to the limits of a batch; one body too many is kept for the next group.
+        Returns whether the writer is closing."""
         while True:
             try:
                 body = self._waiting.get_nowait()
@@ -125,7 +125,7 @@ class StreamWriter:
             _fail_bodies(group, error)
         except OSError as error:
             _fail_bodies(group, _storage_error(error))
-        except Exception as error:  # any failure is the caller's answer; the writer goes on
+        except Exception as error:  # the callers get the failure; the writer goes on
             log.error("rows of %s could not be kept", self._stream, exc_info=error)
             _fail_bodies(group, Failed(f"the rows could not be kept: {error}"))
         else:
@@ -134,8 +134,8 @@ class StreamWriter:
                     body.batch_number.set_result(number)
 
     def _new(self, group: Sequence[RequestBody]) -> list[RequestBody]:
-        """The bodies that are not there yet: a key seen before, or twice in the group, is once, whatever the
-        later body holds."""
+        """The bodies that are not stored yet. A body whose key was used before, also within the group, is not stored
+        again, whatever its rows are."""
         new: list[RequestBody] = []
         keys: set[str] = set()
         for body in group:
@@ -154,7 +154,7 @@ class StreamWriter:
         reached("inbox.logged")
         try:
             self._arrived(batch)
-        except Exception as error:  # the rows are kept, whoever was to be told of it
+        except Exception as error:  # the rows are stored, even if the announcement fails
             log.error("batch %d of %s was not announced", batch.number, self._stream, exc_info=error)
         return batch
 
@@ -167,8 +167,8 @@ class StreamWriter:
             self._segments.remove(segment.name)
             raise
         except Exception:
-            # The answer was lost, perhaps not the commit. The file stays: if the log does not name it, the
-            # next start removes it.
+            # The answer was lost, but perhaps not the commit. The file stays; if the log does not name it, the next
+            # start removes it.
             found = self._batches.find(self._stream, segment.name)
             if found is None:
                 raise

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LandingTable:
-    """The landings of all running deployments into one table, the most urgent one first."""
+    """The landings of all running deployments into one table, that of the most urgent deployment first."""
 
     landings: tuple[Landing, ...]
 
@@ -74,8 +74,8 @@ class LandingTable:
 
 @dataclass(frozen=True, slots=True)
 class LandingResult:
-    """What a step did: rows stored, rows of the quarantine (one for each version that rejects a row), the last
-    batch it took."""
+    """What a step did: rows stored, rows added to the quarantine (one for each version that rejects a row), the last
+    batch."""
 
     rows: int
     rejected: int
@@ -86,8 +86,8 @@ def land_batches(
     lake: Lake, registry: TableRegistry, target: LandingTable, batches: Sequence[Batch], inbox: Path
 ) -> LandingResult:
     """Commit the rows of `batches` (consecutive, following the table's cursor) and the quarantine
-    of those that do not fit. The caller holds the table's lock. Raises what Spark raises; then
-    nothing, or all of the rows, was committed."""
+    of those that do not fit. The caller must hold the table's lock. Raises what Spark raises; then
+    all of the rows were committed, or none."""
     rejected = lake.spark.sparkContext.accumulator(0)
     upto = batches[-1].number
     rows = _with_defaults(_accepted_rows(lake, target, split_into_tasks(batches, inbox), rejected), target)
@@ -103,7 +103,7 @@ def land_batches(
 def repair_quarantine(
     lake: Lake, registry: TableRegistry, target: LandingTable, batches: Sequence[Batch], inbox: Path
 ) -> None:
-    """Quarantine the rejected rows of the table's last step if the server died before it did."""
+    """Quarantine the rejected rows of the table's last step if the server died before it could."""
     if not batches:
         return
     damaged = [batch for batch in batches if batch.damage is not None]
@@ -115,8 +115,8 @@ def repair_quarantine(
 
 
 def _landed_damaged_batches(lake: Lake, target: LandingTable, damaged: Sequence[Batch]) -> frozenset[int]:
-    """The batches whose segment was damaged only after the table had taken rows of it: which of its lines
-    those were cannot be told any more, so none of them is quarantined."""
+    """The batches whose segment was damaged after the table had stored rows of it. Which of its lines those were
+    cannot be determined any more, so none of them is quarantined."""
     inside = f"{SEQ} >= {damaged[0].number * ROWS_PER_BATCH} AND {SEQ} < {(damaged[-1].number + 1) * ROWS_PER_BATCH}"
     rows = lake.spark.table(qualified_table(target.table)).where(inside)
     numbers = rows.selectExpr(f"{SEQ} DIV {ROWS_PER_BATCH} AS number").distinct()
@@ -141,12 +141,12 @@ def unquarantined_step(registry: TableRegistry, target: LandingTable) -> tuple[i
 
 
 def _accepted_rows(lake: Lake, target: LandingTable, tasks: Tasks, rejected: Accumulator[int]) -> DataFrame:
-    """The accepted rows, before defaults: SEQ, REJECTS, RECEIVED, flags and physical columns."""
+    """The accepted rows before defaults: SEQ, REJECTS, RECEIVED, physical columns and absence flags."""
     return _run_on_workers(lake, tasks, _row_schema(lake, target), AcceptedRows(target.landings, rejected))
 
 
 def _run_on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows) -> DataFrame:
-    """Run `make` over the segments of each task, in Spark's Python workers."""
+    """Run `make` on the segments of each task in Spark's Python workers."""
     arrow = to_arrow_schema(schema)
 
     def convert(parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -158,7 +158,7 @@ def _run_on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows
 
 
 def _row_schema(lake: Lake, target: LandingTable) -> StructType:
-    """Columns as the table stores them now: a version may have widened what another one fills."""
+    """The schema of the rows, with column types as the table stores them now: another version may have widened them."""
     stored = lake.spark.table(qualified_table(target.table)).schema
     hidden = [StructField(SEQ, LongType()), StructField(REJECTS, StringType()), StructField(RECEIVED, TimestampType())]
     fields = [StructField(each.name, each.dataType) for each in stored.fields if each.name in _filled_columns(target)]
@@ -171,7 +171,7 @@ def _filled_columns(target: LandingTable) -> set[str]:
 
 
 def _absence_flags(target: LandingTable) -> dict[str, str]:
-    """Physical column → its flag, for those whose DEFAULT must not replace an explicit null."""
+    """Flag column by physical column, for columns whose DEFAULT must not replace an explicit null."""
     return {
         column.physical: ABSENT + column.physical
         for landing in target.landings
@@ -181,7 +181,7 @@ def _absence_flags(target: LandingTable) -> dict[str, str]:
 
 
 def _with_defaults(rows: DataFrame, target: LandingTable) -> DataFrame:
-    """The rows as the table stores them. Defaults may read other columns: those are filled first."""
+    """The rows as the table stores them. A default may read other columns, which are filled first."""
     flags = _absence_flags(target)
     for physical, default in _order_defaults(_column_defaults(target)):
         now = quote_identifier(physical)
@@ -200,7 +200,7 @@ def _column_defaults(target: LandingTable) -> dict[str, str]:
 
 
 def _order_defaults(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Defaults so that each comes after those of the columns it reads."""
+    """Defaults ordered so that each one comes after those of the columns that it reads."""
     done: dict[str, str] = {}
 
     def visit(physical: str, above: frozenset[str]) -> None:
@@ -218,7 +218,7 @@ def _order_defaults(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable, tasks: Tasks, upto: int) -> int:
-    """Append the rejected rows of a step to the stream's quarantine, once. Returns how many they are."""
+    """Append the rejected rows of a step to the stream's quarantine, exactly once. Returns how many."""
     with registry.lock(target.quarantine):
         kept = registry.cursor(target.quarantine, target.quarantine_flow)
         after = kept.number if isinstance(kept, BatchCursor) else 0
@@ -245,14 +245,15 @@ def _rejected_rows(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:
 
 
 def _discard_row(row: object) -> None:
-    """For an action that only counts."""
+    """Ignore the row; only an accumulator counts."""
 
 
 ROWS_PER_TASK = 50_000
 
 
 def split_into_tasks(batches: Sequence[Batch], inbox: Path, taken: Collection[int] = ()) -> Tasks:
-    """The tasks of a step. Of `taken` batches the table has rows already, though their segments are damaged now."""
+    """Split the segments of a step into Spark tasks; each batch is in one task. The table has rows of the batches in
+    `taken` already, although their segments are damaged now."""
     pieces = [
         _damaged_split(batch, inbox) if batch.number in taken else _segment_split(batch, inbox) for batch in batches
     ]

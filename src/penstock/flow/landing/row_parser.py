@@ -16,7 +16,7 @@ from penstock.model.manifest import Landing, LandingColumn
 from penstock.model.types import is_nullable
 
 ABSENT = "_absent_"
-"""Prefix of the flag columns: the row had nothing at the path of a Nullable column with a DEFAULT."""
+"""Prefix of flag columns; a flag says that the row had no value at the path of a Nullable column with a DEFAULT."""
 
 
 class InvalidRow(ValueError):
@@ -25,7 +25,8 @@ class InvalidRow(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ParsedRow:
-    """`values` by physical column (None: no version accepts the row), `rejects` by version."""
+    """A parsed row: `values` by physical column (None: no version accepts the row), and `rejects`: pairs of a version
+    and its reasons."""
 
     values: Mapping[str, object] | None
     rejects: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -49,7 +50,7 @@ _decode = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_reject_consta
 
 
 def decode_row(line: bytes) -> dict[str, object]:
-    """The JSON object on a line; numbers with a point keep their text. Raises NotARow."""
+    """The JSON object on a line; a number with a point or an exponent becomes a `JsonNumber`. Raises InvalidRow."""
     try:
         value = _decode(line.decode())
     except UnicodeDecodeError:
@@ -62,7 +63,7 @@ def decode_row(line: bytes) -> dict[str, object]:
 
 
 class RowParser:
-    """Types rows for the landings of one table."""
+    """Parses rows for the landings of one table."""
 
     def __init__(self, landings: Sequence[Landing]):
         self._versions = [
@@ -70,7 +71,7 @@ class RowParser:
         ]
 
     def parse(self, line: bytes) -> ParsedRow:
-        """Values of every version that accepts the line, reasons of every other one."""
+        """The values for every version that accepts the line, and the reasons of every version that rejects it."""
         try:
             row = decode_row(line)
         except InvalidRow as error:
@@ -90,7 +91,7 @@ class RowParser:
 def _convert_columns(
     row: Mapping[str, object], columns: Sequence[_ColumnParser], values: dict[str, object]
 ) -> tuple[str, ...]:
-    """Convert each column of a row into `values`; the reasons of those that do not fit."""
+    """Convert the columns of a row into `values`. Returns the reasons why columns do not fit."""
     reasons: list[str] = []
     for column in columns:
         value = column.look_up(row)
@@ -109,7 +110,7 @@ def _convert_columns(
 
 
 class _Missing:
-    """The path leads nowhere in this row."""
+    """Stands for the value of a path that the row does not have."""
 
 
 _MISSING = _Missing()

@@ -27,8 +27,8 @@ CHUNK_ROWS = 8192
 
 @dataclass(frozen=True, slots=True)
 class SegmentSplit:
-    """A segment: its file with size and digest, its batch's number and when that was received (microseconds
-    since 1970). `damage` says why none of its rows is taken; of those `kept` at most can be quarantined."""
+    """A segment of a task: its file with size and digest, its batch's number and when that was received (microseconds
+    since 1970). `damage` says why none of its rows is used; at most `kept` of them are quarantined."""
 
     path: str
     size: int
@@ -45,7 +45,7 @@ class SegmentSplit:
         return enumerate(read_segment(Path(self.path), self.size, self.digest), self._first)
 
     def remains(self) -> Iterator[tuple[int, bytes]]:
-        """What can be read of a damaged segment, each line with its `_seq`; one empty line if nothing can."""
+        """The readable lines of a damaged segment, each with its `_seq`; one empty line if none is readable."""
         lines = enumerate(itertools.islice(salvage_lines(Path(self.path), self.size), self.kept), self._first)
         readable = (each for each in lines if each[1].strip())
         first = next(readable, (self._first, b""))
@@ -63,8 +63,8 @@ MakeRows: TypeAlias = Callable[[Sequence[SegmentSplit]], Iterator[RowValues]]
 
 @dataclass(frozen=True, slots=True)
 class AcceptedRows:
-    """The rows that at least one version takes, marked with those that do not. `rejected` counts
-    the (row, version) pairs that do not fit; Spark may count some twice when it runs a task again."""
+    """Makes the rows that at least one version accepts, marked with the versions that do not. `rejected` counts the
+    pairs of row and rejecting version; Spark may count some twice when it runs a task again."""
 
     landings: tuple[Landing, ...]
     rejected: Accumulator[int]
@@ -83,8 +83,8 @@ class AcceptedRows:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRows:
-    """The rows that do not fit, once for each version that rejects them, with its reasons; and what is left of
-    damaged segments, which no version takes."""
+    """Makes the quarantine rows: each rejected row once for each version that rejects it, with the reasons, and the
+    readable lines of damaged segments, which every version rejects."""
 
     landings: tuple[Landing, ...]
 
@@ -109,7 +109,7 @@ def _quarantine_row(piece: SegmentSplit, seq: int, version: str, line: bytes, pr
 
 
 def record_batches(rows: Iterator[RowValues], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows in batches of at most CHUNK; a column that a row lacks is null."""
+    """The rows in record batches of at most CHUNK_ROWS rows; a column that a row lacks is null."""
     chunk: list[RowValues] = []
     for row in rows:
         chunk.append(row)

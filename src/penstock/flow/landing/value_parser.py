@@ -29,7 +29,7 @@ _EXACT_CONTEXT = Context(prec=76)
 
 
 def value_converter(of: t.Type) -> ValueConverter:  # noqa: C901, PLR0911 - one case a kind of type
-    """The function for values of a type. None never reaches it: an absent value is the row's matter."""
+    """The function that converts values of a type. It is never called with None: `row_parser` handles absent values."""
     match of:
         case t.Nullable(inner) | t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
             return value_converter(inner)
@@ -176,7 +176,7 @@ def _string(value: object) -> object:
 
 
 def _check_encodable(text: str) -> str:
-    """JSON may escape half of a surrogate pair, which no UTF-8 text holds."""
+    """The text, unless it has half of a surrogate pair, which JSON may escape and UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -185,7 +185,7 @@ def _check_encodable(text: str) -> str:
 
 
 def to_json(value: object) -> str:
-    """Compact JSON of a parsed value, with numbers as they were written."""
+    """Compact JSON of a decoded value, with numbers as they were written."""
     if isinstance(value, JsonNumber):
         return str(value)
     if isinstance(value, dict):
@@ -270,7 +270,7 @@ _SECONDS = re.compile(r"(-?\d+)(?:\.(\d+))?", re.ASCII)
 
 
 def parse_date(value: object, of: t.Date) -> int:
-    """Days since 1970, of a number of them or a text. Raises Unfit."""
+    """Days since 1970, from a number of days or a text. Raises InvalidValue."""
     low, high = (-25567, 120529) if of.wide else (0, 65535)
     if type(value) is int:
         days = value
@@ -283,7 +283,8 @@ def parse_date(value: object, of: t.Date) -> int:
 
 
 def parse_timestamp(value: object, precision: int, zone: str | None, seconds: tuple[int, int]) -> int:
-    """Microseconds since 1970, cut to the digits of `precision`; `seconds` is the range of the type. Raises Unfit."""
+    """Microseconds since 1970, cut off at `precision` digits of a second; `seconds` is the range of the type. Raises
+    InvalidValue."""
     micros = (
         _micros_from_number(value, precision)
         if isinstance(value, (int, JsonNumber))
@@ -297,7 +298,7 @@ def parse_timestamp(value: object, precision: int, zone: str | None, seconds: tu
 
 
 def _micros_from_number(value: object, precision: int) -> int:
-    """Whole numbers count units of the type's precision, as ClickHouse reads them; numbers with a
+    """Microseconds from a number: whole numbers count units of the type's precision, as in ClickHouse; numbers with a
     point count seconds."""
     if isinstance(value, bool):
         raise InvalidValue(f"{format_value(value)} is not a time")
@@ -350,7 +351,7 @@ def _time_zone(offset: str | None, zone: str | None) -> dt.tzinfo:
 
 
 class InvalidValue(ValueError):
-    """A value that the column's type cannot hold; the text says why."""
+    """A value that the column's type cannot hold; the message says why."""
 
 
 class JsonNumber(str):
@@ -360,6 +361,6 @@ class JsonNumber(str):
 
 
 def format_value(value: object) -> str:
-    """As JSON, cut to sixty characters."""
+    """The value as JSON for an error message, at most 60 characters."""
     text = value if isinstance(value, JsonNumber) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."

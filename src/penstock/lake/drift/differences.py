@@ -21,7 +21,7 @@ OTHER_WAYS = "or deploy its data source under another name, or without it"
 
 @dataclass(frozen=True, slots=True)
 class TableDrift:
-    """`stops`: no flow may go on into the table or out of it, since what it did would be wrong."""
+    """One difference. `stops` says that flows into and out of the table must stop, since they would do wrong."""
 
     table: str
     kind: DriftKind
@@ -30,7 +30,7 @@ class TableDrift:
 
 
 def missing_table(table: str) -> TableDrift:
-    """There is no such table (any more)."""
+    """The drift of a table that does not exist any more."""
     message = f"the table {table} was dropped from outside"
     procedure = f"CALL {CATALOG}.system.register_table('{NAMESPACE}.{table}', <the newest file of its metadata folder>)"
     hint = f"if its files are still there, put it back with `{procedure}`, {OTHER_WAYS}"
@@ -38,14 +38,14 @@ def missing_table(table: str) -> TableDrift:
 
 
 def unreadable_table(table: str, why: str) -> TableDrift:
-    """The catalog has it, its metadata cannot be read."""
+    """The drift of a table that is in the catalog and whose metadata cannot be read."""
     message = f"the files of the table {table} are gone: {why}"
     hint = f"put the files back, {OTHER_WAYS}"
     return TableDrift(table, "dropped", Problem("dropped-table", message, hint=hint), stops=True)
 
 
 def find_drift(made: MadeTable, now: ObservedTable) -> tuple[TableDrift, ...]:
-    """All of them, the gravest first. Of another table under the same name nothing more is said."""
+    """All differences, the gravest first. If the table is another one under the same name, that is the only one."""
     if made.uuid != now.uuid:
         return (_replaced_table(made, now),)
     found = (_rolled_back_table(made, now), _changed_columns(made, now), _foreign_rows(made, now))
@@ -61,7 +61,7 @@ def _replaced_table(made: MadeTable, now: ObservedTable) -> TableDrift:
 
 
 def _rolled_back_table(made: MadeTable, now: ObservedTable) -> TableDrift | None:
-    """The progress of flows goes back with the rows: what went on from there would count rows twice below."""
+    """The flows' progress went back with the rows: going on from there would count rows twice in derived tables."""
     newest, there = now.newest, {mark.id for mark in now.line}
     if newest is not None and newest.sequence >= made.newest and newest.id not in there:
         message = f"the table {made.id} was rolled back from outside, behind rows that Penstock had appended"
@@ -76,7 +76,7 @@ def _rolled_back_table(made: MadeTable, now: ObservedTable) -> TableDrift | None
 
 
 def _lost_progress(now: ObservedTable) -> bool:
-    """Somebody expired the snapshots but for the last ones, and those are no flow's."""
+    """Whether every snapshot that carried the flows' progress was expired from outside."""
     return now.newest is not None and not any(mark.progress for mark in now.line)
 
 
@@ -92,7 +92,7 @@ def _changed_columns(made: MadeTable, now: ObservedTable) -> TableDrift | None:
 
 
 def _harmful_changes(made: MadeTable, now: ObservedTable) -> Iterator[str]:
-    """Rows of before would be read as NULL, or not at all."""
+    """Changes after which older values would be read as NULL, or not at all."""
     ids, names = {each.id: each for each in now.columns}, {each.name for each in now.columns}
     for column in made.columns:
         if column.id not in ids:
@@ -102,7 +102,7 @@ def _harmful_changes(made: MadeTable, now: ObservedTable) -> Iterator[str]:
 
 
 def _harmless_changes(made: MadeTable, now: ObservedTable) -> Iterator[str]:
-    """Iceberg changes a type only to one that holds all values, and new columns are NULL in all rows."""
+    """Changes that lose nothing: Iceberg only widens types, and new columns are NULL in existing rows."""
     ids, names = {each.id: each for each in made.columns}, {each.name for each in made.columns}
     for column in now.columns:
         if column.id in ids and ids[column.id].type != column.type:

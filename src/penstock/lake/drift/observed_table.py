@@ -17,13 +17,13 @@ from penstock.lake.tables.snapshots import CURSOR, FLOWS
 from penstock.state.made_tables import MadeColumn
 
 _CHANGES = {Operation.APPEND: "appended", Operation.DELETE: "deleted", Operation.OVERWRITE: "replaced"}
-"""What is done to rows; the fourth operation, Iceberg's replace, is a compaction."""
+"""Iceberg's operations that change rows; the fourth one, replace, is a compaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedSnapshot:
-    """One snapshot of a table. `progress` says that it carries that of the table's flows; `change` what it
-    did to rows, None where nothing."""
+    """One snapshot of a table: whether Penstock made it (`ours`), whether it carries the progress of the table's flows,
+    and what it did to rows (`change`, None if nothing)."""
 
     id: int
     sequence: int
@@ -36,8 +36,8 @@ class ObservedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ObservedTable:
-    """`line` are the snapshots that led to the current one, oldest first; `newest` is the last one that
-    Penstock made, whether it is in the line or not."""
+    """A table as its metadata shows it. `line` are the snapshots that led to the current one, oldest first; `newest` is
+    the last one that Penstock made, whether it is in the line or not."""
 
     uuid: str
     columns: tuple[MadeColumn, ...]
@@ -46,12 +46,12 @@ class ObservedTable:
 
     @property
     def sequence(self) -> int:
-        """That of the current snapshot; 0 if there is none."""
+        """Sequence number of the current snapshot, 0 if there is none."""
         return self.line[-1].sequence if self.line else 0
 
 
 def observe_table(found: IcebergTable) -> ObservedTable:
-    """The table as it was loaded."""
+    """The observed state of a table that PyIceberg loaded."""
     metadata = found.metadata
     marks = {each.snapshot_id: (_observe_snapshot(each), each.parent_snapshot_id) for each in metadata.snapshots}
     line: list[ObservedSnapshot] = []

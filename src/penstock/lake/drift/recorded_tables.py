@@ -24,20 +24,20 @@ from penstock.sql.column_types import spark_type
 from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
 
 _PROMOTED = {"BIGINT": "long", "DOUBLE": "double"}
-"""The Spark types that a column can be widened to, as Iceberg calls them; decimals are the third kind."""
+"""Spark types that a column can be widened to, and Iceberg's names for them; decimals are the third kind."""
 CHECK_VALID_SECONDS = 1.0
-"""Seconds for which what a step saw of a table is good for the next one."""
+"""Seconds for which the check of a table is valid for later steps."""
 log = logging.getLogger("penstock.lake")
 
 
 class DriftedTable(Conflict):
-    """A table is not what Penstock made any more; nothing is written to it or read on from it."""
+    """A table differs from what Penstock made; flows neither write to it nor read on from it."""
 
     code = "drifted-table"
 
 
 class RecordedTables:
-    """Thread-safe. Kept in memory too: the server that owns the store is the only one that changes it.
+    """The records of all tables. Thread-safe, and cached in memory: only the server that owns the store changes them.
     `load` gives a table as the catalog has it now."""
 
     def __init__(self, load: Callable[[str], IcebergTable | None], store: MadeTables):
@@ -48,12 +48,12 @@ class RecordedTables:
         self._looked: dict[str, tuple[float, tuple[TableDrift, ...]]] = {}
         self._guard = threading.RLock()
         self._changes: dict[str, int] = {}
-        """How often each table began to be changed, or was: odd while it is."""
+        """For each table, how often a change began or ended: odd while one is in progress."""
         self._settled = threading.Condition(self._guard)
 
     def record_created(self, table: str) -> None:
-        """Record a table that was just created or cloned, as it is. Of a clone's rows, those of before are
-        taken as the original's are."""
+        """Record a table that was just created or cloned. A clone's older snapshots are accepted as the original's
+        are."""
         now = self._load(table)
         if isinstance(now, ObservedTable):
             with self._guard:
@@ -62,8 +62,8 @@ class RecordedTables:
 
     @contextmanager
     def changing(self, table: str, columns: Collection[str]) -> Iterator[None]:
-        """While Penstock adds, widens or drops these columns; then records that it did. Who looks at the table
-        meanwhile waits for that: what it sees would else be taken for somebody else's doing."""
+        """Enclose a change of these columns by Penstock, and record it at the end. A check of the table meanwhile
+        waits, since it would take the change for drift."""
         self._count(table)
         try:
             yield
@@ -77,7 +77,7 @@ class RecordedTables:
             self._settled.notify_all()
 
     def _changed(self, table: str, columns: Collection[str]) -> None:
-        """Of the other columns nothing is said anew."""
+        """Record these columns as they are now; the record of the other columns stays."""
         before, now = self._of(table), self._load(table)
         if before is not None and isinstance(now, ObservedTable):
             others = [each for each in before.columns if each.name not in columns]
@@ -85,7 +85,7 @@ class RecordedTables:
             self._keep(replace(before, columns=_sort_by_id(others + changed)))
 
     def record_dropped(self, table: str) -> None:
-        """Forget a table that Penstock dropped."""
+        """Remove the record of a table that Penstock dropped."""
         with self._guard:
             self._looked.pop(table, None)
             if self._tables.pop(table, None) is not None:
@@ -93,14 +93,14 @@ class RecordedTables:
                 self._store.forget(table)
 
     def adopt(self, table: str) -> None:
-        """Record a table that was made before there were records, as it is at first sight."""
+        """Record, as it is now, a table that an older version without records made."""
         if self._of(table) is None and isinstance(now := self._load(table), ObservedTable):
             log.info("table %s has no record: taken as it is, with %d columns", table, len(now.columns))
             self._keep(_make_record(table, now, now.sequence))
 
     def reconcile(self, table: str, wanted: Mapping[str, Field]) -> None:
-        """Take as Penstock's own what a crash kept from being recorded: columns that deployments name and
-        that were added or widened to what they want, columns that none of them names and that are gone."""
+        """Record changes by Penstock that a crash kept from being recorded: columns that deployments use and that were
+        added or widened to what they want, and columns that no deployment uses and that are gone."""
         before, now = self._of(table), self._load(table)
         if before is None or not isinstance(now, ObservedTable) or before.uuid != now.uuid:
             return
@@ -116,19 +116,19 @@ class RecordedTables:
             self._keep(replace(before, columns=columns))
 
     def is_own(self, table: str) -> bool:
-        """Whether Penstock may drop a table: not another one that somebody made under its name."""
+        """Whether Penstock may drop the table: not if it is another one that somebody made under the same name."""
         made, now = self._of(table), self._load(table)
         return made is None or (isinstance(now, ObservedTable) and now.uuid == made.uuid)
 
     def is_unsound(self) -> bool:
-        """Whether a table that was made is not there as it was: then files of it may be needed that nothing
-        refers to."""
+        """Whether some recorded table has drifted so that its flows stop: then files that nothing refers to may be
+        needed."""
         with self._guard:
             made = tuple(self._tables)
         return any(each.stops for table in made for each in self.differences(table))
 
     def differences(self, table: str) -> tuple[TableDrift, ...]:
-        """Of a table that should be there. One without a record differs only if it is not."""
+        """The drift of a table that should exist. A table without a record has drifted only if it is missing."""
         made, now = self._look(table)
         if not isinstance(now, ObservedTable):
             return (now,)
@@ -140,8 +140,8 @@ class RecordedTables:
         return found
 
     def _look(self, table: str) -> tuple[MadeTable | None, ObservedTable | TableDrift]:
-        """The record and the table as they were between two changes of ours. The record is read first: what is
-        seen is then never older."""
+        """The record and the table, both between two changes by Penstock. The record is read first, so the table is
+        never older than it."""
         while True:
             with self._settled:
                 self._settled.wait_for(lambda: self._changes.get(table, 0) % 2 == 0)
@@ -152,8 +152,8 @@ class RecordedTables:
                     return made, now
 
     def verify(self, those: Iterable[str]) -> None:
-        """Raises Drifted where flows into or out of one of the tables must not go on. A look at a table
-        counts for a second: metadata of many snapshots takes a while to read."""
+        """Raises DriftedTable if flows into or out of one of the tables must stop. The check of a table is valid for
+        a second, since the metadata of many snapshots takes a while to read."""
         for table in those:
             at, found = self._looked.get(table, (float("-inf"), ()))
             if time.monotonic() - at > CHECK_VALID_SECONDS:
@@ -164,7 +164,7 @@ class RecordedTables:
                 raise DriftedTable(grave[0].message, grave, hint=grave[0].hint)
 
     def save(self) -> None:
-        """Write up to which snapshot the tables were seen to be right, for the next server."""
+        """Store the newest snapshot seen of each table, for the next server."""
         with self._guard:
             self._store.keep([self._tables[table] for table in sorted(self._unsaved)])
             self._unsaved.clear()
@@ -217,6 +217,6 @@ def _update_type(column: MadeColumn, now: MadeColumn | None, wanted: Mapping[str
 
 
 def _promoted_type(field: Field) -> str | None:
-    """What Iceberg calls a type that a column may have been widened to."""
+    """Iceberg's name of the type that a column may have been widened to; None for types that cannot be widened to."""
     stored = spark_type(field.type).upper()
     return stored.lower().replace(",", ", ").replace("  ", " ") if "DECIMAL" in stored else _PROMOTED.get(stored)

@@ -19,8 +19,8 @@ from penstock.model.manifest import SEQ
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """`sequence` is that of the last snapshot whose rows it holds; `low` and `high` those of `_seq` (-1:
-    rows from outside, which have none)."""
+    """A data file. `sequence` is the sequence number of the last snapshot whose rows it holds; `low` and `high` are its
+    least and greatest `_seq` (-1: rows from outside, which have none)."""
 
     path: str
     spec: int
@@ -34,7 +34,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class CompactionLimits:
-    """Runs are of at least `files` files, each below `small` bytes, together at most `target`."""
+    """A group to compact has at least `files` files, each smaller than `small` bytes, and at most `target` bytes."""
 
     files: int
     small: int
@@ -42,11 +42,11 @@ class CompactionLimits:
 
 
 MAX_FILE_SHARE = 3
-"""The largest file of a run is at most this part of it."""
+"""The largest file of a group has at most 1/3 of the group's bytes."""
 
 
 def list_data_files(lake: Lake, table: str, snapshot: int) -> tuple[DataFile, ...]:
-    """The files of a snapshot, by Iceberg's metadata."""
+    """The data files of a snapshot, from Iceberg's metadata."""
     entries = lake.spark.sql(
         f"SELECT * FROM {qualified_table(table)}.entries VERSION AS OF {snapshot} WHERE status < 2"
     )
@@ -65,7 +65,7 @@ def list_data_files(lake: Lake, table: str, snapshot: int) -> tuple[DataFile, ..
 
 
 def compaction_runs(files: Iterable[DataFile], tiers: CompactionLimits) -> Iterator[tuple[DataFile, ...]]:
-    """Those to rewrite into one file each, partition by partition."""
+    """The groups of files to rewrite into one file each, partition by partition."""
     for _, within in groupby(sorted(files, key=_sort_key), key=lambda file: (file.spec, file.partition)):
         for small, adjacent in groupby(within, key=lambda file: file.bytes < tiers.small):
             if small:
@@ -73,7 +73,7 @@ def compaction_runs(files: Iterable[DataFile], tiers: CompactionLimits) -> Itera
 
 
 def _balanced_runs(files: Sequence[DataFile], tiers: CompactionLimits) -> Iterator[tuple[DataFile, ...]]:
-    """Parts of adjacent files without one that outweighs the rest."""
+    """Groups of adjacent files in which no file outweighs the rest."""
     if len(files) < max(tiers.files, 2):
         return
     largest = max(range(len(files)), key=lambda at: files[at].bytes)

@@ -22,7 +22,7 @@ from penstock.lake.tables.java_table import JavaTable
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file as its storage lists it; `made` in seconds since 1970."""
+    """A file as the storage lists it; `made` is its creation time in seconds since 1970."""
 
     path: str
     made: float
@@ -38,8 +38,8 @@ _REFERENCES = (
 
 
 def list_files(lake: Lake, by: str, folder: str, before: float) -> Iterator[StoredFile]:
-    """The files below a folder that were made before a moment; none if there is no such folder. `by` is a
-    table whose storage it is."""
+    """The files below a folder that were made before a time (seconds since 1970); none if there is no such folder. `by`
+    is a table in the same storage, whose access is used."""
     io = JavaTable(lake, by).table.io()
     try:
         files = io.listPrefix(folder).iterator()
@@ -54,8 +54,8 @@ def list_files(lake: Lake, by: str, folder: str, before: float) -> Iterator[Stor
 
 
 def referenced_files(lake: Lake, those: Collection[str]) -> frozenset[str]:
-    """Every file that one of the tables refers to, as `plain` spells it. Raises what Spark raises for a
-    table that cannot be read: then nothing is known."""
+    """Every file that one of the tables refers to, as `normalize_path` spells it. Raises Spark's error for a table that
+    cannot be read: then no file may be deleted."""
     found: set[str] = set()
     for table in those:
         for part, column in _REFERENCES:
@@ -69,7 +69,7 @@ def referenced_files(lake: Lake, those: Collection[str]) -> frozenset[str]:
 
 
 def delete_files(lake: Lake, by: str, files: Collection[StoredFile]) -> None:
-    """Delete the files. Again is no error."""
+    """Delete the files; a file that is gone already is no error."""
     io = JavaTable(lake, by).table.io()
     for file in files:
         reached("orphans.before")
@@ -77,7 +77,7 @@ def delete_files(lake: Lake, by: str, files: Collection[StoredFile]) -> None:
 
 
 def normalize_path(path: str) -> str:
-    """A path without the ways in which the same one can be spelt."""
+    """One spelling for all spellings of the same path."""
     scheme, found, rest = path.partition(":")
     if not found or "/" in scheme:
         scheme, rest = "file", path

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 RewriteSql = Callable[[str, Sequence[tuple[str, str]]], str]
-"""What becomes of the rows: Spark SQL for them, over a view of that name with these columns and types."""
+"""Makes the Spark SQL for the new rows, given the name of a view with the old ones and its columns with types."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteResult:
-    """Rows, bytes and files before and after."""
+    """Rows, bytes and files before and after a rewrite."""
 
     rows: int
     bytes: int
@@ -48,7 +48,7 @@ class RewriteResult:
 def compact_files(
     lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], order: Sequence[str]
 ) -> RewriteResult:
-    """The same rows, in one file in this order (Spark SQL over physical columns). Raises Outdated."""
+    """Write the same rows to one file, sorted by `order` (Spark SQL over physical columns). Raises RewriteConflict."""
     java = JavaTable(lake, table)
     tasks = java.read_tasks(snapshot, [file.path for file in files])
 
@@ -64,14 +64,14 @@ def compact_files(
 
 
 def select_all_rows(view: str, columns: Sequence[tuple[str, str]]) -> str:
-    """All the rows, as they are."""
+    """Spark SQL for all rows, unchanged."""
     return f"SELECT {', '.join(quote_identifier(name) for name, _ in columns)} FROM {quote_identifier(view)}"
 
 
 def rewrite_files(  # noqa: PLR0913 - what is rewritten, and into what
     lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], make: RewriteSql, order: Sequence[str]
 ) -> RewriteResult:
-    """What `make` leaves of the rows of these files, in this order. Raises Outdated."""
+    """Replace these files by what `make` makes of their rows, sorted by `order`. Raises RewriteConflict."""
     java = JavaTable(lake, table)
     tasks = java.read_tasks(snapshot, [file.path for file in files])
 
@@ -84,7 +84,7 @@ def rewrite_files(  # noqa: PLR0913 - what is rewritten, and into what
 
 
 def drop_files(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile]) -> RewriteResult:
-    """No row of these files stays: they are not read. Raises Outdated."""
+    """Remove these files with all their rows, without reading them. Raises RewriteConflict."""
     java = JavaTable(lake, table)
     tasks = java.read_tasks(snapshot, [file.path for file in files])
 
@@ -96,7 +96,7 @@ def drop_files(lake: Lake, table: str, snapshot: int, files: Sequence[DataFile])
 
 
 def sort_expressions(sort: Sequence[Transform]) -> tuple[str, ...]:
-    """The order of rows in a file: the sorting key, then that of arrival."""
+    """The order of rows in a file as Spark SQL: the sorting key, then the order of arrival."""
     return (*(_SORT_TEMPLATES[each.kind].format(quote_identifier(each.column)) for each in sort), quote_identifier(SEQ))
 
 
@@ -113,8 +113,8 @@ _SORT_TEMPLATES = {
 def _new_files(
     lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, order: Sequence[str]
 ) -> Iterator[tuple[JavaObject, ...]]:
-    """New files with what `make` gives of the rows of these tasks, not in the table yet. They are deleted
-    where the block says that they did not get there."""
+    """New files with what `make` makes of the rows of these tasks, not in the table yet. They are deleted if the block
+    raises RewriteConflict."""
     new = _write_files(lake, java, tasks, make, order)
     reached("rewrite.written")
     try:
@@ -129,12 +129,12 @@ def _new_files(
 def _write_files(
     lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, order: Sequence[str]
 ) -> tuple[JavaObject, ...]:
-    """What Iceberg's own rewrite_data_files does inside (SparkDataFileRewriteRunner of 1.12)."""
+    """Write the files as Iceberg's own rewrite_data_files does. Source: SparkDataFileRewriteRunner of Iceberg 1.12."""
     spark = java.jvm.org.apache.iceberg.spark
     cache, staged = spark.SparkTableCache.get(), spark.ScanTaskSetManager.get()
     coordinator = spark.FileRewriteCoordinator.get()
     group = str(uuid.uuid4())
-    # Iceberg looks the group up in the session that this thread used last, whoever's that was.
+    # Iceberg looks the group up in the thread's active session, so that must be this one.
     SparkSession._get_j_spark_session_class(java.jvm).setActiveSession(lake.bulk._jsparkSession)
     cache.add(group, java.table)
     staged.stageTasks(java.table, group, java_list(java.jvm, tasks))
@@ -154,7 +154,7 @@ def _write_files(
 
 @contextmanager
 def _temporary_view(rows: DataFrame) -> Iterator[str]:
-    """The rows under a name of their own: views belong to the session, which other threads use too."""
+    """A temporary view of the rows under a unique name, since other threads use the same session."""
     name = f"rewritten_{uuid.uuid4().hex}"
     rows.createOrReplaceTempView(name)
     try:
@@ -190,8 +190,8 @@ def _commit_rewrite(
 
 
 def materialize_columns(lake: Lake, table: str, values: Mapping[str, str], after: int, upto: int) -> None:
-    """Give the rows with after < `_seq` <= upto the value of each expression (Spark SQL over the
-    table's physical columns) in its column. Doing it again changes nothing."""
+    """Write into the rows with after < `_seq` <= `upto` the value of each column's expression (Spark SQL over the
+    table's physical columns). Doing it again changes nothing."""
     sets = ", ".join(f"{quote_identifier(column)} = {expression}" for column, expression in sorted(values.items()))
     reached("lake.before")
     lake.bulk.sql(f"UPDATE {qualified_table(table)} SET {sets} WHERE {SEQ} > {after} AND {SEQ} <= {upto}")

@@ -17,13 +17,13 @@ from penstock.lake.tables.java_table import JavaTable
 TRIMS_METADATA = "write.metadata.delete-after-commit.enabled"
 COLLECTS_GARBAGE = "gc.enabled"
 ROWS_DELETED = "penstock.expired"
-"""Rows that had expired were deleted: what is made anew from the table lacks what they gave."""
+"""Table property: rows whose TTL expired were deleted, so a table that is rebuilt from this one lacks them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """Where a table lives, the metadata file it is now and those of before, and whether it deletes what it
-    does not need: data files of snapshots that expire, metadata files of before."""
+    """The files of a table: its location, its current metadata file, the earlier ones, and whether it deletes what it
+    no longer needs: data files of expired snapshots (`collects`) and earlier metadata files (`trims`)."""
 
     location: str
     metadata: str
@@ -33,7 +33,7 @@ class TableFiles:
 
 
 def read_table_files(lake: Lake, table: str) -> TableFiles | None:
-    """None if there is no such table."""
+    """The files of a table; None if there is no such table."""
     found = physical_tables.load_table(lake, table)
     if found is None:
         return None
@@ -48,8 +48,8 @@ def read_table_files(lake: Lake, table: str) -> TableFiles | None:
 
 
 def restorable_properties(table: str, homes: Mapping[str, TableFiles]) -> dict[str, str]:
-    """The properties that a table can have, of those it has not. Metadata files of before it may delete even
-    beside clones, unless one of them has not made a metadata file of its own yet."""
+    """The properties that allow the table to delete files again, as far as that is safe now. It may delete earlier
+    metadata files even if clones share its location, unless one of them has no metadata file of its own yet."""
     mine = homes[table]
     beside = [other for name, other in homes.items() if name != table and other.location == mine.location]
     wanted: dict[str, str] = {}
@@ -67,8 +67,8 @@ def tables_with_deleted_rows(lake: Lake, those: Iterable[str]) -> frozenset[str]
 
 
 def set_properties(lake: Lake, table: str, wanted: Mapping[str, str]) -> None:
-    """Set properties that the table does not have so yet. The caller keeps clones from being made of it
-    meanwhile, where they say whether files are deleted."""
+    """Set the properties that have other values now. If they allow files to be deleted, the caller makes sure that the
+    table is not cloned meanwhile."""
     table_now = JavaTable(lake, table).table
     there = dict(table_now.properties())
     missing = {key: value for key, value in wanted.items() if there.get(key) != value}

@@ -18,7 +18,7 @@ from penstock.lake.tables.java_table import JavaTable
 
 @dataclass(frozen=True, slots=True)
 class SnapshotInfo:
-    """A snapshot: when it was made (seconds since 1970), and whether a tag or a branch holds it."""
+    """A snapshot: when it was made (seconds since 1970), and whether a tag or branch refers to it (`held`)."""
 
     id: int
     made: float
@@ -27,14 +27,14 @@ class SnapshotInfo:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotHistory:
-    """Those that led to the current one, oldest first, and the others."""
+    """The snapshots that led to the current one, oldest first (`line`), and the others (`detached`)."""
 
     line: tuple[SnapshotInfo, ...] = ()
     detached: tuple[SnapshotInfo, ...] = ()
 
 
 def list_snapshots(lake: Lake, table: str) -> SnapshotHistory:
-    """The snapshots of a table now."""
+    """The current snapshots of a table."""
     found = physical_tables.load_table(lake, table)
     if found is None:
         return SnapshotHistory()
@@ -53,8 +53,8 @@ def list_snapshots(lake: Lake, table: str) -> SnapshotHistory:
 
 
 def expirable_snapshots(found: SnapshotHistory, needed: Collection[int], before: float) -> tuple[int, ...]:
-    """The snapshots that are followed by one of `before` (seconds since 1970), that nobody holds, and that
-    are older than any that is needed: what follows one that is needed is needed as well."""
+    """The snapshots that may expire: the next one was made before `before` (seconds since 1970), no tag or branch
+    refers to them, and they are older than every needed one (all snapshots after a needed one are needed too)."""
     ends = _first_needed(found.line, needed)
     followed = zip(found.line[:ends], found.line[1:], strict=False)
     line = []
@@ -67,11 +67,12 @@ def expirable_snapshots(found: SnapshotHistory, needed: Collection[int], before:
 
 
 def expire_snapshots(lake: Lake, table: str, snapshots: Sequence[int]) -> bool:
-    """Forget these. The caller keeps clones from being made of the table. Returns whether it was done."""
+    """Expire these snapshots. The caller makes sure that the table is not cloned meanwhile. Returns False if another
+    commit came first."""
     java = JavaTable(lake, table)
     if java.shares_files:
         return java.remove_snapshots(snapshots)
-    # Without it, what is older than five days goes as well, whoever reads it.
+    # Without this, Iceberg also expires everything older than five days, its default.
     update = java.table.expireSnapshots().expireOlderThan(0)
     for snapshot in snapshots:
         update = update.expireSnapshotId(snapshot)
@@ -82,6 +83,6 @@ def expire_snapshots(lake: Lake, table: str, snapshots: Sequence[int]) -> bool:
 
 
 def _first_needed(line: Sequence[SnapshotInfo], needed: Collection[int]) -> int:
-    """The place of the first snapshot that stays."""
+    """The position of the first snapshot that stays."""
     places = [place for place, version in enumerate(line) if version.id in needed]
     return min(places, default=len(line) - 1)

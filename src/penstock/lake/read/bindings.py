@@ -22,7 +22,7 @@ from penstock.sql.spark_text import quote_identifier, replace_columns, string_li
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """All rows there are when the query is planned."""
+    """All rows of the current snapshot when the query is planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The rows appended after one snapshot (exclusive) up to another (inclusive). Iceberg's bounded
-    reads pass over compaction and deletes: the insert trigger's contract."""
+    """The rows appended after one snapshot (exclusive) up to another (inclusive). Iceberg's incremental reads skip
+    compaction and deletes, as an insert trigger requires."""
 
     after: int
     upto: int
@@ -47,7 +47,7 @@ TablePart: TypeAlias = Union[Latest, Slice, Appended]
 
 
 def binding_relation(binding: Binding, part: TablePart) -> str:
-    """`(SELECT … FROM table … WHERE …)` with the binding's columns under their logical names."""
+    """`(SELECT … FROM table … WHERE …)`: the binding's columns under their logical names, and its visible rows."""
     columns = (
         ", ".join(f"{_column_sql(column)} AS {quote_identifier(column.name)}" for column in binding.columns)
         or "1 AS `_`"
@@ -59,12 +59,12 @@ def binding_relation(binding: Binding, part: TablePart) -> str:
 
 
 def with_seq(binding: Binding) -> Binding:
-    """The binding with `_seq` as one more column."""
+    """The binding with `_seq` as an additional column."""
     return replace(binding, columns=(*binding.columns, BoundColumn(SEQ, Int(64), SEQ)))
 
 
 def merged_relation(binding: Binding) -> str:
-    """The rows that FINAL shows."""
+    """Like `binding_relation` for all rows, merged as FINAL merges them."""
     if binding.merge is None:
         return binding_relation(binding, Latest())
     columns = [(column.name, column.type) for column in binding.columns]
@@ -72,17 +72,17 @@ def merged_relation(binding: Binding) -> str:
 
 
 def unexpired_condition(binding: Binding) -> str:
-    """The condition for rows that have not expired, over physical columns."""
+    """The condition, over physical columns, for rows whose TTL has not expired."""
     return replace_columns(binding.keeps or "true", {column.name: _column_sql(column) for column in binding.columns})
 
 
 def column_value(column: BoundColumn) -> str:
-    """What a column is, over physical columns."""
+    """Spark SQL over physical columns for the value of a column."""
     return _column_sql(column)
 
 
 def rejected_relation(binding: Binding, part: TablePart) -> str:
-    """The same for a quarantine table: the rows that the version of their time rejected."""
+    """Like `binding_relation` for a quarantine: the rows that were rejected by the version in force at their time."""
     columns = ", ".join(f"{_column_sql(column)} AS {quote_identifier(column.name)}" for column in binding.columns)
     wheres = [*_slice_conditions(part), f"concat(' ', version, ' ') = {version_mark_at_row(binding.accepts)}"]
     return f"(SELECT {columns} FROM {_from_table(binding.table, part)} WHERE {' AND '.join(wheres)})"
@@ -94,7 +94,7 @@ def _from_table(table: str, part: TablePart) -> str:
         case Latest():
             return name
         case Slice(snapshot):
-            # Time travel shows the columns of that snapshot: whoever adds a column commits one.
+            # Time travel shows the columns of that snapshot, so whoever adds a column must commit a snapshot.
             return f"{name} VERSION AS OF {snapshot}"
         case Appended(after, upto):
             start, end = string_literal(str(after)), string_literal(str(upto))
@@ -112,14 +112,14 @@ def _slice_conditions(part: TablePart) -> list[str]:
 
 
 def accepted_conditions(chain: Sequence[Accepts]) -> list[str]:
-    """The condition for rows that the binding's version, at the time of the row, does not reject."""
+    """The condition for rows that the version in force at their time does not reject; no condition without a chain."""
     if not chain:
         return []
     return [f"({REJECTS} IS NULL OR NOT contains({REJECTS}, {version_mark_at_row(chain)}))"]
 
 
 def version_mark_at_row(chain: Sequence[Accepts]) -> str:
-    """Spark SQL for the mark of the version of the chain that speaks for a row."""
+    """Spark SQL for the mark of the landing version that is in force for a row, by its `_seq`."""
     *earlier, last = chain
     cases = "".join(
         f"WHEN {SEQ} <= {link.upto} THEN {string_literal(version_mark(link.version))} "
@@ -134,7 +134,7 @@ def version_mark_at_row(chain: Sequence[Accepts]) -> str:
 
 
 def _column_sql(column: BoundColumn) -> str:
-    """The value of a column; cast, because another version may have widened what is stored."""
+    """The value of a column, cast to its type because another version may have widened the physical column."""
     now = quote_identifier(column.physical)
     before = column.before
     if before is not None and before.cut is not None and not before.is_settled:

@@ -43,7 +43,7 @@ _PLACE, _BALANCE, _LAST, _LEVEL, _LEAST = "`_place`", "`_balance`", "`_last`", "
 
 @dataclass(frozen=True, slots=True)
 class MergeInput:
-    """`group` are the expressions by which rows belong together, `order` that in which they came."""
+    """Rows to be merged: those with equal `group` expressions belong together, in the order of `order`."""
 
     sql: str
     columns: Columns
@@ -55,11 +55,11 @@ class MergeInput:
         return f"PARTITION BY {', '.join(self.group) or '1'}"
 
     def over(self, frame: str = _WHOLE) -> str:
-        """A window over the rows of one key in their order."""
+        """A window over the rows of one group in their order."""
         return f" OVER ({self.partition_by} ORDER BY {', '.join(self.order)} {frame})"
 
     def first(self, *by: str) -> str:
-        """A row's place in its group, by expressions with their direction."""
+        """A row's number in its group when sorted by these expressions (with directions)."""
         return f"row_number() OVER ({self.partition_by} ORDER BY {', '.join(by)})"
 
     @property
@@ -68,7 +68,7 @@ class MergeInput:
 
 
 def final_relation(rule: Merge, columns: Columns, rows: str) -> str:
-    """`rows` as FINAL shows them."""
+    """The relation `rows` as FINAL shows it."""
     part = (f"concat_ws('-', {', '.join(rule.partition)})",) if rule.partition else ()
     given = MergeInput(rows, columns, rule.keys, (*part, SEQ))
     match rule:
@@ -90,12 +90,12 @@ def final_relation(rule: Merge, columns: Columns, rows: str) -> str:
 
 
 def compacted_relation(rule: Merge, columns: Columns, rows: str, apart: Sequence[str] = ()) -> str:
-    """What may be written in the place of `rows`, with `_seq`; rows that differ in `apart` stay apart."""
+    """What may be written in place of the relation `rows`, with `_seq`; rows that differ in `apart` are not merged."""
     given = MergeInput(rows, columns, (*rule.keys, *rule.partition, *map(quote_identifier, apart)), (SEQ,))
     written = f"{_column_list(columns)}, {SEQ}"
     match rule:
         case Replacing():
-            # Rows that ClickHouse would not take stay among themselves: FINAL passes over them.
+            # Rows that ClickHouse would refuse are merged among themselves: FINAL leaves them out.
             kinds = (_valid_deletion_mark(rule.deleted),) if rule.deleted else ()
             given = replace(given, group=(*given.group, *kinds))
             return f"(SELECT {written} FROM ({_ranked_by_version(rule, given)}) WHERE {_PLACE} = 1)"
@@ -110,7 +110,7 @@ def compacted_relation(rule: Merge, columns: Columns, rows: str, apart: Sequence
 
 
 def can_compact(rule: Merge) -> bool:
-    """Whether `compacted` is right for the rule: what cancels across partitions is told from all of them only."""
+    """Whether `compacted_relation` is right for the rule: rows that cancel across partitions need all partitions."""
     return not (rule.partition and isinstance(rule, (Collapsing, VersionedCollapsing)))
 
 
@@ -148,7 +148,8 @@ def _nonzero_condition(rule: Summing | Aggregating, columns: Columns) -> str:
 
 
 def _ranked_by_sign(rule: Collapsing, rows: MergeInput) -> str:
-    """The rows with their place among those of their sign, the last first (of -1: the first first)."""
+    """The rows with their place among the rows of the same sign (1: from the last, -1: from the first), the balance of
+    signs and the last sign of their key."""
     sign = quote_identifier(rule.sign)
     by_sign = replace(rows, group=(*rows.group, sign))
     forwards = f"row_number(){by_sign.over('ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW')}"
@@ -166,8 +167,8 @@ def _uncollapsed_condition(rule: Collapsing) -> str:
 
 
 def _uncancelled_rows(rule: VersionedCollapsing, rows: MergeInput, more: str = "") -> str:
-    """A row stays if the sum of signs, counted in the direction of the whole, never falls below the
-    level that it has raised it to."""
+    """The rows that stay: after such a row the running sum of signs, in the direction of the total, never falls below
+    the level to which the row raised it."""
     sign = quote_identifier(rule.sign)
     rows = replace(rows, group=(*rows.group, quote_identifier(rule.version)))
     level = f"sum({sign}){rows.over('ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW')}"

@@ -23,7 +23,7 @@ from penstock.model.manifest import SEQ
 
 @dataclass(frozen=True, slots=True)
 class SliceLimits:
-    """How much one step takes at most, as long as that is one file."""
+    """The most that one slice has, except that it has at least one file."""
 
     rows: int
     bytes: int
@@ -31,8 +31,8 @@ class SliceLimits:
 
 @dataclass(frozen=True, slots=True)
 class HistorySlice:
-    """Rows with position < `_seq` <= upto; `last` if none is left after them; `rows` and `bytes` are
-    those of the files of the slice, an upper bound."""
+    """The rows with position < `_seq` <= `upto`; `last` says that none is left after them. `rows` and `bytes` are those
+    of the slice's files: an upper bound."""
 
     upto: int
     rows: int
@@ -42,15 +42,15 @@ class HistorySlice:
 
 @dataclass(frozen=True, slots=True)
 class FileExtent:
-    """Rows and bytes of files."""
+    """Total rows and bytes of data files."""
 
     rows: int
     bytes: int
 
 
 def next_slice(lake: Lake, table: str, snapshot: int, after: int, most: SliceLimits) -> HistorySlice:
-    """The next slice after a position. Its end is where a data file ends (in `_seq`), so that
-    slices read whole files as long as the files are in the order of arrival."""
+    """The next slice after the position `after`. It ends where a data file ends (in `_seq`), so that slices read whole
+    files as long as files are in the order of arrival."""
     files = _files_by_seq(lake, table, snapshot)
     first = bisect_right(files, after, key=lambda file: file.end)
     if first == len(files):
@@ -66,18 +66,18 @@ def next_slice(lake: Lake, table: str, snapshot: int, after: int, most: SliceLim
 
 
 def extent_up_to(lake: Lake, table: str, snapshot: int, seq: int) -> FileExtent:
-    """What the slices of a snapshot up to a position hold."""
+    """Size of the files of a snapshot up to a position."""
     files = [file for file in _files_by_seq(lake, table, snapshot) if file.end <= seq]
     return FileExtent(sum(file.rows for file in files), sum(file.bytes for file in files))
 
 
 def snapshot_extent(lake: Lake, table: str, snapshot: int) -> FileExtent:
-    """All of a snapshot."""
+    """Size of all files of a snapshot."""
     return extent_up_to(lake, table, snapshot, 2**63)
 
 
 def column_sizes(lake: Lake, table: str) -> Mapping[str, int]:
-    """The stored bytes of each physical column of a table, by Iceberg's own metadata."""
+    """The stored bytes of each physical column of a table, from Iceberg's metadata."""
     found = physical_tables.load_table(lake, table)
     if found is None:
         return {}
@@ -100,7 +100,7 @@ class _FileRange(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _files_by_seq(lake: Lake, table: str, snapshot: int) -> tuple[_FileRange, ...]:
-    """The data files of a snapshot, which never change, in the order of their ends."""
+    """The data files of a snapshot, sorted by their greatest `_seq`. Cached: a snapshot never changes."""
     found = physical_tables.load_table(lake, table)
     if found is None:
         return ()

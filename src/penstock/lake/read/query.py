@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """The most that a query may take and give."""
+    """The most seconds that a query may take, and the most rows and bytes of its result."""
 
     seconds: float
     rows: int
@@ -36,15 +36,15 @@ class QueryLimits:
 
 MAX_TRIES = 3
 TABLE_CHANGED = "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS"
-"""A deployment added a column to a table while the query was being prepared; it means nothing to it."""
+"""Spark's error if a deployment adds a column while a query is being planned; the query can simply run again."""
 CONNECTION_LOST = "org.apache.iceberg.jdbc.UncheckedSQLException"
-"""A connection of the catalog was lost; each idle one fails once after its server was away."""
+"""Iceberg's error for a lost catalog connection; each idle connection fails once after the server was away."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """An answer: columns in order, rows as tuples of Python values, seconds, and what was read; the row of
-    totals of a SELECT WITH TOTALS."""
+    """A query's result: columns in order, rows as tuples of Python values, elapsed seconds, rows and bytes read, and
+    the row of totals of SELECT … WITH TOTALS."""
 
     columns: tuple[tuple[str, Type], ...]
     rows: list[tuple[object, ...]]
@@ -55,22 +55,22 @@ class QueryResult:
 
 
 def split_totals(answer: QueryResult) -> QueryResult:
-    """The answer to a query's `with_totals`: its last row is taken out, its last column left out."""
+    """The result of a query WITH TOTALS: its last row becomes `totals`, and its last column, a marker, is dropped."""
     *rows, totals = (row[:-1] for row in answer.rows)
     return replace(answer, rows=rows, totals=totals)
 
 
 def choose_session(lake: Lake, rows: int) -> SparkSession:
-    """The session for a query over tables of so many rows in all: over a few, starting tasks and
-    compiling code would take longer than the work."""
+    """The session for a query over tables with this many rows in total: over few rows, starting tasks and compiling
+    code would take longer than the work."""
     return lake.spark if rows <= FEW_ROWS else lake.bulk
 
 
 def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], ...], most: QueryLimits) -> QueryResult:
     """Run `sql`, whose placeholders are replaced.
 
-    Raises InvalidQuery with Spark's reason, Timeout, TooLarge. Rows come one by one, so that what is too
-    large is given up before it is all there.
+    Raises InvalidQuery with Spark's reason, Timeout, TooLarge. Rows are fetched one by one, so that a result that
+    is too large is given up before all of it is in memory.
     """
     started = time.monotonic()
 
@@ -92,26 +92,26 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
 
 
 def retry_query(ask: Callable[[], T]) -> T:
-    """What Spark answers; asked again where that may well help. Raises what is Penstock's own as it is, all else
-    as InvalidQuery."""
+    """The result of `ask`, repeated after errors that pass. Raises Penstock's own errors unchanged, all others as
+    InvalidQuery."""
     for last in (*itertools.repeat(False, MAX_TRIES - 1), True):
         try:
             return ask()
         except (PenstockError, WorkCancelled):
             raise
-        except Exception as error:  # whatever Spark raises for a user's SQL is told as a problem
+        except Exception as error:  # whatever Spark raises for a user's SQL becomes a problem
             if last or not _is_transient(error):
                 raise _query_error(error) from error
     raise AssertionError("the last try returns or raises")
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether the same query may well be answered if it is asked again."""
+    """Whether the same query will probably succeed if it runs again."""
     return (error_condition(error) or "").startswith(TABLE_CHANGED) or CONNECTION_LOST in str(error)
 
 
 def _collect_rows(answer: DataFrame, most: QueryLimits, until: float) -> list[tuple[object, ...]]:
-    """All rows, while they are within the limits. Raises TooLarge, Timeout."""
+    """All rows of a result within the limits. Raises TooLarge, Timeout."""
     rows: list[tuple[object, ...]] = []
     size = 0
     for row in answer.toLocalIterator():
@@ -127,7 +127,7 @@ def _collect_rows(answer: DataFrame, most: QueryLimits, until: float) -> list[tu
 
 
 def estimate_bytes(value: object) -> int:
-    """About how many bytes a value takes in an answer."""
+    """Approximate size in bytes of a value in a response."""
     match value:
         case str() | bytes() | bytearray():
             return len(value)
@@ -169,13 +169,17 @@ def _scanned_size(answer: DataFrame) -> tuple[int, int]:
 
 
 MAX_LINE_BYTES = 8 * 2**20
-"""Bytes of a row."""
+"""The greatest size in bytes of a line."""
 ROWS_BETWEEN_CHECKS = 1024
 
 
 def write_lines(session: SparkSession, sql: str, file: BinaryIO, stops: Callable[[], bool]) -> int:
-    """Raises Stopped once `stops` says so, InvalidQuery with Spark's reason, TooLarge for a row that no batch
-    takes, OSError."""
+    """Write the rows of a query with one text column to a file, one line each; returns how many. A repeated query
+    starts the file again.
+
+    Raises WorkCancelled once `stops` returns true, InvalidQuery with Spark's reason, TooLarge for a row that is too
+    long for a batch, OSError.
+    """
 
     def ask() -> int:
         file.seek(0)

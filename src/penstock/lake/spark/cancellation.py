@@ -25,20 +25,20 @@ _group_numbers = itertools.count(1)
 
 
 class SparkTimeout(Exception):
-    """The work was cancelled."""
+    """The work was cancelled because its time was up."""
 
     def __init__(self, seconds: float):
         super().__init__(f"cancelled after {seconds:g} seconds")
 
 
 class WorkCancelled(Exception):
-    """The work was cancelled because somebody said so."""
+    """The work was cancelled because a callback asked for it."""
 
 
 @contextmanager
 def time_limit(spark: SparkSession, seconds: float) -> Iterator[None]:
-    """Cancel the Spark jobs that this thread starts in the block, once `seconds` have passed; also those
-    it starts after that. Raises TookTooLong in place of what the block raises for being cancelled."""
+    """Cancel the Spark jobs of this thread in the block once `seconds` have passed, also those it starts after that.
+    Raises SparkTimeout instead of the error that the cancelled job raises."""
     ended = threading.Event()
     with _cancel_jobs(spark, lambda: not ended.wait(seconds), ended, SparkTimeout(seconds)):
         yield
@@ -46,7 +46,7 @@ def time_limit(spark: SparkSession, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def cancellable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None]:
-    """The same, once `stops` says so; it is asked a few times a second. Raises Stopped."""
+    """Like `time_limit`, once the callback `stops` returns true; it is called twice a second. Raises WorkCancelled."""
     ended = threading.Event()
 
     def wait() -> bool:
@@ -63,7 +63,7 @@ def cancellable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None
 def _cancel_jobs(
     spark: SparkSession, wait: Callable[[], bool], ended: threading.Event, raised: Exception
 ) -> Iterator[None]:
-    """`wait` returns when the work is to be cancelled, or with False once `ended` is set."""
+    """Cancel the block's jobs when `wait` returns True; it returns False once `ended` is set. Raises `raised`."""
     context, group = spark.sparkContext, f"limited {next(_group_numbers)}"
     over = threading.Event()
 
@@ -91,15 +91,16 @@ def _cancel_jobs(
 
 
 REAPER_CHECKS, REAPER_PAUSE = 20, 1.0
-"""A task has so many looks, so many seconds apart, to end. Looks, since a machine that slept looks no more often."""
+"""A cancelled task has this many checks, this many seconds apart, to end. Checks are counted rather than seconds, so
+that a machine that was suspended does not end it early."""
 REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": f"{REAPER_CHECKS * REAPER_PAUSE:.0f}s"}
-"""What does the same on a cluster: the executor is ended, and its other tasks are given to others. (In a local
-Spark, where executor and driver are one process, it does nothing.)"""
+"""Spark's own task reaper, for a cluster: it ends the executor, whose other tasks run again elsewhere. In a local
+Spark, where executor and driver are one process, it does nothing."""
 log = logging.getLogger("penstock.lake")
 
 
 def end_spark_unless_cancelled(context: SparkContext, group: str) -> None:
-    """Look, in a thread of its own, whether the group's tasks end."""
+    """In a local Spark, check in a thread of its own whether the group's tasks end, and kill the JVM if they do not."""
     if (context.master or "").startswith("local"):
         threading.Thread(
             target=_kill_spark_if_running, args=(context, group), name=f"ends {group}", daemon=True
@@ -122,12 +123,12 @@ def _kill_spark_if_running(context: SparkContext, group: str) -> None:
 
 
 def running_tasks(context: SparkContext, group: str) -> int:
-    """How many tasks of the group run. None of a Spark that has ended."""
+    """Number of running tasks of the job group; 0 if Spark has ended."""
     try:
         tracker = context.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
         return sum(stage.numActiveTasks for stage in stages if stage is not None)
-    except Exception as error:  # py4j's many, while Spark ends or after that
+    except Exception as error:  # py4j raises many kinds while Spark ends or after that
         log.debug("whether %s ends cannot be seen", group, exc_info=error)
         return 0

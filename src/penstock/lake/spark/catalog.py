@@ -19,21 +19,21 @@ from penstock.errors import Failed
 from penstock.lake.spark.names import CATALOG
 from penstock.model.settings import Settings
 
-# Without the catalog cache a session sees commits of other sessions at once (an expired cache
-# once showed an empty table to a busy session).
+# Without the catalog cache a session sees the commits of other sessions at once (an expired cache entry
+# showed an empty table to a busy session).
 CATALOG_CONF = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
-# A Postgres that was restarted in order says so on each connection that was open, once: ask again.
+# A Postgres that was shut down in order answers each open connection once with this SQLSTATE: try again.
 POSTGRES_CONF = {
     "retryable_status_codes": "57P01",
     "jdbc.ApplicationName": "penstock",
     "jdbc.tcpKeepAlive": "true",
-    # A proxy that takes a call and then says nothing. (No limit on an answer: giving up on one leaves it open.)
+    # For a proxy that accepts a connection and never answers. (Answers have no limit: giving up leaves them unknown.)
     "jdbc.loginTimeout": "10",
 }
 POSTGRES = "jdbc:postgresql:"
 SQLITE = "jdbc:sqlite:file:"
 POSTGRES_DRIVER = "postgresql+psycopg2"
-# Source: pgJDBC's connection properties; on the right libpq's parameter key words.
+# Left: pgJDBC's connection properties. Right: libpq's parameter key words. Source: their documentation.
 LIBPQ = {
     "sslmode": "sslmode",
     "sslrootcert": "sslrootcert",
@@ -49,7 +49,7 @@ def is_postgres_catalog(settings: Settings) -> bool:
 
 
 def spark_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
-    """Properties of the catalog in Spark."""
+    """The catalog's properties for Spark. Source: Iceberg's documentation, "Catalog properties" and "JDBC"."""
     embedded = {
         "type": "jdbc",
         "uri": f"{SQLITE}{home / 'catalog.db'}?journal_mode=WAL&busy_timeout=30000",
@@ -61,7 +61,8 @@ def spark_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
 
 
 def pyiceberg_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
-    """The same catalog, in PyIceberg's words. Source: PyIceberg's catalog configuration."""
+    """The same catalog's properties for PyIceberg. Raises Failed for a JDBC address that is neither SQLite nor
+    Postgres. Source: PyIceberg's documentation, "Catalogs"."""
     java = spark_catalog_properties(settings, home)
     if java["type"] != "jdbc":
         return {"type": java["type"], "uri": java.get("uri", ""), "warehouse": java["warehouse"]}
@@ -77,7 +78,7 @@ def pyiceberg_catalog_properties(settings: Settings, home: Path) -> dict[str, st
 
 
 def _move_login_out_of_address(catalog: Mapping[str, str]) -> dict[str, str]:
-    """The same properties, with user and password out of the address: Iceberg quotes it in errors."""
+    """The properties with user and password moved out of the address, which Iceberg quotes in errors."""
     address, _, query = catalog["uri"].partition("?")
     given = dict(parse_qsl(query, keep_blank_values=True))
     login = {f"jdbc.{name}": given.pop(name) for name in ("user", "password") if name in given}
@@ -85,7 +86,7 @@ def _move_login_out_of_address(catalog: Mapping[str, str]) -> dict[str, str]:
 
 
 def _libpq_address(java: Mapping[str, str]) -> str:
-    """The address as SQLAlchemy has it, for the driver that asks libpq."""
+    """The catalog's address as an SQLAlchemy URL for psycopg2, which uses libpq."""
     parts = urlsplit(java["uri"].removeprefix("jdbc:"))
     given = dict(parse_qsl(parts.query)) | {
         name.removeprefix("jdbc."): value for name, value in java.items() if name.startswith("jdbc.")
@@ -111,12 +112,17 @@ def _with_port(host: str) -> str:
 
 
 OUTCOME_UNKNOWN = ("08000", "08006", "08007")
-"""SQLSTATEs of a connection that broke in the middle: the statement may have been carried out. What stays is
-08003, a connection known to be closed; the next who gets one that broke makes a new one."""
+"""SQLSTATEs of a connection that broke during a statement, which may have been executed. Iceberg still retries 08003,
+a connection known to be closed before the statement was sent."""
 
 
 def disable_blind_commit_retry(session: SparkSession) -> None:
-    """Each session has a catalog, and each catalog a pool, of its own. Source: JdbcClientPool of Iceberg 1.12."""
+    """Keep Iceberg from sending a commit again whose answer was lost.
+
+    Iceberg's connection pool would retry it; the catalog then rightly answers that the table has changed, Iceberg takes
+    its commit as refused and deletes the files of rows that are in the table. Each session has a catalog, and each
+    catalog a pool, of its own. Source: JdbcClientPool of Iceberg 1.12.
+    """
     manager = session._jsparkSession.sessionState().catalogManager()
     catalog = manager.catalog(CATALOG).icebergCatalog()
     retried = _read_private_field(_read_private_field(catalog, "connections"), "retryableStatusCodes")

@@ -21,7 +21,7 @@ _NOISE = re.compile(r"\s*(SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos
 def explain_error(error: BaseException) -> str:
     """The cause of a failure in one line."""
     text = _error_text(error)
-    if "Traceback (most recent call last)" in text:  # of a Python worker: its last line is the cause
+    if "Traceback (most recent call last)" in text:  # from a Python worker: the last line is the cause
         text = text.strip().splitlines()[-1]
     first = _NOISE.sub("", _CONDITION.sub("", text)).strip()
     line = redact(" ".join(first.split())) or type(error).__name__
@@ -29,7 +29,7 @@ def explain_error(error: BaseException) -> str:
 
 
 def error_condition(error: BaseException) -> str | None:
-    """Spark's name of the error (CAST_INVALID_INPUT …), where it has one."""
+    """Spark's error condition (CAST_INVALID_INPUT …), if the error has one."""
     found = _CONDITION.search(_error_text(error))
     return found.group(1) if found else None
 
@@ -44,7 +44,7 @@ def _error_text(error: BaseException) -> str:
 
 
 def _root_cause(java: object) -> str:
-    """The message of the innermost cause that has one: jobs wrap theirs several times."""
+    """The message of the innermost cause that has one; Spark wraps the errors of jobs several times."""
     message = ""
     while java is not None:
         message = java.getMessage() or message  # type: ignore[attr-defined]

@@ -16,14 +16,14 @@ from penstock.model.settings import Settings
 
 
 def main() -> int:
-    """Start and stop a session in a folder that is thrown away."""
+    """Start and stop a session in a temporary folder. Returns the exit code."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             open_lake(Settings(), Path(folder)).close()
         except PenstockError as error:
             print(f"{error.message}\n{error.hint or ''}", file=sys.stderr)
             return 1
-        except Exception:  # what the JVM says of a failed start is only in its log
+        except Exception:  # the JVM reports a failed start in its log only
             log = Path(folder, "spark.log")
             print(log.read_text()[-4000:] if log.exists() else "Spark did not start", file=sys.stderr)
             return 1

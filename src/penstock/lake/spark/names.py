@@ -11,7 +11,7 @@ from penstock.sql.spark_text import quote_identifier
 CATALOG = "lake"
 NAMESPACE = "penstock"
 MADE_BY = "penstock.by"
-"""The key that tells, in the summary of a snapshot, that Penstock made it."""
+"""Key in the summary of a snapshot that marks it as made by Penstock."""
 
 
 def qualified_table(table: str) -> str:

@@ -30,8 +30,8 @@ def required_packages(catalog: str) -> tuple[str, ...]:
 
 
 def package_configuration(settings: SparkSettings, catalog: str = "") -> dict[str, str]:
-    """How the session finds its jars, with the driver of its catalog. A local one takes those of the package
-    cache; where they are not there yet, or others are asked for, and on a cluster, Spark resolves them."""
+    """Spark configuration that gives a session its jars and the driver of its catalog. A local session uses the package
+    cache; if jars are missing there, if others are configured, or on a cluster, Spark resolves them."""
     packages = settings.packages or required_packages(catalog)
     jars = _cached_jars(packages, settings.conf)
     if settings.packages is None and settings.master.startswith("local") and all(jar.exists() for jar in jars):

@@ -34,33 +34,33 @@ SPARK_CONF = {
     "spark.sql.ansi.enabled": "true",
     # Columns whose names differ only in case are different columns, as in ClickHouse.
     "spark.sql.caseSensitive": "true",
-    # Else `${env:…}` and `${spark.…}` in any SQL text, also inside quotes, are replaced before it is parsed.
+    # Otherwise Spark replaces `${env:…}` and `${spark.…}` in SQL text, also inside quotes, before parsing it.
     "spark.sql.variable.substitute": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    # Iceberg would set it by itself when files are rewritten, but in one session only.
+    # Iceberg would set this itself when files are rewritten, but in one session only.
     "spark.sql.catalog.default_rewrite_catalog": "org.apache.iceberg.spark.SparkRewriteTableCatalog",
     # Sketches of many groups at once; the default of 128 falls back to sorting.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
-    # Live flows and backfills share the cores by pool, not by who came first.
+    # Live flows and backfills share the cores by scheduler pool, not in order of arrival.
     "spark.scheduler.mode": "FAIR",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.cleaner.periodicGC.interval": "5min",
-    # Spark keeps the plans of past queries as text for a UI that is off; some of ours are megabytes.
+    # Spark keeps the plans of past queries as text for its UI, which is off; some plans here are megabytes.
     "spark.sql.ui.retainedExecutions": "10",
     "spark.sql.maxPlanStringLength": "16384",
-    # Else a JSON text in which any object has a key twice is none at all; ClickHouse reads it.
+    # Otherwise JSON in which an object has a key twice is invalid; ClickHouse accepts it.
     "spark.sql.variant.allowDuplicateKeys": "true",
     "spark.log.level": "ERROR",
 }
-# A local Spark listens to nobody but its own processes.
+# A local Spark listens only to its own processes.
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # A small step takes less time than compiling the code for it.
 SMALL_CONF = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-# Iceberg puts this into the summary of each INSERT and UPDATE of a session: what lacks it was done from
+# Iceberg puts this into the summary of each INSERT and UPDATE of a session; a snapshot without it was made from
 # outside. (A DELETE that only drops whole files does not get it; Penstock runs none.)
 MADE_BY_CONF = {f"spark.sql.iceberg.snapshot-property.{MADE_BY}": "penstock"}
 BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}

@@ -21,16 +21,16 @@ from penstock.lake.tables.snapshots import Progress, summary_options
 
 
 class CommitConflict(Exception):
-    """Rows came into the table since the snapshot that was to be followed."""
+    """Rows were added to the table since the snapshot that the commit was to follow."""
 
 
 def append_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
-    """Append `rows` by column name, if nothing was added since the snapshot `follows` (None: ever).
+    """Append `rows` by column name, if no row was added since the snapshot `follows` (None: if there is none at all).
     Columns of the table that `rows` lacks become NULL, so the caller names every column it means to
-    fill. Raises Overtaken; then nothing is committed.
+    fill. Raises CommitConflict; then nothing is committed.
 
-    It is Iceberg's overwrite of no row, which unlike its append can be told to validate what came
-    before it; its snapshot is an append all the same (BaseOverwriteFiles.operation).
+    This is an Iceberg overwrite that overwrites no row: unlike an append it can validate what was committed before
+    it, and its snapshot counts as an append all the same (Iceberg's BaseOverwriteFiles.operation).
     """
     writer = (
         rows.writeTo(qualified_table(table)).option("check-ordering", "false").option("isolation-level", "serializable")
@@ -50,5 +50,5 @@ def append_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], f
 
 
 def commit_progress(lake: Lake, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
-    """Commit progress without a row. Raises Overtaken."""
+    """Commit progress without rows. Raises CommitConflict."""
     append_rows(lake.spark.table(qualified_table(table)).limit(0), table, progress, follows)

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 MAX_TRIES = 20
-"""A commit takes about a tenth of a second; a hot stream makes one a second."""
+"""Enough: a commit takes about 0.1 s, and a busy stream commits about once a second."""
 _PROGRESS_KEYS = (CURSOR, WATERMARK, FLOWS)
 
 
 class RewriteConflict(Exception):
-    """What was to be replaced is not there any more, or flows are too fast: nothing was committed."""
+    """Files to be replaced are gone, or flows commit too often: nothing was committed."""
 
 
 class JavaTable:
-    """One table, by one thread, for a moment."""
+    """One table, for short use by one thread."""
 
     def __init__(self, lake: Lake, table: str):
         jvm = lake.spark._jvm
@@ -43,11 +43,11 @@ class JavaTable:
 
     @property
     def shares_files(self) -> bool:
-        """Whether a clone may refer to its files: then nothing deletes them but the orphan cleaning."""
+        """Whether a clone may refer to its files; then only the removal of orphan files deletes them."""
         return bool(self.table.properties().get("gc.enabled") == "false")
 
     def read_tasks(self, snapshot: int, paths: Collection[str]) -> list[JavaObject]:
-        """Iceberg's read tasks of these data files of a snapshot. Raises Outdated where one is not in it."""
+        """Iceberg's read tasks for these data files of a snapshot. Raises RewriteConflict if one is not in it."""
         wanted = set(paths)
         found: list[JavaObject] = []
         planned = self.table.newScan().useSnapshot(snapshot).ignoreResiduals().planFiles()
@@ -64,8 +64,8 @@ class JavaTable:
         return found
 
     def commit(self, make: Callable[[], JavaObject]) -> JavaObject:
-        """Commit the snapshot that `make`'s update gives, with the progress of the one before it. Returns it.
-        Raises Outdated."""
+        """Commit the snapshot that the update made by `make` gives, with the progress of the snapshot before it.
+        Returns the new snapshot. Raises RewriteConflict."""
         operations = self.table.operations()
         for _ in range(MAX_TRIES):
             self.table.refresh()
@@ -75,7 +75,7 @@ class JavaTable:
                 update = update.set(key, value)
             made = self._applied(update)
             if made.parentId() != before.snapshotId():
-                continue  # a flow was faster: the update saw its snapshot, the progress is of the one before
+                continue  # a flow committed in between: the progress would be that of an older snapshot
             base = operations.current()
             builder = self.jvm.org.apache.iceberg.TableMetadata.buildFrom(base)
             if _try_commit(operations, base, builder.setBranchSnapshot(made, "main").build()):
@@ -83,7 +83,7 @@ class JavaTable:
         raise RewriteConflict(f"{self.name}: flows commit too fast")
 
     def _applied(self, update: JavaObject) -> JavaObject:
-        """The snapshot of an update, not in the table yet."""
+        """The snapshot that an update would commit. Raises RewriteConflict."""
         try:
             return update.apply()
         except Py4JJavaError as error:
@@ -92,7 +92,7 @@ class JavaTable:
             raise
 
     def _progress(self, snapshot: JavaObject) -> dict[str, str]:
-        """What the last snapshot at or before this one says of the flows."""
+        """The flows' progress in the last snapshot at or before this one that has any, as summary properties."""
         while snapshot is not None:
             summary = dict(snapshot.summary())
             said = {key: str(value) for key, value in summary.items() if key.startswith(_PROGRESS_KEYS)}
@@ -103,7 +103,8 @@ class JavaTable:
         return {}
 
     def remove_snapshots(self, snapshots: Collection[int]) -> bool:
-        """Take snapshots out of the table's metadata and delete no file. Returns whether that was done."""
+        """Remove snapshots from the table's metadata without deleting files. Returns False if another commit came
+        first."""
         self.table.refresh()
         operations = self.table.operations()
         base = operations.current()
@@ -113,7 +114,7 @@ class JavaTable:
 
 
 def java_list(jvm: JavaObject, values: Collection[object]) -> JavaObject:
-    """A Java list."""
+    """The values as a Java list."""
     made = jvm.java.util.ArrayList()
     for value in values:
         made.add(value)
@@ -121,7 +122,7 @@ def java_list(jvm: JavaObject, values: Collection[object]) -> JavaObject:
 
 
 def _try_commit(operations: JavaObject, base: JavaObject, metadata: JavaObject) -> bool:
-    """Whether the table went from `base` to `metadata`; not where somebody else was faster."""
+    """Commit new metadata on top of `base`. Returns False if another commit came first."""
     reached("lake.before")
     try:
         operations.commit(base, metadata)

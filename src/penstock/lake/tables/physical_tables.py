@@ -36,7 +36,7 @@ SHARED_FILES_PROPERTIES = {"gc.enabled": "false", "write.metadata.delete-after-c
 
 
 def load_table(lake: Lake, table: str) -> IcebergTable | None:
-    """The table as PyIceberg sees it now, or None if it does not exist."""
+    """The table with its current metadata, by PyIceberg; None if it does not exist."""
     try:
         return lake.catalog.load_table((NAMESPACE, table))
     except NoSuchTableError:
@@ -44,7 +44,7 @@ def load_table(lake: Lake, table: str) -> IcebergTable | None:
 
 
 def create_table(lake: Lake, table: Table) -> None:
-    """Make the table with its layout. An existing one is left as it is."""
+    """Create the table with its partition and sort order. An existing table is left unchanged."""
     if load_table(lake, table.id) is not None:
         return
     fields = [f"{quote_identifier(field.name)} {spark_type(field.type)}" for field in table.fields]
@@ -61,7 +61,7 @@ def create_table(lake: Lake, table: Table) -> None:
 
 
 def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
-    """Add physical columns; those that are there already are left as they are."""
+    """Add physical columns; existing ones are left unchanged."""
     there = _column_names(lake, table)
     new = [field for field in fields if field.name not in there]
     if new:
@@ -70,8 +70,8 @@ def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
 
 
 def drop_field(lake: Lake, table: str, field: str) -> None:
-    """Drop a physical column that nobody binds any more. One that a partition or sorting key, also
-    a former one, is made of stays: Iceberg's files and metadata refer to it."""
+    """Drop a physical column that no binding uses. A column of a present or former partition or sorting key stays,
+    because Iceberg's files and metadata refer to it."""
     found = load_table(lake, table)
     if found is None or field not in found.schema().column_names:
         return
@@ -83,8 +83,8 @@ def drop_field(lake: Lake, table: str, field: str) -> None:
 
 
 def widen_field(lake: Lake, table: str, field: Field) -> None:
-    """Promote a physical column to the stored type of `field` (int → long, float → double, a wider
-    decimal: what Iceberg promotes without touching data)."""
+    """Widen a physical column to the stored type of `field`: int to long, float to double, or a wider decimal, which
+    Iceberg does without touching data (Iceberg spec, "Schema Evolution")."""
     have = lake.spark.table(qualified_table(table)).schema[field.name].dataType.simpleString()
     want = spark_type(field.type)
     if have.upper() != want.upper():
@@ -92,13 +92,13 @@ def widen_field(lake: Lake, table: str, field: Field) -> None:
 
 
 def set_sort_order(lake: Lake, table: str, sort: Sequence[Transform]) -> None:
-    """Set the order in which later writes and compactions lay out rows."""
+    """Set the sort order of rows in files that are written from now on."""
     order = f"LOCALLY ORDERED BY {', '.join(map(_render_transform, sort))}" if sort else "UNORDERED"
     _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} WRITE {order}")
 
 
 def set_partition_key(lake: Lake, table: str, partition: Sequence[Transform]) -> None:
-    """Set the partition key of later writes; files that are there keep theirs."""
+    """Set the partition key of files that are written from now on; existing files keep theirs."""
     have = _current_partition(lake, table)
     want = tuple(map(_render_transform, partition))
     for gone in [each for each in have if each not in want]:
@@ -108,9 +108,9 @@ def set_partition_key(lake: Lake, table: str, partition: Sequence[Transform]) ->
 
 
 def clone_table(lake: Lake, table: str, clone: str) -> None:
-    """Make a table of the same snapshots and files, from which later writes part. No row is copied.
+    """Create a table with the same snapshots and files; later writes go to one of the two only. No row is copied.
 
-    Both keep every file they share for good: neither may delete data or metadata from now on.
+    Both tables keep the files that they share: neither deletes data or metadata files from now on.
     """
     original = load_table(lake, table)
     if original is None or load_table(lake, clone) is not None:
@@ -158,7 +158,7 @@ def _current_partition(lake: Lake, table: str) -> tuple[str, ...]:
     if found is None:
         return ()
     schema = found.schema()
-    # Iceberg's singular names (day, month) are Spark's plural functions.
+    # Iceberg names transforms in the singular (day, month), Spark's functions in the plural.
     return tuple(
         _render_transform(
             Transform(_TRANSFORM_KINDS[str(field.transform)], schema.find_column_name(field.source_id) or "")

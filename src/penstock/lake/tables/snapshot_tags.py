@@ -22,11 +22,11 @@ from penstock.sql.spark_text import quote_identifier
 TAG_PREFIX = "penstock_"
 MAX_TRIES = 20
 RETENTION_DAYS = 100 * 365
-"""Days: an Iceberg tag has an age, after which expiry drops it."""
+"""Age in days after which snapshot expiry may drop a tag; Iceberg has no unlimited one."""
 
 
 def tag_snapshot(lake: Lake, table: str, snapshot: int, reader: tuple[str, str]) -> None:
-    """Let the snapshot stay while `reader` (its target and flow) reads it."""
+    """Keep the snapshot from expiring while `reader` (a pair of target table and flow) reads it."""
     name = tag_name(reader)
     clause = f"CREATE TAG IF NOT EXISTS {quote_identifier(name)} AS OF VERSION {snapshot} RETAIN {RETENTION_DAYS} DAYS"
     if name not in list_tags(lake, table):
@@ -34,29 +34,30 @@ def tag_snapshot(lake: Lake, table: str, snapshot: int, reader: tuple[str, str])
 
 
 def release_tag(lake: Lake, table: str, reader: tuple[str, str]) -> None:
-    """The reader needs it no longer."""
+    """Remove the tag of a reader that is done."""
     drop_tags_except(lake, table, set(list_tags(lake, table)) - {tag_name(reader)})
 
 
 def drop_tags_except(lake: Lake, table: str, names: Collection[str]) -> None:
-    """Drop the tags of ours that are not among these names (see `name_of`)."""
+    """Drop Penstock's tags whose names (see `tag_name`) are not in `names`."""
     for name in sorted(set(list_tags(lake, table)) - set(names)):
         _alter_tags(lake, f"ALTER TABLE {qualified_table(table)} DROP TAG IF EXISTS {quote_identifier(name)}")
 
 
 def list_tags(lake: Lake, table: str) -> tuple[str, ...]:
-    """The tags of ours that a table has."""
+    """The names of Penstock's tags on a table."""
     found = physical_tables.load_table(lake, table)
     return tuple(sorted(name for name in found.metadata.refs if name.startswith(TAG_PREFIX))) if found else ()
 
 
 def tag_name(reader: tuple[str, str]) -> str:
-    """The tag of a reader. Flow ids hold characters that a tag may not."""
+    """The tag name of a reader: a hash, since flow ids contain characters that a tag may not."""
     return TAG_PREFIX + hashlib.blake2b("\0".join(reader).encode(), digest_size=12).hexdigest()
 
 
 def _alter_tags(lake: Lake, sql: str) -> None:
-    """Changes of tags are not rebased on appends that come between (apache/iceberg#8254): try again."""
+    """Run the statement, again if an append came in between: Iceberg does not rebase changes of tags
+    (apache/iceberg#8254)."""
     for attempt in range(MAX_TRIES):
         reached("lake.before")
         try:

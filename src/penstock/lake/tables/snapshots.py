@@ -19,12 +19,12 @@ from penstock.model.cursor import Cursor, decode_cursor, encode_cursor
 CURSOR = "penstock.cursor."
 WATERMARK = "penstock.through."
 FLOWS = "penstock.flows"
-"""How many flows a snapshot carries the cursors of: it may be none, in a clone nobody has fed yet."""
+"""Summary key: number of flows whose cursors a snapshot carries. It is 0 in a clone that no flow has fed yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a flow is: its cursor, and per stream the last batch whose rows are all in."""
+    """How far a flow is: its cursor, and per stream the watermark: the last batch whose rows are all in."""
 
     cursor: Cursor
     watermarks: Mapping[str, int] = field(default_factory=dict)
@@ -32,8 +32,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version of a table. `added` counts rows; `progress` is by flow id, None where the snapshot
-    says nothing of it."""
+    """One snapshot of a table. `added` is the number of appended rows; `progress` is by flow id, None if the snapshot
+    carries no cursors."""
 
     id: int
     appends: bool
@@ -43,9 +43,9 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Snapshots:
-    """The current line of a table's snapshots, oldest first. `rows`, `bytes` and `files` are those of
-    the newest. `aside` are those that are kept (by a tag) though the line to them is cut: snapshots in
-    between were expired."""
+    """The snapshots of a table that lead to the current one, oldest first. `rows`, `bytes` and `files` are totals of
+    the current one. `detached` are snapshots that a tag keeps although snapshots between them and the line were
+    expired."""
 
     line: tuple[Snapshot, ...] = ()
     rows: int = 0
@@ -59,22 +59,22 @@ class Snapshots:
 
     @property
     def progress(self) -> Mapping[str, Progress]:
-        """Of every flow into the table."""
+        """Current progress of every flow into the table."""
         return progress_at(self.line, len(self.line) - 1)
 
     def at(self, snapshot: int) -> Mapping[str, Progress]:
-        """Of every flow, as of a snapshot. Raises KeyError for one that is not there."""
+        """Progress of every flow as of a snapshot. Raises KeyError for an unknown snapshot."""
         kept = next((each for each in self.detached if each.id == snapshot), None)
         if kept is not None and kept.progress is not None:
             return kept.progress
         return progress_at(self.line, self.index(snapshot))
 
     def has(self, snapshot: int) -> bool:
-        """Whether the line holds the snapshot."""
+        """Whether the snapshot is in the line."""
         return any(each.id == snapshot for each in reversed(self.line))
 
     def index(self, snapshot: int) -> int:
-        """The position of a snapshot in the line. Raises KeyError where it is not in it."""
+        """The position of a snapshot in the line. Raises KeyError if it is not in it."""
         for position in range(len(self.line) - 1, -1, -1):
             if self.line[position].id == snapshot:
                 return position
@@ -82,14 +82,13 @@ class Snapshots:
 
 
 def progress_at(line: tuple[Snapshot, ...], position: int) -> Mapping[str, Progress]:
-    """The progress in the last snapshot at or before `position` that says it."""
+    """The progress in the last snapshot at or before `position` that carries any."""
     said = (line[at].progress for at in range(position, -1, -1))
     return next((progress for progress in said if progress is not None), {})
 
 
 def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Snapshots:
-    """The line of snapshots of a table now (empty if there is no table); what `known` already
-    holds is not parsed again."""
+    """The snapshots of a table now (empty if there is no table). Snapshots that are in `known` are not parsed again."""
     found = physical_tables.load_table(lake, table)
     newest = found.current_snapshot() if found is not None else None
     if found is None or newest is None:
