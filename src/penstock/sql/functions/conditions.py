@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial, reduce
 
 from penstock.model import types as t
-from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
@@ -37,7 +37,7 @@ def coalesce(values: Sequence[Typed]) -> Typed:
     if not given:
         return values[0]
     of = require_common_type(given)
-    result = of if is_nullable(given[-1].type) or not is_nullable(of) else unwrap_type(of)
+    result = of if t.is_nullable(given[-1].type) or not t.is_nullable(of) else t.unwrap_type(of)
     if len(given) == 1:
         return typed(_cast_to(given[0], result), result)
     return typed(f"coalesce({', '.join(_cast_to(value, result) for value in given)})", result)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.model.types import Type, is_nullable
+from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import TWO_64
@@ -35,7 +35,7 @@ def map_element(value: Typed, key: Typed) -> Typed:
     """`map[key]`: the zero value if the map has no such key."""
     of = map_type(value)
     found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
-    sql = found if is_nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
+    sql = found if t.is_nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
     if not key.nullable:
         return typed(sql, of.value)
     if isinstance(t.unwrap_type(of.value), (t.Array, t.Map, t.Tuple)):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.model.types import is_nullable
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
@@ -33,7 +32,7 @@ def array_or_map_element(values: Sequence[Typed]) -> Typed:
     if not isinstance(value.bare, t.Array):
         raise BadArguments(f"`[…]` needs an Array or a Map, this is {value.type}")
     of, found = value.bare.of, _element_at(value, key)
-    sql = found if is_nullable(of) else f"coalesce({found}, {value_zero(of)})"
+    sql = found if t.is_nullable(of) else f"coalesce({found}, {value_zero(of)})"
     if not key.nullable:
         return typed(sql, of)
     if isinstance(t.unwrap_type(of), _NESTED):
@@ -57,7 +56,7 @@ def _element_or_null(values: Sequence[Typed]) -> Typed:
     of = element_type(value)
     if isinstance(t.unwrap_type(of), _NESTED):
         raise BadArguments(f"`arrayElementOrNull` of {value.type} is not supported", "arrayElement")
-    return typed(_element_at(value, key), of if is_nullable(of) else t.Nullable(of))
+    return typed(_element_at(value, key), of if t.is_nullable(of) else t.Nullable(of))
 
 
 def _push_function(name: str, template: str) -> Function:

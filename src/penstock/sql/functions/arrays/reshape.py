@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.model.types import Type, is_nullable
+from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type, value_zero
@@ -102,7 +102,7 @@ def _zip_unaligned(values: Sequence[Typed]) -> Typed:
     types = [element_type(value) for value in values]
     if len(types) == 1 or any(isinstance(t.unwrap_type(of), _NESTED) for of in types):
         raise BadArguments("`arrayZipUnaligned` takes two arrays or more, of plain values", "arrayZip")
-    result = t.Array(t.Tuple(tuple((None, of if is_nullable(of) else t.Nullable(of)) for of in types)))
+    result = t.Array(t.Tuple(tuple((None, of if t.is_nullable(of) else t.Nullable(of)) for of in types)))
     most = f"greatest({', '.join(f'size({value.sql})' for value in values)})"
     parts = ", ".join(f"'_{n}', try_element_at({value.sql}, ` i`)" for n, value in enumerate(values, 1))
     rows = f"transform(sequence(1, {most}), ` i` -> named_struct({parts}))"
