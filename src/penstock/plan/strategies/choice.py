@@ -97,7 +97,7 @@ def _options_for_ingested(inputs: StrategyInputs) -> _Options:
     """The strategies of a data source that only has ingested rows."""
     if not inputs.placement.blocked and not inputs.placement.bridged:
         return [_choice_to_stay(inputs)], [
-            Alternative("forward", inputs.size, "not needed: the table's metadata is enough")
+            Alternative("forward", inputs.size, "not needed: a change of the table's metadata is enough")
         ]
     computed = [(each.column, each.reason) for each in inputs.placement.bridged]
     computed += [(each.column, each.reason) for each in inputs.placement.blocked]

@@ -73,7 +73,7 @@ class CostCounter:
 
     def _reject(self, alternative: Alternative) -> Rejected:
         moves = self.size(alternative.cost)
-        dearer = "right too" if moves == NOTHING else "right too, and moves more"
+        dearer = "also correct" if moves == NOTHING else "also correct, but moves more"
         return Rejected(alternative.strategy, moves, alternative.reason or dearer)
 
     def _read_by(self, views: Iterable[View]) -> Size | None:
