@@ -83,7 +83,7 @@ CALLS: tuple[ApiCall, ...] = (
 
 
 def create_app(host: PipelineHost) -> Starlette:
-    """The application over a host, whose pipeline may still be opening."""
+    """The ASGI application; the pipeline of the host may still be opening."""
     routes = [Route(call.path, _endpoint(host, call), methods=list(call.methods)) for call in CALLS]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refuse_http})
     app.state.calls = CALLS

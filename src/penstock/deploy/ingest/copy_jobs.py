@@ -36,7 +36,7 @@ READING: tuple[JobState, ...] = ("reading",)
 APPENDING: tuple[JobState, ...] = ("appending",)
 ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
 SHOWN_WITHIN = 60.0
-"""A job is done when its rows can be queried, or so many seconds after they are kept."""
+"""A job is done when its rows can be queried, or so many seconds after they are appended."""
 log = logging.getLogger("penstock.deploy")
 
 
@@ -51,7 +51,7 @@ class CopyContext:
 
 
 class CopyJobs(PeriodicTask):
-    """One job runs at a time, the oldest first. `stop` leaves the one under way to the next start."""
+    """Runs one job at a time, the oldest first. A job that `stop` interrupts continues after the next start."""
 
     def __init__(self, context: CopyContext):
         super().__init__("copies", LOOK)
@@ -108,7 +108,7 @@ class CopyJobs(PeriodicTask):
         path.unlink(missing_ok=True)
 
     def _read_rows(self, job: Job, path: Path) -> Job:
-        """Write the rows of a job to disk; returns the job. Raises _Over."""
+        """Write the rows of a job to disk; returns the job. Raises _JobOver, WorkCancelled."""
         self._cancelled.clear()
         self._reading = job.id
         try:
@@ -152,7 +152,7 @@ class CopyJobs(PeriodicTask):
         return self._stop.is_set() or self._cancelled.is_set() or self._is_full()
 
     def _is_full(self) -> bool:
-        """Whether more rows of a copy would take the room that posted ones need."""
+        """Whether the disk has less free room than posted rows need."""
         least = self._context.core.settings.inbox.min_free_bytes
         return shutil.disk_usage(self._context.folder).free < least
 
@@ -165,7 +165,7 @@ class CopyJobs(PeriodicTask):
         self._log_operation(job, "error", error.message)
 
     def _append_rows(self, job: Job, path: Path) -> None:
-        """Raises _Over, Stopped."""
+        """Append the rows of a job, and wait until they can be queried. Raises _JobOver, WorkCancelled."""
         if not path.exists():
             message = "the file with the rows of this job is missing in the inbox; some rows may have been appended"
             self._fail_job(job, Failed(message, hint="check the rows of the data source before you run the copy again"))
@@ -179,7 +179,7 @@ class CopyJobs(PeriodicTask):
         self._context.core.store.jobs.move(job.id, APPENDING, "done", error=None)
 
     def _append_part(self, job: Job, key: str, lines: list[bytes]) -> int:
-        """Append a part once; returns its batch number. Waits while the inbox is full or away. Raises Stopped."""
+        """Append a part once; returns its batch number. Waits while the inbox is full or away. Raises WorkCancelled."""
         while True:
             try:
                 return self._context.ingestion.append_lines(_stream_name(job), lines, key)
@@ -190,7 +190,7 @@ class CopyJobs(PeriodicTask):
                 raise WorkCancelled
 
     def _wait_until_queryable(self, job: Job, batch: int) -> None:
-        """Wait until the last batch can be queried, at most SHOWN_WITHIN seconds. Raises Stopped."""
+        """Wait until the last batch can be queried, at most SHOWN_WITHIN seconds. Raises WorkCancelled."""
         end = time.monotonic() + SHOWN_WITHIN
         while batch and time.monotonic() < end:
             with suppress(Timeout):

@@ -77,7 +77,7 @@ class EventIngestion:
 
 
 def _find_landing(board: DeploymentBoard, name: str) -> Landing:
-    """The landing of the live version; of one that is ready where live does not have the name."""
+    """The landing of a data source in live, or in a ready version if live has none of that name. Raises NotFound."""
     known: list[str] = []
     for deployment in sorted(board.running.deployments, key=lambda each: each.state != "live"):
         if deployment.state in ("live", "ready"):

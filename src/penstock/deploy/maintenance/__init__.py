@@ -1,1 +1,1 @@
-"""Tidies up behind the flows: few files, few snapshots, no expired rows, no file that nobody needs."""
+"""Background maintenance: compaction, row TTL, snapshot expiry, orphan files, inbox trimming, materialized columns."""

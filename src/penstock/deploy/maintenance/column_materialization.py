@@ -35,7 +35,7 @@ log = logging.getLogger("penstock.deploy")
 
 @dataclass(frozen=True, slots=True)
 class BridgedColumns:
-    """Columns of one table that are computed for rows with after < `_seq` <= upto, if `seen`."""
+    """Columns of one table that readers compute for rows with after < `_seq` <= upto that meet the condition `seen`."""
 
     table: str
     seen: str

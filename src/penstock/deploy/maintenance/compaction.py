@@ -39,7 +39,7 @@ TURN = 10.0
 does not wait."""
 
 MERGED = "penstock.merged"
-"""The property that tells people by which rule rows of a table were merged."""
+"""The table property with the rule by which rows were merged, for people to read."""
 
 
 def compact_table(core: Core, on: MaintainedTable) -> bool:
@@ -67,7 +67,7 @@ def compact_table(core: Core, on: MaintainedTable) -> bool:
 def _rewrite_files(
     store: StateStore, warehouse: Warehouse, on: MaintainedTable, snapshot: int, files: Sequence[DataFile]
 ) -> RewriteResult:
-    """One run. Looked at each time: a deployment that was made meanwhile may read the rows otherwise."""
+    """Rewrite one run of files. How rows merge is decided each time: a new deployment may read them by another rule."""
     order = sort_expressions(on.table.sort)
     how = find_table_merge(on, store.deployments.list())
     if how is None:
@@ -84,7 +84,7 @@ WITHOUT_ORDER = frozenset(
     {"sum", "count", "min", "max", "avg", "uniq", "uniqExact", "uniqCombined", "uniqCombined64", "uniqHLL12"}
     | {"uniqTheta", "groupBitAnd", "groupBitOr", "groupBitXor"}
 )
-"""Aggregates whose state is the same in whatever order and grouping rows come."""
+"""Aggregates whose state does not depend on the order or grouping of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def find_table_merge(on: MaintainedTable, deployments: Iterable[Deployment]) -> 
 
 
 def merged_rows(how: TableMerge, view: str, stored: Sequence[tuple[str, str]]) -> str:
-    """Spark SQL for what stays of the rows of a view of the table's physical columns (with their types)."""
+    """Spark SQL for the merged rows of `view`, which has the physical columns `stored` (names and types)."""
     physical = [name for name, _ in stored if name != SEQ]
     logical = [(column.name, column.type) for column in how.binding.columns]
     carried: list[tuple[str, Type]] = [(_physical_alias(name), String()) for name in physical]
@@ -128,7 +128,7 @@ def merged_rows(how: TableMerge, view: str, stored: Sequence[tuple[str, str]]) -
 
 
 def _physical_alias(physical: str) -> str:
-    """The name of a physical column beside the logical ones: none of those begins with a blank."""
+    """An alias for a physical column beside the logical ones, whose names never begin with a blank."""
     return f" {physical}"
 
 
@@ -137,7 +137,7 @@ def _merged_columns(rule: Merge) -> tuple[str, ...]:
 
 
 def _triggers_view(table: str, deployments: Iterable[Deployment]) -> bool:
-    """Whether a view is triggered by the table: it, or one made anew, counts the rows as they came."""
+    """Whether a view is triggered by the table: it reads the rows as they were appended, so they must not be merged."""
     kept = (each for each in deployments if each.state not in ENDED)
     return any(view.trigger.binding.table == table for each in kept for view in each.manifest.views)
 
@@ -170,7 +170,7 @@ def _covers_all_columns(rule: Summing | Aggregating, binding: Binding) -> bool:
 
 
 def _has_floats(rule: Summing, binding: Binding) -> bool:
-    """Their sums depend on the order, in the last digits."""
+    """Whether a summed column is a float: such sums depend on the order of rows in their last digits."""
     return any(isinstance(unwrap_type(column.type), Float) for column in binding.columns if column.name in rule.columns)
 
 

@@ -32,19 +32,19 @@ class MaintainedTable:
     deployment: int
     is_quarantine: bool
     others: int = 0
-    """Deployments that have the table and do not bind it."""
+    """How many deployments have the table without binding it."""
 
 
 @dataclass(slots=True)
 class MaintenanceCounts:
-    """How often each kind was done since the server began, and failed; by kind and table, what fails now."""
+    """How often each kind of maintenance ran and failed since the server started, and what fails now."""
 
     done: dict[str, int] = field(default_factory=dict)
     failed: dict[str, int] = field(default_factory=dict)
     failing: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """As `status` shows them; `failing` is what failed last time, and is tried again."""
+        """As `status` shows them; `failing` are the tasks whose last run failed."""
         failing = [{"kind": kind, "table": table, "message": why} for (kind, table), why in self.failing.copy().items()]
         return {"done": self.done.copy(), "failed": self.failed.copy(), "failing": failing}
 

@@ -29,16 +29,16 @@ from penstock.lake.tables.physical_tables import list_tables
 from penstock.state.batches import BatchLog
 
 MOST_LAG = 100
-"""Batches by which a flow of live may lag while something is tidied."""
+"""Batches by which a flow of live may lag while maintenance runs."""
 FRESH = 5.0
-"""Seconds for which what flows need is not looked up again; less than any snapshot is kept for."""
+"""Seconds for which the needs of the flows are reused; less than any snapshot is kept for."""
 LONGEST = 3600.0
-"""Seconds until something that failed again and again is tried again."""
+"""The longest wait, in seconds, before a task that keeps failing is tried again."""
 log = logging.getLogger("penstock.deploy")
 
 
 class Maintenance(PeriodicTask):
-    """Looks at every table, again and again. `counts` is for metrics."""
+    """Runs every kind of maintenance at a fixed interval. `counts` is for metrics."""
 
     def __init__(self, core: Core, batches: BatchLog, inbox: Path):
         super().__init__("maintenance", float(core.settings.maintenance.interval_seconds))
@@ -53,7 +53,7 @@ class Maintenance(PeriodicTask):
         self.counts = MaintenanceCounts()
 
     def look(self) -> None:
-        """Do what is due, one thing after the other, unless rows of live wait."""
+        """Run the tasks that are due, one after the other, unless rows of live wait."""
         if not self._entered:
             self._core.flows.stepper.join_pool("background")
             self._entered = True
@@ -89,7 +89,7 @@ class Maintenance(PeriodicTask):
         return find_needs(self._core.warehouse.registry, self._core.store.deployments.list())
 
     def _run_if_due(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
-        """Run it if it is due. What fails is due again after twice as long each time."""
+        """Run a task if it is due. A task that fails is due again later, the wait doubling each time."""
         key, now = (kind, on.table.id if on is not None else ""), time.monotonic()
         if now < self._due.get(key, 0.0) or self._stop.is_set() or self._live_waits():
             return
@@ -114,7 +114,7 @@ class Maintenance(PeriodicTask):
         return any(each.head - each.at > MOST_LAG for each in late)
 
     def _allow_shared_deletes(self) -> bool:
-        """Tables that shared files with a clone which is gone delete their own again."""
+        """Let tables delete their own files again once the clone that shared them is dropped."""
         core = self._core
         homes = {
             table: found
@@ -129,7 +129,7 @@ class Maintenance(PeriodicTask):
         return changed
 
     def _allow_deletes(self, table: str) -> bool:
-        """Looked at again, now that no clone is made of it."""
+        """The same for one table, checked again while nobody can clone it."""
         core = self._core
         fresh = {
             each: found

@@ -23,12 +23,12 @@ from penstock.lake.tables import physical_tables
 from penstock.state.operations import Operation
 
 MOST = 100_000
-"""Files that are deleted at once; the next run goes on."""
+"""At most so many files are deleted in one run; the next run continues."""
 log = logging.getLogger("penstock.deploy")
 
 
 def clean_orphans(core: Core) -> int:
-    """Delete them. Returns how many."""
+    """Delete old files that no table refers to. Returns how many."""
     there, everything = physical_tables.list_tables(core.warehouse.lake), core.store.deployments.list()
     ours = sorted({table.id for each in everything for table in each.manifest.tables})
     made = [table for table in ours if table in there and core.warehouse.recorded.is_own(table)]
@@ -58,7 +58,7 @@ def clean_orphans(core: Core) -> int:
 
 
 def _table_folders(warehouse: Warehouse, made: list[str], ours: list[str]) -> list[str]:
-    """Of the tables there are, and of those there were, which stood beside them."""
+    """The folders of the tables that exist, and those beside them where dropped tables were."""
     found: set[str] = set()
     for table in made:
         known = physical_tables.load_table(warehouse.lake, table)

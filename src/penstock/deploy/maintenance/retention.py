@@ -17,7 +17,7 @@ from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Copy, Landing, Manifest, View
 
 ENDED: tuple[DeploymentState, ...] = ("failed", "retired", "discarded")
-"""The states of a deployment whose flows never run (again)."""
+"""The states of a deployment whose flows will never run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Needs:
         self.snapshots.setdefault(table, set()).add(id)
 
     def of(self, table: str) -> set[int]:
-        """The snapshots of a table from which on all are needed."""
+        """The snapshots of a table that are needed together with all later ones."""
         mark = {self.marks[table]} if table in self.marks else set()
         return self.snapshots.get(table, set()) | mark
 
     def after(self, stream: str, batch: int) -> None:
-        """The batches after this one are needed."""
+        """Record that the batches of a stream after this one are needed."""
         self.batches[stream] = min(batch, self.batches.get(stream, batch))
 
 
 def find_needs(registry: TableRegistry, deployments: Iterable[Deployment]) -> Needs:
-    """Of the deployments that have not ended."""
+    """What the flows of all deployments need that have not ended."""
     found = Needs()
     for deployment in deployments:
         if deployment.state not in ENDED:
@@ -79,7 +79,7 @@ def _add_view(registry: TableRegistry, view: View, found: Needs) -> None:
 
 
 def _add_copy(registry: TableRegistry, manifest: Manifest, copy: Copy, found: Needs) -> None:
-    """A copy that is not complete hands over cursors of the time of the snapshot that it reads."""
+    """The needs of a copy that is not complete: it will hand over cursors as of the snapshot that it reads."""
     cursor = registry.cursor(copy.table, copy.id)
     if not isinstance(cursor, HistoryCursor):
         return
@@ -128,7 +128,7 @@ def _add_landing(registry: TableRegistry, landing: Landing, found: Needs) -> Non
 
 
 def _landed_snapshots(now: Snapshots, flow: str) -> list[tuple[int, int]]:
-    """The snapshots that say how far a landing is, and the batch."""
+    """The snapshots that record how far a landing is, each with its batch number."""
     return [
         (snapshot.id, at.cursor.number)
         for snapshot in now.line

@@ -23,7 +23,7 @@ from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 
 SHARE = 4
-"""A file is rewritten once this part of its rows has expired; before that it stays as it is."""
+"""A file is rewritten once one row in SHARE has expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def expiry_condition(on: MaintainedTable) -> str | None:
 
 
 def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
-    """Delete what has expired from some of the table's files. Returns whether it did."""
+    """Delete expired rows from some of the table's files. Returns whether there were any."""
     expired, table = expiry_condition(on), on.table.id
     now = core.warehouse.registry.snapshots(table)
     if expired is None or now.current is None:

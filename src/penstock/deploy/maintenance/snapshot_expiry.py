@@ -26,12 +26,12 @@ class SnapshotExpiry:
 
     @property
     def safe(self) -> float:
-        """Seconds after which whoever reads a snapshot has ended."""
+        """Seconds after which every query or step that reads a snapshot has ended."""
         settings = self._core.settings
         return float(max(settings.server.max_query_seconds, settings.flow.max_step_seconds)) + 5.0
 
     def run(self, on: MaintainedTable, needs: Needs) -> bool:
-        """Forget what can be. Returns whether something was."""
+        """Expire the snapshots of a table that nobody needs. Returns whether there were any."""
         core, table = self._core, on.table.id
         if table in needs.all or any(table in theirs for theirs in core.flows.worker.tables.values()):
             return False

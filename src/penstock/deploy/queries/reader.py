@@ -31,12 +31,12 @@ from penstock.template.frame import Parameter, RenderInput
 
 MOST_COMPILED = 64
 MOST_ASKED = 512
-"""So many different calls are kept compiled, of each deployment."""
+"""At most so many different calls of endpoints are kept compiled for each deployment."""
 NO_PARAMETERS: Mapping[str, Parameter] = {}
 
 
 EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
-"""An endpoint and the parameters of its own that a call gives."""
+"""The name of an endpoint, and the values that a call gives to its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class CompiledProject:
 
 @dataclass(frozen=True, slots=True)
 class SpooledRows:
-    """Rows of a deployment that were written to a file, and the stream they are for."""
+    """How many rows a copy wrote to a file, from which deployment and for which stream."""
 
     deployment: int
     stream: str
@@ -60,12 +60,12 @@ class SpooledRows:
 
 
 def allow_all(name: str) -> bool:
-    """What a token for everything may read."""
+    """For a caller that may read every name."""
     return True
 
 
 class QueryReader:
-    """Keeps the compiled projects of the deployments that are read: their files never change."""
+    """Answers queries. Keeps compiled projects and endpoints: the files of a deployment never change."""
 
     def __init__(self, core: Core):
         self._core = core
@@ -93,7 +93,7 @@ class QueryReader:
             return self._run_query(compile_sql(compiled.project, asked, compiled.dialect, given), deployment.manifest)
 
     def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> QueryResult:
-        """Run an endpoint of a deployment. Parameters that it does not have are left aside."""
+        """Run an endpoint of a deployment. Parameters that it does not declare are ignored."""
         with self._reading(ref) as deployment:
             compiled = self._compiled_project(deployment)
             return self._run_query(self._compile_endpoint(compiled, name, parameters), deployment.manifest)
@@ -171,7 +171,7 @@ class QueryReader:
 
 
 def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> CompiledProject:
-    """The project with its quarantines as data sources that can be read."""
+    """The project of a deployment, with its quarantines as data sources."""
     readable = (*loaded.project.datasources, *map(_as_datasource, deployment.manifest.quarantines))
     return CompiledProject(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
 

@@ -16,13 +16,13 @@ PREFIX = "PENSTOCK_SECRET_"
 
 
 def read_template_secrets(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
-    """By the name after the prefix."""
+    """The secrets by the part of their name after the prefix; each is hidden from logs and errors."""
     found = {name.removeprefix(PREFIX): value for name, value in environ.items() if name.startswith(PREFIX)}
     register_secrets(form for value in found.values() for form in _quoted_forms(value))
     return found
 
 
 def _quoted_forms(value: str) -> tuple[str, ...]:
-    """The forms that it has in SQL, which an error may quote."""
+    """The text of a secret as it may appear in SQL, and so in an error."""
     in_clickhouse = text_literal(value)[1:-1]
     return value, in_clickhouse, value.replace("'", "''"), value.replace("\\", "\\\\").replace("'", "''")

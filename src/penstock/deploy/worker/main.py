@@ -57,7 +57,7 @@ class _SupervisorInput:
         self.live_lag = 0.0
 
     def order(self) -> WorkerOrder:
-        """The first line."""
+        """Read the order, the first line."""
         return converter.loads(self._lines.readline(), WorkerOrder)
 
     def listen(self) -> None:
@@ -104,7 +104,7 @@ class _TableFiller:
         self._attempts: dict[tuple[str, str], int] = {}
 
     def run(self) -> int:
-        """Until the tables' histories are complete or, if the order says so, nothing came for a while."""
+        """Step until the tables' histories are complete, or until nothing came for IDLE seconds, as the order says."""
         worked = time.monotonic()
         while True:
             works = list(self._work_items())
@@ -121,7 +121,7 @@ class _TableFiller:
                 time.sleep(REST)
 
     def _work_items(self) -> Iterator[WorkItem]:
-        """The flows into the tables. Manifests may change while this runs."""
+        """The flows into the tables, looked up each time: manifests may change meanwhile."""
         running = [each for each in self._deployments.in_state(*RUNNING) if not each.paused]
         for work in collect_work(running):
             ours = work.table in self._order.tables and self._order.deployment in work.deployments
@@ -133,7 +133,7 @@ class _TableFiller:
         return not isinstance(self._registry.cursor(work.table, work.flow), TailCursor)
 
     def _refresh(self, work: WorkItem) -> None:
-        """The server writes the tables that these flows read."""
+        """Read the tables of the flow again: the server writes those that the flow reads."""
         tables = {work.table}
         if isinstance(work.run, View):
             tables |= {work.run.trigger.binding.table, *(other.binding.table for other in work.run.others)}

@@ -25,7 +25,7 @@ from penstock.state.crash_counts import CrashCounts
 
 REST = 1.0
 DEATHS = 3
-"""So often in a row may a child end in the middle of a flow's step; then the flow has failed."""
+"""After so many ends of the worker in the middle of a flow's step, in a row, the flow has failed."""
 log = logging.getLogger("penstock.deploy")
 
 
@@ -40,7 +40,7 @@ class FillRequest:
 
 @dataclass(frozen=True, slots=True)
 class SupervisorContext:
-    """What the child's keeper works with: it tells the scheduler and the registry what the child did."""
+    """What the supervisor works with: it reports the worker's steps to the scheduler and the registry."""
 
     home: Path
     settings: Settings
@@ -53,7 +53,7 @@ class SupervisorContext:
 
 
 class WorkerSupervisor:
-    """Thread-safe. `begin` returns at once; a thread of its own keeps the child."""
+    """Runs one worker process at a time, from a thread of its own. Thread-safe; `begin` returns at once."""
 
     def __init__(self, context: SupervisorContext):
         self._context = context
@@ -69,7 +69,7 @@ class WorkerSupervisor:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the child; what it did not commit is done again after the next start."""
+        """End the worker; steps that it did not commit are done again after the next start."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -78,17 +78,17 @@ class WorkerSupervisor:
 
     @property
     def tables(self) -> Mapping[int, frozenset[str]]:
-        """By deployment, the tables that are filled apart, now or soon."""
+        """By deployment, the tables that the worker fills, now or soon."""
         return {deployment: wanted.tables for deployment, wanted in self._wanted.items()}
 
     @property
     def process(self) -> int | None:
-        """The id of the child's process, while there is one."""
+        """The process id of the worker, None if none runs."""
         running = self._running
         return running[1].id if running is not None else None
 
     def begin(self, deployment: int, tables: Collection[str], until: Until) -> None:
-        """Fill these tables apart from now on."""
+        """Let the worker fill these tables from now on."""
         with self._changed:
             known = self._wanted.get(deployment, FillRequest(frozenset(), until))
             wanted = FillRequest(known.tables.union(tables), "idle" if "idle" in (known.until, until) else until)
@@ -100,7 +100,7 @@ class WorkerSupervisor:
         self._release_tables()
 
     def end(self, deployment: int) -> None:
-        """Give the deployment's tables back: it is over, paused or done."""
+        """Give the deployment's tables back to the scheduler: it has ended, is paused or complete."""
         with self._changed:
             if self._wanted.pop(deployment, None) is None:
                 return
@@ -110,7 +110,7 @@ class WorkerSupervisor:
 
     @contextmanager
     def halted(self) -> Iterator[None]:
-        """No child runs in the block."""
+        """Keep the worker from running until the block ends."""
         with self._changed:
             self._halted += 1
             self._end_running()
@@ -122,7 +122,7 @@ class WorkerSupervisor:
                 self._changed.notify_all()
 
     def _end_running(self, deployment: int | None = None) -> None:
-        """End the child (of this deployment) and wait until it is gone. The caller holds `_changed`."""
+        """End the worker (if it runs for this deployment) and wait until it has ended. The caller holds `_changed`."""
         if self._running is not None and deployment in (None, self._running[0]):
             child = self._running[1]
             child.end()

@@ -52,7 +52,7 @@ async def list_pipes(host: PipelineHost, request: Request) -> Response:
 
 
 async def _find_with_rows(host: PipelineHost, request: Request) -> tuple[Deployment, Mapping[str, Any]]:
-    """The deployment that is asked about, and what the status says of its tables, by name."""
+    """The deployment that a call is about, and the status of its tables by the name of their data source."""
     pipeline, ref = host.pipeline, asked(request.query_params)
     found = await run_in_lane(host.lanes.control, lambda: pipeline.store.find(ref))
     running = cast("list[dict[str, Any]]", (await run_in_lane(host.lanes.control, pipeline.status))["deployments"])

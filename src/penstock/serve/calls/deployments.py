@@ -87,7 +87,7 @@ async def rollback(host: PipelineHost, request: Request) -> Response:
 
 
 async def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Deployment]) -> Response:
-    """The reference is an id, a name, or live, staging, previous."""
+    """Call a method of the deployer with the reference in the path: an id, a name, live, staging or previous."""
     ref: str = request.path_params["ref"]
     return _json_response(deployment_to_json(await run_in_lane(host.lanes.control, lambda: call(ref))))
 
@@ -97,7 +97,7 @@ def _json_response(document: object, status: int = 200) -> Response:
 
 
 async def watch_events(host: PipelineHost, request: Request) -> Response:
-    """Raises NotFound before the stream begins."""
+    """`GET /v1/deployments/ID/events`. Raises NotFound before the stream begins."""
     pipeline, ref = host.pipeline, request.path_params["ref"]
     found = await run_in_lane(host.lanes.control, lambda: pipeline.store.find(ref))
     events = await run_in_lane(host.lanes.control, lambda: pipeline.deployer.events(found.id))
@@ -117,7 +117,7 @@ async def _event_stream(host: PipelineHost, events: Iterator[DeploymentEvent]) -
 
 
 def deployment_summary(deployment: Deployment) -> dict[str, object]:
-    """A line of the list of deployments."""
+    """A deployment as the list shows it."""
     return {
         "id": deployment.id,
         "name": deployment.name,
@@ -148,7 +148,7 @@ LONGEST_PATH = 1000
 
 
 async def uploaded_files(request: Request) -> dict[str, str]:
-    """Raises InvalidRequest for a body that is not such a form, InvalidProject for a wrong file."""
+    """The files of a multipart body as text by path. Raises InvalidRequest, InvalidProject for a wrong file."""
     kind = request.headers.get("content-type", "")
     if not kind.lower().startswith("multipart/form-data"):
         raise InvalidRequest("the project is sent as multipart/form-data, one part a file")

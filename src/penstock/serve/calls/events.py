@@ -24,7 +24,7 @@ LONGEST_KEY = 256
 
 
 async def post_events(host: PipelineHost, request: Request) -> Response:
-    """Keep the rows of the body."""
+    """Append the rows of the body; with `wait`, answer once they can be queried."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
     name, waits = required_parameter(parameters, "name"), flag_parameter(parameters, "wait")
     key, form = _idempotency_key(request), parameters.get("format", "ndjson")
@@ -53,7 +53,7 @@ _decoder = json.JSONDecoder()
 
 
 def to_ndjson(body: bytes, form: str) -> bytes:
-    """The body as NDJSON. Raises InvalidRequest for an unknown format and for what is no JSON."""
+    """The body as NDJSON. Raises InvalidRequest if the format is unknown or the body is not JSON."""
     reader = READERS.get(form.lower())
     if reader is None:
         message = f"there is no format `{form}`"
@@ -66,7 +66,7 @@ def _read_ndjson(body: bytes) -> bytes:
 
 
 def _read_json(body: bytes) -> bytes:
-    """One value, several, or arrays of them: each row on a line of its own."""
+    """NDJSON of JSON values and of the elements of arrays, one line each."""
     try:
         text = body.decode("utf-8-sig")
         rows = list(_split_values(text))

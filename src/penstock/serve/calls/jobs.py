@@ -58,7 +58,7 @@ async def cancel_job(host: PipelineHost, request: Request) -> Response:
 
 
 def job_to_json(job: Job) -> dict[str, object]:
-    """A job as every surface shows it; moments in UTC."""
+    """A job as JSON; times in UTC."""
     return {
         "id": job.id,
         "kind": job.kind,

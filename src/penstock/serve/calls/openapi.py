@@ -37,7 +37,7 @@ HEAD: Json = {"openapi": "3.1.0", "info": {"title": "Penstock", "version": __ver
 
 
 class DescribedCall(Protocol):
-    """What the document needs of a call; `app.Call` is one."""
+    """What the document needs to know of a call; `app.ApiCall` is one."""
 
     @property
     def methods(self) -> tuple[str, ...]: ...
@@ -67,7 +67,7 @@ async def show_endpoints(host: PipelineHost, request: Request) -> Response:
 
 
 def document_of_calls(calls: Sequence[DescribedCall]) -> Json:
-    """Of all calls."""
+    """The OpenAPI document of all calls."""
     paths: dict[str, Json] = {}
     for call in calls:
         for method in call.methods:
@@ -77,7 +77,7 @@ def document_of_calls(calls: Sequence[DescribedCall]) -> Json:
 
 
 def document_of_endpoints(endpoints: Iterable[tuple[Pipe, Sequence[DeclaredParameter]]]) -> Json:
-    """Of endpoints, with the parameters of their templates."""
+    """The OpenAPI document of endpoints, with the parameters of their templates."""
     paths: dict[str, Json] = {}
     for pipe, declared in endpoints:
         own = [describe_parameter(each) for each in declared]
@@ -129,7 +129,7 @@ def _json_response(document: Json) -> Response:
 
 
 def describe_parameter(parameter: DeclaredParameter) -> Json:
-    """With its type, default, values and what its author says."""
+    """A template's parameter: type, default, allowed values, description and example."""
     found: Json = {
         "name": parameter.name,
         "in": "query",
@@ -163,7 +163,7 @@ def _parameter_schema(parameter: DeclaredParameter) -> Json:
 
 
 def _scalar_schema(name: str) -> Json:
-    """What a text in an address may hold; times have forms that `date-time` does not know."""
+    """The schema of a scalar in an address; times stay strings, since they need not have the form `date-time`."""
     if name in (*INTS, "Int", "Integer"):
         return {"type": "integer"}
     if name in FLOATS:

@@ -19,12 +19,12 @@ JSON = "application/json"
 
 
 def object_schema(**properties: Json) -> Json:
-    """Of these properties, all of them there."""
+    """An object with these properties, all required."""
     return object_schema_with_optional(properties, {})
 
 
 def object_schema_with_optional(needed: dict[str, Json], optional: dict[str, Json]) -> Json:
-    """An object of these properties, the first ones always there."""
+    """An object with these properties, the first ones required."""
     return {"type": "object", "required": list(needed), "properties": {**needed, **optional}}
 
 
@@ -65,7 +65,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def parameter_schema(name: str, place: str = "query", schema: Json = TEXT, needed: str = "no") -> Json:
-    """One parameter. Those of a path are always needed."""
+    """One parameter of a call; those of a path are always required."""
     return {"name": name, "in": place, "schema": schema, "required": needed == "yes"}
 
 

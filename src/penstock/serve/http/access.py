@@ -30,12 +30,12 @@ TOKEN_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
 
 
 def no_name(request: Request) -> str | None:
-    """Of a call that shows or does something of everything."""
+    """For calls that are not about one data source or pipe."""
     return None
 
 
 def authorize(request: Request, find: FindToken, scope: Scope, name: str | None) -> None:
-    """Raises Unauthorized without a valid token, Forbidden if it lacks the scope for the name."""
+    """Check the call's token. Raises Unauthorized if it is not valid, Forbidden if it lacks the scope for the name."""
     token = identify(request, find)
     if not token.allows(scope, name):
         what = scope if name is None or not token.allows_any(scope) else f"{scope} `{name[:100]}`"
@@ -43,14 +43,14 @@ def authorize(request: Request, find: FindToken, scope: Scope, name: str | None)
 
 
 def authorize_some(request: Request, find: FindToken, scope: Scope) -> None:
-    """The same for a call whose handler asks what the token may read, name by name."""
+    """Check that the token has the scope for some name; the handler then asks `may_read` for each name."""
     token = identify(request, find)
     if not token.allows_any(scope):
         raise Forbidden(f"the token `{token.name}` may not {scope}", hint=f"it may: {', '.join(token.scopes)}")
 
 
 def identify(request: Request, find: FindToken) -> ApiToken:
-    """The call's token, kept with the request. Raises Unauthorized."""
+    """Find the call's token and keep it with the request. Raises Unauthorized."""
     secret = _sent_secret(request)
     if not secret:
         raise Unauthorized("a token is needed", hint="send `Authorization: Bearer TOKEN` or ?token=TOKEN")
@@ -62,13 +62,13 @@ def identify(request: Request, find: FindToken) -> ApiToken:
 
 
 def may_read(request: Request) -> Callable[[str], bool]:
-    """Of a call that has a token: whether it may read a data source or pipe."""
+    """A function that says whether the call's token may read a data source or pipe."""
     token: ApiToken = request.state.token
     return lambda name: token.allows("read", name)
 
 
 def hide_names(request: Request, error: PenstockError) -> PenstockError:
-    """The error without hints where the token may not know all names: hints name what there is."""
+    """The error without its hints, unless the token may read every name: hints suggest existing names."""
     token: ApiToken | None = getattr(request.state, "token", None)
     if token is None or isinstance(error, (Unauthorized, Forbidden)):
         return error
@@ -81,7 +81,7 @@ def hide_names(request: Request, error: PenstockError) -> PenstockError:
 
 
 def parse_scopes(text: str) -> tuple[str, ...]:
-    """Scopes with commas between them. Raises InvalidRequest. Names need not exist: they may be deployed later."""
+    """Parse scopes separated by commas. Raises InvalidRequest. Names need not exist yet."""
     scopes = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     problems = [problem for scope in scopes if (problem := _scope_problem(scope)) is not None]
     if problems or not scopes:

@@ -20,7 +20,7 @@ from penstock.serve.http.json_values import json_converter
 
 
 class Answer(Protocol):
-    """What a query gives; `lake.query.Result` is one."""
+    """The result of a query; `lake.read.query.QueryResult` is one."""
 
     @property
     def columns(self) -> tuple[tuple[str, Type], ...]: ...
@@ -37,7 +37,7 @@ class Answer(Protocol):
 
 
 def render_answer(answer: Answer, form: str) -> Response:
-    """The answer in a format by its name. Raises InvalidRequest for one that there is not."""
+    """The response in the format of this name. Raises InvalidRequest if there is no such format."""
     write = FORMATS.get(form)
     if write is None:
         message = f"there is no format `{form}`"
@@ -76,7 +76,7 @@ def _csv(answer: Answer) -> Response:
 
 
 def _csv_line(values: Sequence[object]) -> str:
-    """Text in quotes, numbers bare, a null as ClickHouse's \\N, the rest as its JSON in quotes."""
+    """A line of CSV: text in quotes, numbers bare, NULL as ClickHouse's \\N, other values as JSON in quotes."""
     return ",".join(map(_csv_cell, values)) + "\n"
 
 

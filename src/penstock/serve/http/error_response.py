@@ -25,19 +25,19 @@ class Internal(PenstockError):
 
 
 class WrongMethod(PenstockError):
-    """The address is right, the method is not."""
+    """The address exists, but not with this method."""
 
     status, code = 405, "wrong-method"
 
 
 class Unacceptable(PenstockError):
-    """A call that HTTP itself refuses."""
+    """A request that is wrong as HTTP."""
 
     status, code = 400, "invalid-request"
 
 
 def error_response(error: PenstockError, path: str) -> Response:
-    """The response of an error."""
+    """The HTTP response for an error; errors of status 500 are logged."""
     if error.status == 500:
         log.error("a call of %s failed: %s", path, error.message, exc_info=error)
     return Response(

@@ -23,7 +23,7 @@ WIDEST = 2**63
 
 
 def json_converter(of: t.Type) -> Converter:
-    """How values of the type are shown."""
+    """The function that converts values of the type for JSON; NULL stays null."""
     show = _value_converter(t.unwrap_type(of))
     return lambda value: None if value is None else show(value)
 
@@ -131,7 +131,7 @@ def _document(value: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """Text, booleans, and the states of aggregates, which no type describes further."""
+    """Text, booleans, and states of aggregate functions, by their Python type."""
     match value:
         case bool() | str():
             return value

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 
 class Metrics:
-    """One registry a server, so that two in one process (tests) do not meet."""
+    """The counters of one server, in a registry of its own: tests run several servers in a process."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -41,7 +41,7 @@ class Metrics:
         self._failing = Gauge("penstock_failing_flows", "Flows whose last step failed", registry=registry)
 
     def text(self, status: Mapping[str, Any]) -> bytes:
-        """All of it, with the gauges as `status` says."""
+        """All metrics as text, the gauges set from `status`."""
         for stream, head in status["streams"].items():
             self._batches.labels(stream).set(head)
         self._lag.clear()

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class ThreadLanes:
-    """How many calls of each kind run at once; the next MOST_WAITING wait, more are turned away."""
+    """Threads for each kind of call: so many run at once, the next MOST_WAITING wait, more are refused."""
 
     def __init__(self) -> None:
         self.appends = CapacityLimiter(16)
@@ -34,7 +34,7 @@ class ThreadLanes:
 
 
 class PipelineHost:
-    """Holds the pipeline. `phase` says what the server does until it is ready."""
+    """Holds the pipeline. `phase` says in words what the server is doing."""
 
     def __init__(self) -> None:
         self.lanes = ThreadLanes()
@@ -60,12 +60,12 @@ class PipelineHost:
 
     @property
     def seconds(self) -> float:
-        """Since the process started."""
+        """Seconds since the server started."""
         return time.monotonic() - self._since
 
     @property
     def pipeline(self) -> Pipeline:
-        """Raises Unavailable while the server starts or stops."""
+        """The opened pipeline. Raises Unavailable while the server starts or stops."""
         if self._pipeline is None or self.stopping:
             raise Unavailable(f"the server is not ready: {self.phase}", hint="GET /health says when it is")
         return self._pipeline

@@ -20,7 +20,7 @@ MOST_BYTES = 32 * 2**20
 
 
 async def read_body(request: Request, most: int = MOST_BYTES) -> bytes:
-    """The body as it was sent. Raises TooLarge."""
+    """Read the body as it was sent. Raises TooLarge."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
@@ -32,7 +32,7 @@ async def read_body(request: Request, most: int = MOST_BYTES) -> bytes:
 
 
 def decompress(body: bytes, encoding: str, most: int = MOST_BYTES) -> bytes:
-    """The body without its Content-Encoding. Raises InvalidRequest, TooLarge."""
+    """Decompress a body by its Content-Encoding. Raises InvalidRequest, TooLarge."""
     name = encoding.strip().lower()
     if name in ("", "identity"):
         return body

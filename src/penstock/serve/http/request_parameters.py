@@ -22,12 +22,12 @@ MOST_BYTES = 2**20
 
 
 def invalid_parameter(name: str, message: str, hint: str | None = None) -> InvalidRequest:
-    """The refusal of a parameter."""
+    """The error for a wrong parameter."""
     return InvalidRequest(message, [Problem("invalid-parameter", f"parameter `{name}`: {message}", hint=hint)])
 
 
 def required_parameter(parameters: Mapping[str, str], name: str) -> str:
-    """Raises InvalidRequest if it is missing or empty."""
+    """The value of a parameter. Raises InvalidRequest if it is missing or empty."""
     value = parameters.get(name, "")
     if not value:
         raise invalid_parameter(name, f"the parameter `{name}` is missing")
@@ -35,7 +35,7 @@ def required_parameter(parameters: Mapping[str, str], name: str) -> str:
 
 
 def flag_parameter(parameters: Mapping[str, str], name: str, default: str = "false") -> bool:
-    """A yes or no. Raises InvalidRequest."""
+    """A parameter that is true or false. Raises InvalidRequest."""
     value = parameters.get(name, default).lower()
     if value in YES:
         return True
@@ -45,22 +45,22 @@ def flag_parameter(parameters: Mapping[str, str], name: str, default: str = "fal
 
 
 def deployment_parameter(parameters: Mapping[str, str]) -> str:
-    """Which deployment is asked: live unless said otherwise."""
+    """The deployment that a call is about; live if it names none."""
     return next((parameters[name] for name in DEPLOYMENT if parameters.get(name)), "live")
 
 
 async def all_parameters(request: Request, raw: str | None = None) -> dict[str, str]:
-    """As texts. Raises InvalidRequest."""
+    """All parameters as texts. Raises InvalidRequest."""
     return parameter_texts(await template_parameters(request, raw))
 
 
 def parameter_texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
-    """A list as the JSON that it was sent as."""
+    """The parameters as texts; a list as the JSON in which it was sent."""
     return {name: value if isinstance(value, str) else value.json for name, value in parameters.items()}
 
 
 async def template_parameters(request: Request, raw: str | None = None) -> dict[str, Parameter]:
-    """Those of the address and of the body; the body's win. A body that is neither form nor JSON
+    """The parameters of the address and of the body; those of the body win. A body that is neither form nor JSON
     is the parameter `raw`, where one is given. Raises InvalidRequest."""
     parameters: dict[str, Parameter] = dict(request.query_params)
     if request.method != "POST":
@@ -97,7 +97,7 @@ def _json(body: bytes) -> dict[str, Parameter]:
 
 
 def _value(value: object) -> Parameter:
-    """A value of a JSON object: a list keeps its elements apart, whatever commas they have."""
+    """A value of a JSON object; elements of a list stay apart even if they contain commas."""
     if isinstance(value, list):
         return ListParameter(orjson.dumps(value).decode(), tuple(map(_value_text, value)))
     return _value_text(value)

@@ -16,7 +16,7 @@ FILE = "admin_token"
 
 
 def ensure_admin_token(home: Path, tokens: ApiTokens) -> None:
-    """Make the token if the file is missing or its secret is not valid (a new state store)."""
+    """Create the token if the file is missing, or if its secret is not valid because the state store is new."""
     path = home / FILE
     if path.exists() and tokens.find(path.read_text(encoding="utf-8").strip()) is not None:
         return

@@ -18,7 +18,7 @@ KEPT = 3
 
 
 class RedactingFormatter(logging.Formatter):
-    """Lines and tracebacks without secrets, in UTC."""
+    """Formats lines and tracebacks without secrets, times in UTC."""
 
     @staticmethod
     def converter(seconds: float | None) -> time.struct_time:
@@ -29,7 +29,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def set_up_logging(home: Path) -> None:
-    """Everything that is logged goes to `server.log`."""
+    """Send everything that is logged to `server.log`."""
     handler = logging.handlers.RotatingFileHandler(
         home / "server.log", maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8"
     )

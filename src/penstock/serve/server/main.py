@@ -78,8 +78,8 @@ def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None
 
 
 def _load_settings(project: Path) -> Settings:
-    """Raises InvalidProject for a wrong penstock.toml, NotFound without a folder. Wrong datafiles do
-    not keep a server from starting: what is live is in the state store."""
+    """The settings of a project. Raises InvalidProject for a wrong penstock.toml, NotFound without a folder. Wrong
+    datafiles do not keep a server from starting: the live version is in the state store."""
     loaded = load_folder(project)
     wrong = [each for each in loaded.errors if each.location is not None and each.location.file == SETTINGS_FILE]
     if wrong:
@@ -88,13 +88,13 @@ def _load_settings(project: Path) -> Settings:
 
 
 def _run_in_utc() -> None:
-    """Spark's Python gives moments in the process's zone; the rest of Penstock takes them as UTC."""
+    """Set the process's time zone to UTC: Spark's Python returns times in it, and Penstock takes them as UTC."""
     os.environ["TZ"] = "UTC"
     time.tzset()
 
 
 def _open_listener(host: str, port: int) -> socket.socket:
-    """Raises Conflict: better before Spark starts than after."""
+    """Listen on the address, before Spark starts. Raises Conflict if it is in use."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -37,7 +37,7 @@ log = logging.getLogger("penstock.serve")
 
 
 class WebServer(uvicorn.Server):
-    """Uvicorn, which tells the host at once that it was asked to stop."""
+    """Uvicorn; on a signal the host takes no more calls at once."""
 
     def __init__(self, host: PipelineHost):
         self._host = host
@@ -74,7 +74,7 @@ class ServerProcess:
         self._failure: PenstockError | None = None
 
     def run(self) -> None:
-        """Serve until a signal. Raises what kept the pipeline from opening."""
+        """Serve until a signal. Raises the error if the pipeline could not be opened."""
         address, port = self._listener.getsockname()
         url = f"http://{address}:{port}"
         self._owner.record(None, url)

@@ -19,7 +19,7 @@ import psutil
 RESTARTS = "PENSTOCK_REBIRTHS"
 LONGEST_REST = 60.0
 QUIET = 300.0
-"""A life of so many seconds makes up for the deaths before it."""
+"""A server that ran for so many seconds is no crash loop: the count of crashes starts at 0 again."""
 _started = time.monotonic()
 log = logging.getLogger("penstock.serve")
 
@@ -36,7 +36,7 @@ def call_when_ended(process: int, then: Callable[[], None]) -> None:
 
 
 def restart_server(port: int) -> None:
-    """Replace this process by a new server on the same port; after many deaths in a row, with a rest
+    """Replace this process by a new server on the same port; after many crashes in a row, with a pause
     before it. Does not return."""
     deaths = int(os.environ.get(RESTARTS, "0")) if time.monotonic() - _started < QUIET else 0
     time.sleep(min(2.0**deaths - 1, LONGEST_REST))
