@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from tests.unit.sql.flights import query
 from tests.unit.sql.analysis.test_prune import CASES, PROJECT, nested
+from tests.unit.sql.flights import query
 
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
