@@ -1,8 +1,8 @@
 """A call of an aggregate function: plain, or with -If, -State, -Merge, -MergeState, -SimpleState, -Distinct …
 
-`aggregate_call` takes the node and the name as `combinators` has read it (`Called`), and gives the `Typed` value or
-state; `over` is the text of an OVER clause. Invariant: an aggregate stands only in a select list, HAVING or ORDER BY,
-never inside of another aggregate.
+`aggregate_call` takes the node and the name as `name_parser` has read it (`ParsedAggregate`), and gives the `Typed`
+value or state; `over` is the text of an OVER clause. Invariant: an aggregate stands only in a select list, HAVING or
+ORDER BY, never inside of another aggregate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.sql.expr.overflow import sum_fits_int64
 from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null
 from penstock.sql.syntax.tree import call_name, call_parts
 
-SIMPLE_FUNCTIONS = (
+_SIMPLE_FUNCTIONS = (
     "any",
     "anyLast",
     "any_respect_nulls",
@@ -42,7 +42,7 @@ SIMPLE_FUNCTIONS = (
     "groupUniqArrayArrayMap",
 )
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
-CallExtras: TypeAlias = tuple[tuple[AggregateParameter, ...], str]
+_CallExtras: TypeAlias = tuple[tuple[AggregateParameter, ...], str]
 """The parameters of the function, and the text of its OVER clause (empty without one)."""
 
 
@@ -105,7 +105,7 @@ def _check_parameter(tr: Translator, node: exp.Anonymous, value: object) -> Aggr
 
 
 def _merge_states(
-    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: CallExtras
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: _CallExtras
 ) -> Typed:
     """-Merge and -MergeState: states to a value, or to a state."""
     parameters, over = extras
@@ -139,7 +139,7 @@ def _function_family(name: str) -> str:
 
 
 def _aggregate_values(
-    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: CallExtras
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: _CallExtras
 ) -> Typed:
     """Values to a value, or to a state."""
     parameters, over = extras
@@ -231,7 +231,7 @@ def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate
         sql = call.row.finish(AggregateState(call.row.state(given), types, given.parameters))
     result, spark = call.row.result(types), call.row.result_spark(types)
     if call.form == "SimpleState":
-        if call.name not in SIMPLE_FUNCTIONS:
+        if call.name not in _SIMPLE_FUNCTIONS:
             message = f"states of `{call.name}` are not plain values"
             raise tr.refused(node, "unsupported-state", message, f"use {call.name}State")
         plain = result.of if isinstance(result, t.LowCardinality) else result

@@ -102,7 +102,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
         return special(tr, node)
     function = find_function(name)
     if function is not None:
-        return apply_function(tr, node, function)
+        return _apply_function(tr, node, function)
     aggregate = parse_aggregate_name(name)
     if aggregate is not None:
         return aggregate_call(tr, node, aggregate)
@@ -113,7 +113,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
     raise tr.refused(node, "unknown-function", f"unknown function `{name}`", hint)
 
 
-def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
+def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
     """A function of the table applied to the arguments of a call. Raises Refused for the number or types of
     arguments."""
     parameters, arguments = call_parts(node)
@@ -136,7 +136,7 @@ def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> T
     return _build_or_refuse(tr, node, lambda: function.build(values))
 
 
-def call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
+def _call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
     """`f(x) FILTER (WHERE c)` as the call `fIf(x, c)`."""
     renamed = filter_as_if(node)
     if renamed is None:
@@ -144,7 +144,7 @@ def call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
     return translate_call(tr, renamed)
 
 
-def call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
+def _call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
     """`any(x) RESPECT NULLS` as the call `any_respect_nulls(x)`."""
     inner = node.this
     name = _RESPECT_NULLS_FUNCTIONS.get(call_name(inner) or "")
@@ -154,7 +154,7 @@ def call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
     return translate_call(tr, renamed)
 
 
-def call_ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
+def _call_ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
     """`any(x) IGNORE NULLS` as `any(x)`: these functions ignore NULLs anyway."""
     if call_name(node.this) not in _RESPECT_NULLS_FUNCTIONS:
         raise tr.refused(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have IGNORE NULLS")
@@ -175,9 +175,9 @@ HANDLERS: Mapping[type[exp.Expr], NodeHandler] = {
     exp.Array: literals.translate_array,
     exp.Tuple: literals.translate_tuple,
     exp.Interval: literals.translate_interval,
-    exp.Filter: call_with_filter,
-    exp.RespectNulls: call_respecting_nulls,
-    exp.IgnoreNulls: call_ignoring_nulls,
+    exp.Filter: _call_with_filter,
+    exp.RespectNulls: _call_respecting_nulls,
+    exp.IgnoreNulls: _call_ignoring_nulls,
     exp.Bracket: _translate_bracket,
     exp.DPipe: _translate_concatenation,
     **dict.fromkeys(arithmetic.ARITHMETIC_OPERATORS, arithmetic.translate_arithmetic),

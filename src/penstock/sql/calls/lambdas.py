@@ -1,8 +1,8 @@
 """Functions that take a lambda: over arrays (arrayMap, arrayFilter, arraySort, arrayFold …) and maps (mapFilter …).
 
-`LAMBDA_FORMS` maps each name to its `Form`. Several arrays are traversed side by side, as one array of structs (see
-`ArrayLambda`). Functions whose result depends on the elements before (arrayFill, arraySplit, arrayFold) are one pass
-of Spark's `aggregate`. The lambda of a map function takes a key and a value.
+`LAMBDA_FORMS` maps each name to its `SpecialForm`. Several arrays are traversed side by side, as one array of structs
+(see `ArrayLambda`). Functions whose result depends on the elements before (arrayFill, arraySplit, arrayFold) are one
+pass of Spark's `aggregate`. The lambda of a map function takes a key and a value.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from penstock.sql.compiler.translator import SpecialForm, Translator, call_argum
 from penstock.sql.expr.typed import Typed
 from penstock.sql.functions.function import UINT8
 
-Point: TypeAlias = "tuple[Fraction, Fraction]"
+_Point: TypeAlias = "tuple[Fraction, Fraction]"
 _NUMBERS = (t.Int, t.Float)
 _MOST_CORNERS = 200
 """A limit, because each side is compared with each other one when the SQL is compiled."""
@@ -47,7 +47,7 @@ def _refused_polygon(tr: Translator, node: exp.Expr, what: str) -> Exception:
     return tr.refused(node, "wrong-argument-type", f"the polygon of `pointInPolygon` {what}", "[(x, y), …]")
 
 
-def _read_corner(tr: Translator, corners: exp.Expr, node: exp.Expr) -> Point:
+def _read_corner(tr: Translator, corners: exp.Expr, node: exp.Expr) -> _Point:
     values = [tr.translate(each).constant for each in node.expressions] if isinstance(node, exp.Tuple) else []
     numbers = [each for each in values if isinstance(each, (int, float)) and not isinstance(each, bool)]
     if len(values) != 2 or len(numbers) != 2:
@@ -56,7 +56,7 @@ def _read_corner(tr: Translator, corners: exp.Expr, node: exp.Expr) -> Point:
     return x, y
 
 
-def _is_simple(ring: Sequence[Point]) -> bool:
+def _is_simple(ring: Sequence[_Point]) -> bool:
     """Whether no two sides meet except neighbours, at their common corner."""
     sides = list(zip(ring, [*ring[1:], ring[0]], strict=True))
     if any(a == b for a, b in sides):
@@ -71,19 +71,19 @@ def _is_simple(ring: Sequence[Point]) -> bool:
     return True
 
 
-def _turn_direction(a: Point, b: Point, c: Point) -> int:
+def _turn_direction(a: _Point, b: _Point, c: _Point) -> int:
     """1 if the way from `a` over `b` to `c` turns left, -1 if it turns right, 0 if it is straight (the sign of the
     cross product)."""
     cross = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
     return (cross > 0) - (cross < 0)
 
 
-def _goes_back(a: Point, b: Point, c: Point) -> bool:
+def _goes_back(a: _Point, b: _Point, c: _Point) -> bool:
     """Whether the way from `b` to `c` leads back towards `a`, all three on one line."""
     return (b[0] - a[0]) * (c[0] - b[0]) + (b[1] - a[1]) * (c[1] - b[1]) < 0
 
 
-def _sides_meet(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
+def _sides_meet(one: tuple[_Point, _Point], other: tuple[_Point, _Point]) -> bool:
     (a, b), (c, d) = one, other
     turns = (_turn_direction(a, b, c), _turn_direction(a, b, d), _turn_direction(c, d, a), _turn_direction(c, d, b))
     if turns[0] != turns[1] and turns[2] != turns[3]:
@@ -94,12 +94,12 @@ def _sides_meet(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
     )
 
 
-def _in_box(side: tuple[Point, Point], point: Point) -> bool:
+def _in_box(side: tuple[_Point, _Point], point: _Point) -> bool:
     """Whether a point lies in the bounding box of a side."""
     return all(min(side[0][axis], side[1][axis]) <= point[axis] <= max(side[0][axis], side[1][axis]) for axis in (0, 1))
 
 
-def _inside_sql(ring: Sequence[Point]) -> str:
+def _inside_sql(ring: Sequence[_Point]) -> str:
     """Spark SQL: whether the point ` p` is inside, by ray casting.
 
     A ray to the right of the point crosses an odd number of sides if the point is inside.
@@ -116,7 +116,7 @@ def _inside_sql(ring: Sequence[Point]) -> str:
     return f"CASE WHEN isnan({x}) OR isnan({y}) THEN false WHEN {border} THEN {failed} ELSE {odd} END"
 
 
-def _side_struct(start: Point, end: Point) -> str:
+def _side_struct(start: _Point, end: _Point) -> str:
     """A side of the polygon as a struct: `a`, `b` are the coordinates of its start, `c`, `d` of its end."""
     numbers = zip("abcd", (*start, *end), strict=True)
     fields = ", ".join(f"'{name}', {_double_literal(number)}" for name, number in numbers)

@@ -1,6 +1,6 @@
 """Functions of dates and times whose arguments are more than values: units, intervals and time zones.
 
-dateDiff, age, date_trunc, toStartOfInterval, date_add, tumble … `TIME_FORMS` maps each name to its `Form`.
+dateDiff, age, date_trunc, toStartOfInterval, date_add, tumble … `TIME_FORMS` maps each name to its `SpecialForm`.
 Invariant: a unit is a text literal or a bare word, in upper or lower case, singular or plural, long or short (`dd`).
 """
 
@@ -43,7 +43,7 @@ _UNIT_MICROSECONDS = {
 
 
 def _read_unit(tr: Translator, node: exp.Expr) -> str:
-    """The unit that an argument names, as in `UNITS`: a text literal or a bare word. Raises Refused."""
+    """The unit that an argument names, as in `INTERVAL_UNITS`: a text literal or a bare word. Raises Refused."""
     name = node.name.upper() if isinstance(node, (exp.Column, exp.Var)) else literal_text(tr, node).upper()
     short = {
         "YY": "YEAR",

@@ -1,8 +1,8 @@
 """Special forms: functions whose arguments are more than values, and operators that are called by name.
 
-`SPECIAL_FORMS` maps a function's name to a `Form`, which takes the call's node and gives its `Typed` Spark SQL: CAST
-and its kin, `if`, lambdas, `grouping`, `arrayJoin`, `plus(a, b)` … Invariant: a form checks the number and types of
-its own arguments, and a refusal points at the argument that is wrong.
+`SPECIAL_FORMS` maps a function's name to a `SpecialForm`, which takes the call's node and gives its `Typed` Spark SQL:
+CAST and its kin, `if`, lambdas, `grouping`, `arrayJoin`, `plus(a, b)` … Invariant: a form checks the number and types
+of its own arguments, and a refusal points at the argument that is wrong.
 """
 
 from __future__ import annotations
@@ -102,10 +102,10 @@ def translate_cast(tr: Translator, node: exp.Expr) -> Typed:
     to = node.args["to"]
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse")
     value = tr.translate(node.this)
-    return convert_to_type(tr, node, value, parse_type_name(tr, node, "Date" if name == "DATE" else name), CAST_MODE)
+    return _convert_to_type(tr, node, value, _parse_type_name(tr, node, "Date" if name == "DATE" else name), CAST_MODE)
 
 
-def parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
+def _parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
     """The ClickHouse type that a text names. Raises Refused for an unknown type."""
     try:
         return parse_type(name)
@@ -113,7 +113,7 @@ def parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
         raise tr.refused(node, "unknown-type", str(error), error.hint) from error
 
 
-def convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: ConversionMode) -> Typed:
+def _convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: ConversionMode) -> Typed:
     """A value explicitly converted to a type, in a conversion mode. Raises Refused if ClickHouse has no such
     conversion."""
     if is_null(value) and mode.failure != "null" and not is_nullable(want):
@@ -133,19 +133,19 @@ def _accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         arguments = call_arguments(tr, node, 2, arity)
         value = tr.translate(arguments[0])
-        want = parse_type_name(tr, arguments[1], literal_text(tr, arguments[1]))
+        want = _parse_type_name(tr, arguments[1], literal_text(tr, arguments[1]))
         used = mode
         if len(arguments) == 3:
-            default = convert_to_type(tr, arguments[2], tr.translate(arguments[2]), want, CAST_MODE)
+            default = _convert_to_type(tr, arguments[2], tr.translate(arguments[2]), want, CAST_MODE)
             used = ConversionMode(mode.failure, mode.overflow, default.sql)
-        return convert_to_type(tr, node, value, want, used)
+        return _convert_to_type(tr, node, value, want, used)
 
     return form
 
 
 def _default_value_of_type(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = call_arguments(tr, node, 1, 1)
-    of = parse_type_name(tr, argument, literal_text(tr, argument))
+    of = _parse_type_name(tr, argument, literal_text(tr, argument))
     return typed(column_default(of), of)
 
 
@@ -162,7 +162,7 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = call_arguments(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
-    name = text(f"Interval{value.unit.capitalize()}" if value.unit else pretty_type_name(value.type))
+    name = text(f"Interval{value.unit.capitalize()}" if value.unit else _pretty_type_name(value.type))
     if tr.trace.aggregates == before:
         return name
     # Over an aggregate there is one row for each group, so the name is made an aggregate as well.
@@ -199,7 +199,7 @@ def lacks_key(bit: int) -> str:
     return f"(grouping_id() & {2**bit}) <> 0"
 
 
-def grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
+def _grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
     """grouping(key, …): an integer with one bit for each key, 1 if the grouping set of the row lacks it.
 
     In Spark's grouping_id() the first key of `Translator.absent` is the highest bit.
@@ -219,24 +219,24 @@ def grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
     return Typed(f"({' + '.join(bits)})" if bits else "CAST(0 AS BIGINT)", t.Int(64, signed=False), "BIGINT")
 
 
-def pretty_type_name(of: Type, level: int = 0) -> str:
+def _pretty_type_name(of: Type, level: int = 0) -> str:
     """The name of a type as toTypeName writes it: named fields of a tuple on lines of their own.
 
     The format is that of ClickHouse's `DataTypeTuple::doGetPrettyName`; `level` is the depth of indentation.
     """
     match of:
         case t.Array(inner):
-            return f"Array({pretty_type_name(inner, level)})"
+            return f"Array({_pretty_type_name(inner, level)})"
         case t.Nullable(inner):
-            return f"Nullable({pretty_type_name(inner, level)})"
+            return f"Nullable({_pretty_type_name(inner, level)})"
         case t.Map(key, value):
-            return f"Map({pretty_type_name(key, level)}, {pretty_type_name(value, level)})"
+            return f"Map({_pretty_type_name(key, level)}, {_pretty_type_name(value, level)})"
         case t.Tuple(fields) if any(name for name, _ in fields):
             indent = "    " * (level + 1)
-            lines = (f"{indent}{_quote_field_name(name)} {pretty_type_name(part, level + 1)}" for name, part in fields)
+            lines = (f"{indent}{_quote_field_name(name)} {_pretty_type_name(part, level + 1)}" for name, part in fields)
             return "Tuple(\n" + ",\n".join(lines) + ")"
         case t.Tuple(fields) if fields:
-            return f"Tuple({', '.join(pretty_type_name(part, level) for _, part in fields)})"
+            return f"Tuple({', '.join(_pretty_type_name(part, level) for _, part in fields)})"
         case _:
             return str(of)
 
@@ -280,7 +280,7 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     "defaultValueOfTypeName": _default_value_of_type,
     "toTypeName": _type_name,
     "finalizeAggregation": _finalize_aggregation,
-    "grouping": grouping_bits,
+    "grouping": _grouping_bits,
     "arrayReduce": array_reduce,
     "initializeAggregation": initialize_aggregation,
     "tuple": _tuple_of_arguments,

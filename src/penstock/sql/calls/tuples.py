@@ -1,7 +1,7 @@
 """Functions of tuples: arithmetic element by element, concatenation, names of the elements, access with a default.
 
-`TUPLE_FORMS` maps each name to its `Form`. Invariant: each pair of elements goes through the operator itself, so that
-the types of the result are those that ClickHouse gives.
+`TUPLE_FORMS` maps each name to its `SpecialForm`. Invariant: each pair of elements goes through the operator itself, so
+that the types of the result are those that ClickHouse gives.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tree import call_name
 
 
-def tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
+def _tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
     """The elements of a tuple as values. Raises Refused for any other type."""
     of = value.bare
     if not isinstance(of, t.Tuple) or not of.fields or value.nullable:
@@ -31,7 +31,7 @@ def tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
 
 
 def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[tuple[Typed, Typed]]:
-    left, right = (tuple_elements(tr, node, value) for value in values)
+    left, right = (_tuple_elements(tr, node, value) for value in values)
     if len(left) != len(right):
         raise tr.refused(node, "wrong-argument-type", "the tuples must have the same number of elements")
     return list(zip(left, right, strict=True))
@@ -51,7 +51,7 @@ def _scalar_form(symbol: str) -> SpecialForm:
         value, number = tr.translate_all(call_arguments(tr, node, 2, 2))
         if not isinstance(number.bare, (t.Int, t.Float, t.Decimal)):
             raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a number, this is {number.type}")
-        fields = tuple_elements(tr, node, value)
+        fields = _tuple_elements(tr, node, value)
         return make_tuple([arithmetic.apply_operator(tr, node, symbol, (field, number)) for field in fields])
 
     return form
@@ -59,7 +59,7 @@ def _scalar_form(symbol: str) -> SpecialForm:
 
 def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
-    found = [negate(field) for field in tuple_elements(tr, node, value)]
+    found = [negate(field) for field in _tuple_elements(tr, node, value)]
     elements = [element for element in found if element is not None]
     if len(elements) < len(found):
         raise tr.refused(node, "wrong-argument-type", f"the elements of {value.type} cannot be negated")
@@ -68,7 +68,7 @@ def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _concatenate_tuples(tr: Translator, node: exp.Anonymous) -> Typed:
     values = tr.translate_all(call_arguments(tr, node, 1, 64))
-    return make_tuple([field for value in values for field in tuple_elements(tr, node, value)])
+    return make_tuple([field for value in values for field in _tuple_elements(tr, node, value)])
 
 
 def _sum_values(tr: Translator, node: exp.Anonymous, values: list[Typed]) -> Typed:
@@ -99,14 +99,14 @@ def _tuple_names(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _field_names(tr: Translator, node: exp.Expr, value: Typed) -> list[str]:
-    tuple_elements(tr, node, value)
+    _tuple_elements(tr, node, value)
     assert isinstance(value.bare, t.Tuple)
     return [name or str(place) for place, (name, _) in enumerate(value.bare.fields, 1)]
 
 
 def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
-    fields = tuple_elements(tr, node, value)
+    fields = _tuple_elements(tr, node, value)
     if any(field.type != fields[0].type for field in fields):
         raise tr.refused(node, "wrong-argument-type", "all elements of the tuple must be of one type")
     pairs = (make_tuple([text(name), field]) for name, field in zip(_field_names(tr, node, value), fields, strict=True))

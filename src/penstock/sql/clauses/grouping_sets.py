@@ -1,7 +1,8 @@
 """GROUP BY … WITH ROLLUP, WITH CUBE, ROLLUP(…), CUBE(…) and GROUPING SETS (…).
 
-In: a GROUP BY clause. Out: the `Block` grouped by Spark's GROUPING SETS. Invariant: a key that the grouping set of a
-row lacks reads as the default of its type, as with ClickHouse's group_by_use_nulls = 0, also inside of expressions.
+In: a GROUP BY clause. Out: the `SelectBlock` grouped by Spark's GROUPING SETS. Invariant: a key that the grouping set
+of a row lacks reads as the default of its type, as with ClickHouse's group_by_use_nulls = 0, also inside of
+expressions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Passes for ORDER BY, LIMIT BY, LIMIT and OFFSET.
 
-In: a `Block` with its select list. Out: the block with sort keys and limits. Invariant: limits are whole numbers that
-are known when the SQL is compiled.
+In: a `SelectBlock` with its select list. Out: the block with sort keys and limits. Invariant: limits are whole numbers
+that are known when the SQL is compiled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Passes for WHERE, GROUP BY, the select list, HAVING and QUALIFY.
 
-In: a `Block` whose names are resolved. Out: the block with the Spark SQL of these clauses. Invariant: if rows are
+In: a `SelectBlock` whose names are resolved. Out: the block with the Spark SQL of these clauses. Invariant: if rows are
 grouped, every column outside of an aggregate is a grouping key.
 """
 

@@ -1,4 +1,4 @@
-"""The Spark SQL of a finished `Block`, in nested SELECTs if one level is not enough.
+"""The Spark SQL of a finished `SelectBlock`, in nested SELECTs if one level is not enough.
 
 Order of the levels, from the inside: select list, QUALIFY and DISTINCT, LIMIT BY, WITH FILL, ORDER BY and LIMIT.
 Invariant: each clause works on the rows that the ones before it leave, in ClickHouse's order; what fits into one SELECT
@@ -51,7 +51,7 @@ def _is_selected(block: SelectBlock, key: OrderKey) -> bool:
     return any(item.value.sql == key.value.sql for item in block.items)
 
 
-def sort_key_columns(block: SelectBlock) -> list[tuple[str, str, str]]:
+def _sort_key_columns(block: SelectBlock) -> list[tuple[str, str, str]]:
     """Name, SQL and direction of each of Spark's sort keys, as columns of the inner SELECT."""
     fills = {fill.key for fill in block.fills}
     found: list[tuple[str, str, str]] = []
@@ -65,7 +65,7 @@ def sort_key_columns(block: SelectBlock) -> list[tuple[str, str, str]]:
 
 
 def _nested_sql(block: SelectBlock) -> str:
-    names = sort_key_columns(block)
+    names = _sort_key_columns(block)
     order = ", ".join(f"{name}{direction}" for name, _, direction in names)
     rows = _apply_limit_by(block, _inner_select(block), order)
     if block.fills:
@@ -89,7 +89,7 @@ def _column_name(place: int) -> str:
 def _inner_select(block: SelectBlock) -> str:
     """The SELECT of the columns, the sort keys and the keys of LIMIT BY, after QUALIFY and DISTINCT."""
     shown = {_column_name(place): stored_sql(item.value) for place, item in enumerate(block.items)}
-    shown |= {name: sql for name, sql, _ in sort_key_columns(block)}
+    shown |= {name: sql for name, sql, _ in _sort_key_columns(block)}
     if block.limit_by is not None:
         shown |= {f"`__b{place}`": key for place, key in enumerate(block.limit_by.keys)}
     distinct = "DISTINCT " if _is_distinct(block) else ""
@@ -128,7 +128,7 @@ def _apply_fills(block: SelectBlock, rows: str) -> str:
 
 def _fill_partition(block: SelectBlock) -> tuple[str, ...]:
     """The sort keys before the first one that is filled: each combination of their values is filled on its own."""
-    names = [name for name, _, _ in sort_key_columns(block)]
+    names = [name for name, _, _ in _sort_key_columns(block)]
     return tuple(names[: _first_sort_key(block, block.fills[0].key)])
 
 
@@ -144,7 +144,7 @@ def _first_sort_key(block: SelectBlock, name: str) -> int:
 
 def _fill_slots(block: SelectBlock, at: int) -> tuple[FillSlot, ...]:
     """What WITH FILL writes into each column of an added row while the key number `at` is filled."""
-    names = sort_key_columns(block)
+    names = _sort_key_columns(block)
     fills = [fill.key for fill in block.fills]
     kept = {*_fill_partition(block), *fills[:at]}
     sqls = {name: key.value.sql for name, key in _value_keys(block).items()}

@@ -21,7 +21,7 @@ from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refused
 from penstock.sql.syntax.tokens import CALL_MARK
 
-MatchedColumns = list[tuple[ScopeTable, str, str]]
+_MatchedColumns = list[tuple[ScopeTable, str, str]]
 """Relation, name of the column, and how it is read: `bare` (by name alone) or `whole` (with its table)."""
 
 
@@ -69,18 +69,18 @@ def _own_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _expand_item(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn]:
-    found = match_columns(block, node)
+    found = _match_columns(block, node)
     if found is not None:
         return found
     if isinstance(node, exp.Alias):
         return [SelectedColumn(node.alias, node)]
-    return [SelectedColumn(unaliased_name(block.translator.scope, node), node)]
+    return [SelectedColumn(_unaliased_name(block.translator.scope, node), node)]
 
 
-def match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] | None:
+def _match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] | None:
     """The columns that a matcher stands for; None for any other node. Raises Refused."""
     if isinstance(node, exp.Apply):
-        found = match_columns(block, node.this)
+        found = _match_columns(block, node.this)
         return None if found is None else [_apply_function(block, node, each) for each in found]
     if isinstance(node, exp.Star):
         return _expand_star(block, node, _all_columns(block))
@@ -95,7 +95,7 @@ def match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] | 
     return None
 
 
-def unaliased_name(scope: SelectScope, node: exp.Expr) -> str:
+def _unaliased_name(scope: SelectScope, node: exp.Expr) -> str:
     """The name of a column without an alias. Columns in it are named with their table if their name is ambiguous."""
     if not any(isinstance(each, exp.Column) and each.table for each in node.walk()):
         return column_name(node)
@@ -127,7 +127,7 @@ def _displayed_name(scope: SelectScope, relation: ScopeTable, name: str, table: 
     return f"{table}.{name}" if named and not relation.name.startswith("__t") else name
 
 
-def _all_columns(block: SelectBlock) -> MatchedColumns:
+def _all_columns(block: SelectBlock) -> _MatchedColumns:
     """The columns of `*`, those of the last USING first.
 
     An array that ARRAY JOIN gives a name of its own is left out of it.
@@ -141,7 +141,7 @@ def _all_columns(block: SelectBlock) -> MatchedColumns:
     return found
 
 
-def _table_columns(block: SelectBlock, node: exp.Expr, table: str) -> MatchedColumns:
+def _table_columns(block: SelectBlock, node: exp.Expr, table: str) -> _MatchedColumns:
     relation = block.translator.scope.relation(table)
     if relation is None:
         known = [each.name for each in block.translator.scope.relations]
@@ -150,7 +150,7 @@ def _table_columns(block: SelectBlock, node: exp.Expr, table: str) -> MatchedCol
     return [(relation, name, "whole") for name in relation.columns]
 
 
-def _expand_star(block: SelectBlock, star: exp.Star, found: MatchedColumns) -> list[SelectedColumn]:
+def _expand_star(block: SelectBlock, star: exp.Star, found: _MatchedColumns) -> list[SelectedColumn]:
     if star.args.get("ilike") or star.args.get("rename"):
         raise _unsupported(block, star, "this form of `*`")
     left_out = [each.name for each in star.args.get("except_") or []]
@@ -160,7 +160,7 @@ def _expand_star(block: SelectBlock, star: exp.Star, found: MatchedColumns) -> l
 
 
 def _select_columns(
-    block: SelectBlock, found: MatchedColumns, replaced: Mapping[str, exp.Expr]
+    block: SelectBlock, found: _MatchedColumns, replaced: Mapping[str, exp.Expr]
 ) -> list[SelectedColumn]:
     scope = block.translator.scope
     joined = {name for each in scope.relations if not each.is_array for name in each.hidden}
@@ -186,7 +186,7 @@ def _check_names(block: SelectBlock, star: exp.Star, names: Iterable[str], known
             raise refused(block.environment.text, node, "unknown-column", f"unknown column `{name}`", hint)
 
 
-def _match_pattern(block: SelectBlock, pattern: exp.Expr, found: MatchedColumns) -> list[SelectedColumn]:
+def _match_pattern(block: SelectBlock, pattern: exp.Expr, found: _MatchedColumns) -> list[SelectedColumn]:
     """COLUMNS('regular expression')."""
     if not (isinstance(pattern, exp.Literal) and pattern.args.get("is_string")):
         raise _unsupported(block, pattern, "a list in COLUMNS")

@@ -1,7 +1,7 @@
 """UNION, INTERSECT and EXCEPT: columns are matched by position and cast to their common type.
 
-In: a set operation. Out: `Output`. Invariants: the column names are those of the first SELECT; every part may read what
-the WITH of the first SELECT names.
+In: a set operation. Out: `SelectOutput`. Invariants: the column names are those of the first SELECT; every part may
+read what the WITH of the first SELECT names.
 """
 
 from __future__ import annotations

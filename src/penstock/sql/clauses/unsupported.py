@@ -93,7 +93,7 @@ def _unsupported_clauses(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
             yield _node_of_clause(given, tree), clause
     yield from _unsupported_limit(tree)
     for setting in tree.args.get("settings") or []:
-        if not is_harmless_setting(setting):
+        if not _is_harmless_setting(setting):
             yield setting, f"the setting {setting.this.name or setting.name}"
 
 
@@ -109,7 +109,7 @@ def _node_of_clause(given: object, tree: exp.Select) -> exp.Expr:
     return found if isinstance(found, exp.Expr) else tree
 
 
-def is_harmless_setting(setting: exp.Expr) -> bool:
+def _is_harmless_setting(setting: exp.Expr) -> bool:
     """Whether the answer is the same with the setting as without it."""
     if not isinstance(setting, exp.EQ):
         return False

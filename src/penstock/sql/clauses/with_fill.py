@@ -1,8 +1,8 @@
 """Pass for ORDER BY … WITH FILL FROM … TO … STEP …, and INTERPOLATE.
 
-In: a `Block` with its sort keys. Out: the block with `fills` and `interpolated`. A `FillScale` maps the values of a key
-one to one to ascending numbers (those of a descending key are negated). Invariant: bounds and steps are constants of
-the key's own type; where ClickHouse would fill in another way, the SQL is refused.
+In: a `SelectBlock` with its sort keys. Out: the block with `fills` and `interpolated`. A `_FillScale` maps the values
+of a key one to one to ascending numbers (those of a descending key are negated). Invariant: bounds and steps are
+constants of the key's own type; where ClickHouse would fill in another way, the SQL is refused.
 """
 
 from __future__ import annotations
@@ -98,11 +98,11 @@ def _fill_column(block: SelectBlock, place: int) -> FillColumn:
     if key.value.nullable or key.node.args.get("nulls_first"):
         message = f"WITH FILL needs a key without NULL, this is {key.value.type}"
         raise _refused(block, key.node, message, "assumeNotNull(…)")
-    scale = FillScale(key.value, bool(key.node.args.get("desc")))
+    scale = _FillScale(key.value, bool(key.node.args.get("desc")))
     if not scale.supported:
         message = f"WITH FILL needs an integer, Float64, Date or DateTime, this is {key.value.type}"
         raise _refused(block, key.node, message)
-    step = read_step(block.translator.with_new_trace(), key.node, scale, clause.args.get("step") or None)
+    step = _read_step(block.translator.with_new_trace(), key.node, scale, clause.args.get("step") or None)
     start, stop = (_translate_bound(block, scale, clause.args.get(each) or None) for each in ("from_", "to"))
     _check_literal_bounds(block, key, clause)
     if start is not None and stop is not None:
@@ -129,7 +129,7 @@ def _literal_number(block: SelectBlock, node: exp.Expr) -> int | None:
     return known_integer(block.translator.with_new_trace(), node)
 
 
-def _translate_bound(block: SelectBlock, scale: FillScale, node: exp.Expr | None) -> str | None:
+def _translate_bound(block: SelectBlock, scale: _FillScale, node: exp.Expr | None) -> str | None:
     if node is None:
         return None
     tr = block.translator.with_new_trace()
@@ -188,7 +188,7 @@ def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Ca
 
 
 @dataclass(frozen=True, slots=True)
-class FillScale:
+class _FillScale:
     """The values of a key as numbers: days of a Date, seconds of a DateTime, microseconds of a DateTime64."""
 
     key: Typed
@@ -264,7 +264,7 @@ class FillScale:
         return self.to_number(value.sql) if fits else None
 
 
-def read_step(tr: Translator, key: exp.Expr, scale: FillScale, node: exp.Expr | None) -> FillStep:
+def _read_step(tr: Translator, key: exp.Expr, scale: _FillScale, node: exp.Expr | None) -> FillStep:
     """STEP; without one, one unit in the direction of the order. Raises Refused."""
     if node is None:
         return _counted_step(tr, key, scale, -1 if scale.descending else 1)
@@ -285,19 +285,19 @@ def _refused_step(tr: Translator, node: exp.Expr, message: str) -> Exception:
     return tr.refused(node, "unsupported-fill", message)
 
 
-def _check_step(tr: Translator, node: exp.Expr, scale: FillScale, number: float) -> None:
+def _check_step(tr: Translator, node: exp.Expr, scale: _FillScale, number: float) -> None:
     if number == 0 or (number < 0) != scale.descending:
         raise _refused_step(tr, node, "STEP must go in the direction of the order, and not be 0")
 
 
-def _counted_step(tr: Translator, node: exp.Expr, scale: FillScale, number: int) -> FillStep:
+def _counted_step(tr: Translator, node: exp.Expr, scale: _FillScale, number: int) -> FillStep:
     _check_step(tr, node, scale, number)
     if isinstance(scale.key.bare, t.Float):
         return _repeated_step(f"{abs(number)}D")
     return FillStep(f"{abs(number) * (1_000_000 if isinstance(scale.key.bare, t.DateTime64) else 1)}L")
 
 
-def _fractional_step(tr: Translator, node: exp.Expr, scale: FillScale, value: Typed) -> FillStep:
+def _fractional_step(tr: Translator, node: exp.Expr, scale: _FillScale, value: Typed) -> FillStep:
     """Floats are added one after another, so that they are rounded as in ClickHouse."""
     negative = isinstance(node, exp.Neg)
     constant = tr.translate(node.this).constant if negative else typed_number_literal(node) or value.constant
@@ -314,7 +314,7 @@ def _repeated_step(step: str) -> FillStep:
     )
 
 
-def _interval_step(tr: Translator, node: exp.Expr, scale: FillScale, given: tuple[int, str]) -> FillStep:
+def _interval_step(tr: Translator, node: exp.Expr, scale: _FillScale, given: tuple[int, str]) -> FillStep:
     number, unit = given
     of = scale.key.bare
     _check_step(tr, node, scale, number)
@@ -332,7 +332,7 @@ def _interval_step(tr: Translator, node: exp.Expr, scale: FillScale, given: tupl
     raise _refused_step(tr, node, f"STEP of {unit.lower()}s is not supported over {scale.key.type}")
 
 
-def _calendar_step(scale: FillScale, given: tuple[int, str]) -> FillStep:
+def _calendar_step(scale: _FillScale, given: tuple[int, str]) -> FillStep:
     """Steps of no fixed length, such as months: each value is made of the one before, so that the 31st stays the
     28th after February."""
     number, unit = given

@@ -1,8 +1,8 @@
 """GROUP BY … WITH TOTALS: the row of totals that ClickHouse shows beside the rows of an answer.
 
-In: a finished `Block` and its `Output`. Out: the output with its `Totals`. Invariant: the totals are over the rows of
-all groups that HAVING keeps, whatever ORDER BY and LIMIT leave of them; totals that would depend on the order in which
-ClickHouse merges groups are refused.
+In: a finished `SelectBlock` and its `SelectOutput`. Out: the output with its `Totals`. Invariant: the totals are over
+the rows of all groups that HAVING keeps, whatever ORDER BY and LIMIT leave of them; totals that would depend on the
+order in which ClickHouse merges groups are refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import Refused, refused
 from penstock.sql.syntax.tree import call_name
 
-POSITION_COLUMN = " at"
+_POSITION_COLUMN = " at"
 """The last column of the statement with totals: the position of a row; NULL in the row of totals, which comes last."""
 _MERGE_ORDER_FUNCTIONS = re.compile(
     "argM|topK|boundingRatio|singleValue|windowFunnel|quantiles?Deterministic|.*Arg(Min|Max)$"
@@ -63,9 +63,9 @@ def sql_with_totals(output: SelectOutput) -> str:
     """
     if output.totals is None:
         return ""
-    rows = f"SELECT *, monotonically_increasing_id() AS {quote_identifier(POSITION_COLUMN)} FROM ({output.sql})"
-    last = f"SELECT *, CAST(NULL AS BIGINT) AS {quote_identifier(POSITION_COLUMN)} FROM ({output.totals.sql})"
-    return f"{rows} UNION ALL {last} ORDER BY {quote_identifier(POSITION_COLUMN)} ASC NULLS LAST"
+    rows = f"SELECT *, monotonically_increasing_id() AS {quote_identifier(_POSITION_COLUMN)} FROM ({output.sql})"
+    last = f"SELECT *, CAST(NULL AS BIGINT) AS {quote_identifier(_POSITION_COLUMN)} FROM ({output.totals.sql})"
+    return f"{rows} UNION ALL {last} ORDER BY {quote_identifier(_POSITION_COLUMN)} ASC NULLS LAST"
 
 
 def _totals_of_subquery(block: SelectBlock) -> str:

@@ -22,7 +22,7 @@ from penstock.sql.syntax.problems import Report, refused
 from penstock.sql.syntax.tree import parse_select_list
 
 OWN_TABLE = "__own"
-"""The placeholder under which `Uses` notes the columns that the expression reads."""
+"""The placeholder under which `UsedSources` notes the columns that the expression reads."""
 
 
 def compile_expression(text: Text, columns: Sequence[Column]) -> CompiledExpression:

@@ -22,7 +22,7 @@ from penstock.sql.expr.sort_order import enum_number
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.query import CompiledExpression
 
-MERGING_ENGINES = (
+_MERGING_ENGINES = (
     "ReplacingMergeTree",
     "SummingMergeTree",
     "AggregatingMergeTree",
@@ -49,7 +49,7 @@ class MergeRuleResult:
 def merge_rule(source: DataSource) -> MergeRuleResult:
     """What the engine does with rows of equal keys. Raises InvalidQuery if a key does not compile."""
     engine = source.engine
-    if engine.name not in MERGING_ENGINES:
+    if engine.name not in _MERGING_ENGINES:
         return MergeRuleResult(why=f"FINAL is not supported by the engine {engine.name}")
     if engine.name in _KEYED_ENGINES and not engine.sorting_key:
         message = f"`{source.name}` has no sorting key: {engine.name} merges nothing"
@@ -86,7 +86,7 @@ def _rule_of_engine(
     names = tuple(column.name for column in merged)
     if engine.name == "AggregatingMergeTree":
         return MergeRuleResult(Aggregating(keys, names, partition))
-    drops_zeros = bool(merged) and all(is_summable(column.type) for column in merged)
+    drops_zeros = bool(merged) and all(_is_summable(column.type) for column in merged)
     return MergeRuleResult(Summing(keys, names, drops_zeros, partition))
 
 
@@ -95,21 +95,21 @@ def _merged_columns(source: DataSource, fixed: frozenset[str]) -> tuple[Column, 
     engine = source.engine
     columns = tuple(column for column in source.columns if column.name not in fixed)
     if engine.name == "AggregatingMergeTree":
-        return tuple(column for column in columns if holds_aggregate(column.type))
+        return tuple(column for column in columns if _holds_aggregate(column.type))
     named = engine.summed
     chosen = (column for column in columns if not named or column.name in named)
-    return tuple(column for column in chosen if is_summable(column.type) or holds_aggregate(column.type))
+    return tuple(column for column in chosen if _is_summable(column.type) or _holds_aggregate(column.type))
 
 
 def _is_mergeable(column: Column) -> bool:
     try:
-        return can_be_merged(column.type)
+        return _can_be_merged(column.type)
     except UnknownState:
         return False
 
 
 def _hint_for(column: Column) -> str:
-    if isinstance(unwrap_type(column.type), t.Bool) and is_summable(column.type):
+    if isinstance(unwrap_type(column.type), t.Bool) and _is_summable(column.type):
         return "make it a UInt64, or name the columns to sum in ENGINE_COLUMNS"
     return "merge it where it is read, with GROUP BY"
 
@@ -159,18 +159,18 @@ def _partition_id(part: CompiledExpression) -> str | None:
             return None
 
 
-def is_summable(of: Type) -> bool:
+def _is_summable(of: Type) -> bool:
     """Whether SummingMergeTree sums columns of this type. Bool is one of them, though a sum is neither true nor
     false."""
-    return not holds_aggregate(of) and isinstance(unwrap_type(of), (*_SUMMED, t.Bool))
+    return not _holds_aggregate(of) and isinstance(unwrap_type(of), (*_SUMMED, t.Bool))
 
 
-def holds_aggregate(of: Type) -> bool:
+def _holds_aggregate(of: Type) -> bool:
     """Whether a column holds states, or values of a simple aggregate function."""
     return isinstance(of, (t.AggregateFunction, t.SimpleAggregateFunction))
 
 
-def can_be_merged(of: Type) -> bool:
+def _can_be_merged(of: Type) -> bool:
     """Whether `merged_column` supports the type. Raises UnknownState."""
     match of:
         case t.AggregateFunction():
@@ -219,12 +219,12 @@ def _sum_over(of: Type, sql: str, over: str) -> str:
             adding = "(` a`, ` x`) -> coalesce(` a` + ` x`, ` x`)"
             return f"aggregate(collect_list({sql}){over}, CAST(NULL AS FLOAT), {adding})"
         case t.Int() as whole:
-            return wrap_integer(f"sum(CAST({sql} AS DECIMAL(20,0))){over}", whole)
+            return _wrap_integer(f"sum(CAST({sql} AS DECIMAL(20,0))){over}", whole)
         case plain:
             return f"CAST(sum({sql}){over} AS {value_type(plain)})"
 
 
-def wrap_integer(sql: str, of: t.Int) -> str:
+def _wrap_integer(sql: str, of: t.Int) -> str:
     """A whole decimal reduced to the lowest bits of an integer type, as on overflow in ClickHouse."""
     span = f"CAST({1 << of.bits} AS {_WIDE_DECIMAL})"
     low = f"CAST({of.low} AS {_WIDE_DECIMAL})"
@@ -253,8 +253,8 @@ def _bitwise_over(name: str) -> Callable[[Type, str, str], str]:
     def merge(of: Type, sql: str, over: str) -> str:
         if unwrap_type(of) != t.Int(64, signed=False):
             return f"CAST({name}(CAST({sql} AS BIGINT)){over} AS {value_type(of)})"
-        signed = wrap_integer(f"CAST({sql} AS {_WIDE_DECIMAL})", t.Int(64))
-        return wrap_integer(f"CAST({name}({signed}){over} AS {_WIDE_DECIMAL})", t.Int(64, signed=False))
+        signed = _wrap_integer(f"CAST({sql} AS {_WIDE_DECIMAL})", t.Int(64))
+        return _wrap_integer(f"CAST({name}({signed}){over} AS {_WIDE_DECIMAL})", t.Int(64, signed=False))
 
     return merge
 
@@ -268,7 +268,7 @@ def _sum_map_over(of: Type, sql: str, over: str) -> str:
     plain = unwrap_type(of)
     assert isinstance(plain, t.Map), "asked for maps only"
     kept = value_type(plain.value) if isinstance(plain.value, t.Float) else _WIDE_DECIMAL
-    done = wrap_integer("` s`", plain.value) if isinstance(plain.value, t.Int) else "` s`"
+    done = _wrap_integer("` s`", plain.value) if isinstance(plain.value, t.Int) else "` s`"
     own = "filter(` e`, ` p` -> ` p`.`key` = ` k`)"
     total = f"aggregate({own}, CAST(0 AS {kept}), (` s`, ` p`) -> CAST(` s` + ` p`.`value` AS {kept}), ` s` -> {done})"
     keys = "array_sort(array_distinct(transform(` e`, ` p` -> ` p`.`key`)))"

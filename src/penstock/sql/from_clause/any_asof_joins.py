@@ -33,7 +33,7 @@ from penstock.sql.from_clause.join_kinds import JoinKind, relations_after_join
 from penstock.sql.from_clause.tables import TableReference
 from penstock.sql.spark_text import quote_identifier, string_literal
 
-ROW = "`__row`"
+_ROW = "`__row`"
 """The column that holds a whole row as a struct."""
 _NEAR, _SIDE = "`__near`", "`__side`"
 _LEFT_SIDE, _RIGHT_SIDE = 1, {">=": 0, "<=": 0, ">": 2, "<": 2}
@@ -62,7 +62,7 @@ def any_join(
         name: replace(value, sql=f"{quote_identifier(rows.alias)}.{quote_identifier(name)}", constant=None)
         for name, value in rows.shown.items()
     }
-    one = select_one_row_per_key(block.source, columns, [key.left for key in parts.keys], parts.filters_on(LEFT))
+    one = _select_one_row_per_key(block.source, columns, [key.left for key in parts.keys], parts.filters_on(LEFT))
     return _join_on_parts(replace(block, source=f"({one}) AS {quote_identifier(rows.alias)}"), form, right, parts)
 
 
@@ -112,7 +112,7 @@ def _join_on_parts(
 def _one_row_per_key(block: SelectBlock, right: TableReference, parts: ConditionParts) -> str:
     read = columns_read(block, right.relation)
     columns = {name: value for name, value in right.relation.columns.items() if name in read}
-    one = select_one_row_per_key(right.sql, columns, [key.right for key in parts.keys], parts.filters_on(RIGHT))
+    one = _select_one_row_per_key(right.sql, columns, [key.right for key in parts.keys], parts.filters_on(RIGHT))
     return f"({one}) AS {quote_identifier(right.relation.name)}"
 
 
@@ -164,9 +164,9 @@ def asof_join(
     lefts = rows.relations_inside(block.translator.scope.relations)
     inner = kind.spark == "INNER JOIN"
     shown = (
-        ", ".join([*(f"{quote_identifier(name)}" for name in rows.shown), *row_fields(sides.columns)]) or "1 AS `one`"
+        ", ".join([*(f"{quote_identifier(name)}" for name in rows.shown), *_row_fields(sides.columns)]) or "1 AS `one`"
     )
-    matched = f" AND {ROW} IS NOT NULL" if inner else ""
+    matched = f" AND {_ROW} IS NOT NULL" if inner else ""
     sql = f"SELECT {shown} FROM ({_nearest_rows(block, rows, sides)}) WHERE {_SIDE} = {_LEFT_SIDE}{matched}"
     relations = relations_after_join(kind, lefts, sides.right_relation(rows.alias), using_columns(node))
     return JoinResult(f"({sql}) AS {quote_identifier(rows.alias)}", relations)
@@ -184,8 +184,8 @@ def _asof_join_of_view(block: SelectBlock, form: tuple[exp.Join, JoinKind], side
         raise block.translator.refused(node, "unsupported-view", message, "make it the first join of the view")
     alias = sides.right.relation.name
     rows = FromSubquery(alias, {}, {})
-    shown = ", ".join([*sides.keys, _NEAR, *row_fields(sides.columns)])
-    where = f"{_SIDE} = {_LEFT_SIDE} AND {ROW} IS NOT NULL"
+    shown = ", ".join([*sides.keys, _NEAR, *_row_fields(sides.columns)])
+    where = f"{_SIDE} = {_LEFT_SIDE} AND {_ROW} IS NOT NULL"
     nearest = _nearest_rows(block, rows, sides, "DISTINCT ")
     table = f"(SELECT {shown} FROM ({nearest}) WHERE {where}) AS {quote_identifier(alias)}"
     tests = [f"({key.left} {key.equal} {quote_identifier(alias)}.{name})" for name, key in sides.keys.items()]
@@ -197,14 +197,16 @@ def _asof_join_of_view(block: SelectBlock, form: tuple[exp.Join, JoinKind], side
 def _nearest_rows(block: SelectBlock, rows: FromSubquery, sides: _AsofSides, distinct: str = "") -> str:
     """The rows of both sides, each with the last right row up to its position in the sort order."""
     earlier = sides.nearest.operator in (">", ">=")
-    ties = row_order(
-        {name: Typed(f"{ROW}.{quote_identifier(name)}", v.type, v.spark) for name, v in sides.columns.items()}
+    ties = _row_order(
+        {name: Typed(f"{_ROW}.{quote_identifier(name)}", v.type, v.spark) for name, v in sides.columns.items()}
     )
-    order = f"{_NEAR} {'ASC' if earlier else 'DESC'} NULLS FIRST, {_SIDE} ASC NULLS LAST, {ties or ROW} DESC NULLS LAST"
+    order = (
+        f"{_NEAR} {'ASC' if earlier else 'DESC'} NULLS FIRST, {_SIDE} ASC NULLS LAST, {ties or _ROW} DESC NULLS LAST"
+    )
     partition = ", ".join(sides.keys)
     frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-    last = f"last_value({ROW}) IGNORE NULLS OVER (PARTITION BY {partition} ORDER BY {order} {frame})"
-    shown = ", ".join([*map(quote_identifier, rows.shown), *sides.keys, _NEAR, _SIDE, f"{last} AS {ROW}"])
+    last = f"last_value({_ROW}) IGNORE NULLS OVER (PARTITION BY {partition} ORDER BY {order} {frame})"
+    shown = ", ".join([*map(quote_identifier, rows.shown), *sides.keys, _NEAR, _SIDE, f"{last} AS {_ROW}"])
     both = f"{_left_rows(block, rows, sides, distinct)} UNION ALL {_right_rows(rows, sides)}"
     return f"SELECT {shown} FROM ({both})"
 
@@ -212,7 +214,7 @@ def _nearest_rows(block: SelectBlock, rows: FromSubquery, sides: _AsofSides, dis
 def _left_rows(block: SelectBlock, rows: FromSubquery, sides: _AsofSides, distinct: str) -> str:
     own = [f"{value.sql} AS {quote_identifier(name)}" for name, value in rows.shown.items()]
     keys = [f"{key.left} AS {name}" for name, key in sides.keys.items()]
-    near = [f"{_left_value(sides)} AS {_NEAR}", f"{_LEFT_SIDE} AS {_SIDE}", f"NULL AS {ROW}"]
+    near = [f"{_left_value(sides)} AS {_NEAR}", f"{_LEFT_SIDE} AS {_SIDE}", f"NULL AS {_ROW}"]
     return f"SELECT {distinct}{', '.join([*own, *keys, *near])} FROM {block.source}"
 
 
@@ -228,23 +230,23 @@ def _right_rows(rows: FromSubquery, sides: _AsofSides) -> str:
     own = [f"NULL AS {quote_identifier(name)}" for name in rows.shown]
     keys = [f"{key.right} AS {name}" for name, key in sides.keys.items()]
     side = f"{_RIGHT_SIDE[near.operator]} AS {_SIDE}"
-    shown = ", ".join([*own, *keys, f"{near.right} AS {_NEAR}", side, f"{row_struct(sides.columns)} AS {ROW}"])
+    shown = ", ".join([*own, *keys, f"{near.right} AS {_NEAR}", side, f"{_row_struct(sides.columns)} AS {_ROW}"])
     tests = [f"{key.right} IS NOT NULL" for key in sides.parts.keys if key.equal == "="]
     tests = [*tests, f"{near.right} IS NOT NULL", *sides.parts.filters_on(RIGHT)]
     return f"SELECT {shown} FROM {sides.right.sql} WHERE {' AND '.join(tests)}"
 
 
-def row_struct(columns: Mapping[str, Typed]) -> str:
+def _row_struct(columns: Mapping[str, Typed]) -> str:
     """The columns as one struct."""
     fields = ", ".join(f"{string_literal(name)}, {value.sql}" for name, value in columns.items())
     return f"named_struct({fields or _PLACEHOLDER_FIELD})"
 
 
-def row_order(columns: Mapping[str, Typed]) -> str | None:
+def _row_order(columns: Mapping[str, Typed]) -> str | None:
     """What to compare rows by; None if Spark can compare the struct of the row itself."""
     if not any(_is_unorderable(value) for value in columns.values()):
         return None
-    return row_struct({name: _orderable_value(value) for name, value in columns.items()})
+    return _row_struct({name: _orderable_value(value) for name, value in columns.items()})
 
 
 def _is_unorderable(value: Typed) -> bool:
@@ -256,15 +258,15 @@ def _orderable_value(value: Typed) -> Typed:
     return Typed(f"CAST({value.sql} AS STRING)", value.type, "STRING") if _is_unorderable(value) else value
 
 
-def row_fields(columns: Mapping[str, Typed]) -> list[str]:
+def _row_fields(columns: Mapping[str, Typed]) -> list[str]:
     """The columns, read out of the struct of the row."""
-    return [f"{ROW}.{quote_identifier(name)} AS {quote_identifier(name)}" for name in columns]
+    return [f"{_ROW}.{quote_identifier(name)} AS {quote_identifier(name)}" for name in columns]
 
 
-def select_one_row_per_key(source: str, columns: Mapping[str, Typed], keys: list[str], where: tuple[str, ...]) -> str:
+def _select_one_row_per_key(source: str, columns: Mapping[str, Typed], keys: list[str], where: tuple[str, ...]) -> str:
     """A SELECT of the least whole row for each key, among the rows that pass `where`."""
-    row, order = row_struct(columns), row_order(columns)
+    row, order = _row_struct(columns), _row_order(columns)
     least = f"min({row})" if order is None else f"min_by({row}, {order})"
     kept = f" WHERE {' AND '.join(where)}" if where else ""
-    rows = f"SELECT {least} AS {ROW} FROM {source}{kept} GROUP BY {', '.join(keys)}"
-    return f"SELECT {', '.join(row_fields(columns)) or '1 AS `one`'} FROM ({rows})"
+    rows = f"SELECT {least} AS {_ROW} FROM {source}{kept} GROUP BY {', '.join(keys)}"
+    return f"SELECT {', '.join(_row_fields(columns)) or '1 AS `one`'} FROM ({rows})"

@@ -1,8 +1,8 @@
 """ARRAY JOIN: one row for each element of an array or map, or of several arrays in parallel.
 
-In: a `Block` and an ARRAY JOIN node. Out: the block with a LATERAL VIEW and with the elements in scope. Invariant: an
-empty array gives no row; with LEFT ARRAY JOIN it gives one row with the default of the type. Arrays of different sizes
-make the query fail, as in ClickHouse.
+In: a `SelectBlock` and an ARRAY JOIN node. Out: the block with a LATERAL VIEW and with the elements in scope.
+Invariant: an empty array gives no row; with LEFT ARRAY JOIN it gives one row with the default of the type. Arrays of
+different sizes make the query fail, as in ClickHouse.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What FROM has joined so far, wrapped into a subquery: Spark cannot join to a LATERAL VIEW.
 
-In: a `Block`. Out: the block with a SELECT as its source. Invariant: every column keeps its name and its relation; the
-subquery selects only the columns that the outer SELECT names.
+In: a `SelectBlock`. Out: the block with a SELECT as its source. Invariant: every column keeps its name and its
+relation; the subquery selects only the columns that the outer SELECT names.
 """
 
 from __future__ import annotations

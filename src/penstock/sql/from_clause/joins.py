@@ -1,7 +1,7 @@
 """One JOIN: its kind, its condition as Spark SQL, and what the columns read as after it.
 
-In: a `Block` with what FROM has joined so far, the Join node and the right table. Out: a `JoinResult`. Invariant: USING
-leaves one column for both sides, that of the side that always has a row.
+In: a `SelectBlock` with what FROM has joined so far, the Join node and the right table. Out: a `JoinResult`. Invariant:
+USING leaves one column for both sides, that of the side that always has a row.
 """
 
 from __future__ import annotations

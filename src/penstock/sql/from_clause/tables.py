@@ -1,7 +1,7 @@
 """One table of FROM: a data source, pipe, node, CTE, subquery or table function, as a `TableReference`.
 
 Nodes, pipes and CTEs are compiled in place, so that the left-most table of a materialized node may be the data source
-that triggers it. `unique_columns` finds columns of which no two rows of a SELECT have equal values (by GROUP BY,
+that triggers it. `_unique_columns` finds columns of which no two rows of a SELECT have equal values (by GROUP BY,
 DISTINCT or LIMIT 1 BY); it never names a set of which two rows may agree.
 """
 
@@ -109,7 +109,7 @@ def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int)
         raise refused(environment.text, node, "duplicate-column", message, "give one of them an alias")
     _check_alias(environment, node)
     found = _table_of_output(output, node.alias or f"__t{place}")
-    return replace(found, unique=unique_columns(node.this))
+    return replace(found, unique=_unique_columns(node.this))
 
 
 def _table_of_output(output: SelectOutput, alias: str) -> TableReference:
@@ -131,7 +131,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
         refuse_sample(environment, node, "a SELECT")
         inner = replace(cte.environment, triggers=environment.triggers)
         rows = _table_of_output(inner.compile(inner, cte.query), alias)
-        return replace(rows, relation=replace(rows.relation, table_name=name), unique=unique_columns(cte.query))
+        return replace(rows, relation=replace(rows.relation, table_name=name), unique=_unique_columns(cte.query))
     environment.record_name(name)
     found = find_node(environment, name)
     if found is not None:
@@ -247,7 +247,7 @@ def system_one(alias: str) -> TableReference:
     return _table_of_rows(GeneratedRows("SELECT 0 AS `dummy`", "dummy", UINT8), alias)
 
 
-def unique_columns(tree: exp.Expr) -> frozenset[str] | None:
+def _unique_columns(tree: exp.Expr) -> frozenset[str] | None:
     """The columns, by the names that the SELECT gives them; None if nothing is known."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this

@@ -25,7 +25,7 @@ from penstock.sql.expr.typed import Typed, typed
 from penstock.sql.outputs.view import check_column_names, find_target, refused_column, stored_value
 from penstock.sql.spark_text import quote_identifier, string_literal
 
-ROW = "row"
+_ROW = "row"
 _OPTIONS = "map('ignoreNullFields', 'false')"
 """Options of Spark's to_json: fields that are NULL are written."""
 
@@ -60,7 +60,7 @@ def copy_rows(environment: Environment, node: Node, output: SelectOutput) -> Sel
     inner = ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in values.items())
     row = _json_sql(whole, pieces) if pieces else "'{}'"
     return SelectOutput(
-        f"SELECT {row} AS {ROW} FROM (SELECT {inner} FROM ({output.sql}) AS q)", ((ROW, typed(ROW, t.String())),)
+        f"SELECT {row} AS {_ROW} FROM (SELECT {inner} FROM ({output.sql}) AS q)", ((_ROW, typed(_ROW, t.String())),)
     )
 
 
@@ -80,8 +80,8 @@ def _written_values(environment: Environment, output: SelectOutput, target: Data
 def _column_json(environment: Environment, column: Column) -> str:
     """The JSON of a column as Spark SQL. Raises Refused."""
     try:
-        return json_text(Typed(quote_identifier(column.name), column.type, spark_type(column.type)))
-    except UnsupportedJson as error:
+        return _json_text(Typed(quote_identifier(column.name), column.type, spark_type(column.type)))
+    except _UnsupportedJson as error:
         message = f"column `{column.name}`: {error}"
         raise refused_column(environment, column.name, "unsupported-copy", message, error.hint) from None
 
@@ -136,7 +136,7 @@ def _json_sql(part: _Part, pieces: Mapping[str, str]) -> str:
     return f"concat('{{', {', '.join(fields)}, '}}')"
 
 
-class UnsupportedJson(ValueError):
+class _UnsupportedJson(ValueError):
     """No JSON exists that ingestion would read as a value of this type."""
 
     def __init__(self, message: str, hint: str):
@@ -144,8 +144,8 @@ class UnsupportedJson(ValueError):
         self.hint = hint
 
 
-def json_text(value: Typed) -> str:
-    """Spark SQL of the JSON text of a value; `null` for NULL. Raises UnsupportedJson."""
+def _json_text(value: Typed) -> str:
+    """Spark SQL of the JSON text of a value; `null` for NULL. Raises _UnsupportedJson."""
     if isinstance(unwrap_type(value.type), t.Json):
         return f"coalesce({value.sql}, 'null')"
     whole = f"to_json(array({_json_ready(value.sql, value.type, 0)}), {_OPTIONS})"
@@ -169,9 +169,9 @@ def _json_ready(sql: str, of: Type, depth: int) -> str:
         case t.Map(key, inner):
             return _json_ready_map(sql, key, inner, depth)
         case t.AggregateFunction():
-            raise UnsupportedJson(f"{of} holds states, which only a materialized view fills", "finish it with -Merge")
+            raise _UnsupportedJson(f"{of} holds states, which only a materialized view fills", "finish it with -Merge")
         case t.Json():
-            raise UnsupportedJson(
+            raise _UnsupportedJson(
                 "JSON inside another type cannot be copied", "keep it as a column of its own, or as a String"
             )
         case _:
@@ -190,9 +190,9 @@ def _json_ready_tuple(sql: str, fields: tuple[tuple[str | None, Type], ...], dep
 def _json_ready_map(sql: str, key: Type, of: Type, depth: int) -> str:
     each = f"` c{depth}`"
     if isinstance(unwrap_type(key), (t.DateTime, t.DateTime64)):
-        raise UnsupportedJson("a Map whose keys are times cannot be copied", "use keys of text, numbers or dates")
+        raise _UnsupportedJson("a Map whose keys are times cannot be copied", "use keys of text, numbers or dates")
     shown = as_text(typed(f"{each}.key", key))
     if shown is None:
-        raise UnsupportedJson(f"keys of type {key} cannot be written as text", "use keys of text, numbers or dates")
+        raise _UnsupportedJson(f"keys of type {key} cannot be written as text", "use keys of text, numbers or dates")
     entry = f"struct({shown}, {_json_ready(f'{each}.value', of, depth + 1)})"
     return f"map_from_entries(transform(map_entries({sql}), {each} -> {entry}))"

@@ -1,7 +1,7 @@
 """SQL of DIALECT spark: tables become placeholders, columns are resolved and their types inferred by sqlglot.
 
-In: the text of an environment. Out: its `Output`. Invariants: only one SELECT, of allowed syntax (see `allowed`), over
-tables and columns that exist; a scalar that Spark computes may be NULL, so its ClickHouse type is Nullable.
+In: the text of an environment. Out: its `SelectOutput`. Invariants: only one SELECT, of allowed syntax (see `allowed`),
+over tables and columns that exist; a scalar that Spark computes may be NULL, so its ClickHouse type is Nullable.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Spa
     """Replaces each table by a stand-in name, and gives the tables by these names."""
     first = _left_most_table(tree)
     sources: dict[str, _SparkTable] = {}
-    for node in [each for each in tree.find_all(exp.Table) if find_cte(each) is None]:
+    for node in [each for each in tree.find_all(exp.Table) if _find_cte(each) is None]:
         inner = environment if node is first else environment.without_trigger()
         source = _read_table(inner, node, f"{STAND_IN_PREFIX}{len(sources)}")
         sources[source.name] = source
@@ -86,7 +86,7 @@ def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Spa
     return sources
 
 
-def find_cte(table: exp.Table) -> exp.CTE | None:
+def _find_cte(table: exp.Table) -> exp.CTE | None:
     """The CTE that a table's name means where it stands, or None if it means a data source.
 
     A CTE is visible in the SELECT of its WITH and in the CTEs after it.
@@ -112,7 +112,7 @@ def _left_most_table(tree: exp.Expr) -> exp.Expr | None:
     node: exp.Expr | None = tree
     while node is not None:
         if isinstance(node, exp.Table):
-            cte = find_cte(node)
+            cte = _find_cte(node)
             if cte is None:
                 return node
             node = cte.this
