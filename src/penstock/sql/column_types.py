@@ -15,7 +15,7 @@ from penstock.model.types import Type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, Types
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.aggregates.table import aggregate_names
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.spark_text import string_literal
 
 
@@ -40,7 +40,7 @@ def column_default(of: Type) -> str:
     """ClickHouse's default value of the type: NULL if it is Nullable; for a state, that of no rows."""
     if isinstance(of, t.AggregateFunction):
         return state_aggregate(of).empty(state_arguments(of))
-    return value_zero(of)
+    return value_default(of)
 
 
 def state_aggregate(of: t.AggregateFunction) -> Aggregate:

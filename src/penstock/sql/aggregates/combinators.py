@@ -34,7 +34,7 @@ from penstock.sql.aggregates.array_state import (
     packed_type,
     zip_argument_arrays,
 )
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 
 Combinator = Callable[[Aggregate], "Aggregate | None"]
 """Makes the row of a function with a combinator; None if there is no such function."""
@@ -281,7 +281,7 @@ class _RowCounting:
 
     def _answer(self, value: str, rows: str, types: Types) -> str:
         of = self.result(types)
-        return f"if({rows} = 0L, {value_zero(of)}, CAST({value} AS {value_type(of)}))"
+        return f"if({rows} = 0L, {value_default(of)}, CAST({value} AS {value_type(of)}))"
 
 
 def _count_rows(call: AggregateInput) -> str:

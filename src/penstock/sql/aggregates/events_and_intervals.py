@@ -26,7 +26,7 @@ from penstock.sql.aggregates.aggregate import (
 )
 from penstock.sql.aggregates.array_state import NAN, AggregateTraits, bind_lambda, float_ratio, list_aggregate
 from penstock.sql.aggregates.count_sum_avg import UINT64, default_unless_nullable, wrap_to_type
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 
 _UINT8 = t.Int(8, signed=False)
 
@@ -190,7 +190,7 @@ def _max_intersections(state: AggregateState) -> str:
 
 def _max_intersections_position(state: AggregateState) -> str:
     of = unwrap_type(state.types[0])
-    return f"coalesce({_sweep_intervals(state, 'at', value_type(of))}, {value_zero(of)})"
+    return f"coalesce({_sweep_intervals(state, 'at', value_type(of))}, {value_default(of)})"
 
 
 def _interval_length(state: AggregateState) -> str:

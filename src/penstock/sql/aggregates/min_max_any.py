@@ -27,7 +27,7 @@ from penstock.sql.aggregates.aggregate import (
 from penstock.sql.aggregates.array_state import bind_lambda
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
 from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text, order_key
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 
 
 def _comparable_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
@@ -63,7 +63,9 @@ def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
         storage=lambda types: value_type(types[0]),
         state=lambda call: choose(call.args[0], call.over, call.types),
         merge=lambda state: choose(state.sql, state.over, state.types),
-        finish=lambda state: default_unless_nullable(state.sql, state.types, value_zero(unwrap_type(state.types[0]))),
+        finish=lambda state: default_unless_nullable(
+            state.sql, state.types, value_default(unwrap_type(state.types[0]))
+        ),
         empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
         inputs=value_inputs,
         gather=chosen,
@@ -134,7 +136,7 @@ def _any_respecting_nulls(name: str, spark: str) -> Aggregate:
         state=state,
         merge=lambda state: f"{spark}({state.sql}, true){state.over}",
         finish=lambda state: default_unless_nullable(
-            f"({state.sql}).`v`", state.types, value_zero(unwrap_type(state.types[0]))
+            f"({state.sql}).`v`", state.types, value_default(unwrap_type(state.types[0]))
         ),
         empty=lambda types: f"CAST(NULL AS {struct(types)})",
         inputs=lambda types: (value_type(types[0]),),
@@ -190,7 +192,7 @@ def _arg_aggregate(name: str, spark: str) -> Aggregate:
         state=best,
         merge=lambda state: chosen(state.sql, f"({state.sql}).`value`", state.types, state.over),
         finish=lambda state: default_unless_nullable(
-            f"({state.sql}).`argument`", state.types, value_zero(unwrap_type(state.types[0]))
+            f"({state.sql}).`argument`", state.types, value_default(unwrap_type(state.types[0]))
         ),
         empty=lambda types: f"CAST(NULL AS {_arg_storage(types)})",
         inputs=value_inputs,
@@ -213,7 +215,7 @@ def _arg_and_value(row: Aggregate, name: str) -> Aggregate:
 
     def finish(state: AggregateState) -> str:
         pair = f"named_struct('_1', ({state.sql}).`argument`, '_2', ({state.sql}).`value`)"
-        return f"coalesce(if({state.sql} IS NULL, NULL, {pair}), {value_zero(result(state.types))})"
+        return f"coalesce(if({state.sql} IS NULL, NULL, {pair}), {value_default(result(state.types))})"
 
     return replace(
         row,

@@ -32,7 +32,7 @@ from penstock.sql.aggregates.array_state import (
     rows_of_state,
 )
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 
 QuantileSql = Callable[[float], str]
 """The quantile at a level as SQL over ` v`, the sorted values, of which there is at least one."""
@@ -136,7 +136,7 @@ def _level_needs(family: QuantileFamily, types: Types, parameters: tuple[Aggrega
 def _default_value(family: QuantileFamily, types: Types) -> str:
     of = family.result(types)
     spark = value_type(of)
-    return f"CAST('NaN' AS {spark})" if isinstance(of, t.Float) else value_zero(of)
+    return f"CAST('NaN' AS {spark})" if isinstance(of, t.Float) else value_default(of)
 
 
 def _sorted_values(family: QuantileFamily, state: AggregateState) -> str:
@@ -159,7 +159,7 @@ def _several_levels(family: QuantileFamily, state: AggregateState, of: str) -> s
     levels = _levels(state.parameters, family.skipped)
     # Over no rows, ClickHouse gives zeros where a quantile is one of the values, for floats too.
     picks = family.result is _argument_type
-    default = value_zero(_argument_type(state.types)) if picks else _default_value(family, state.types)
+    default = value_default(_argument_type(state.types)) if picks else _default_value(family, state.types)
     read = ", ".join(f"if(size(` v`) = 0, {default}, CAST({family.read(each)} AS {of}))" for each in levels)
     return bind_lambda(_sorted_values(family, state), lambda _: f"array({read})")
 

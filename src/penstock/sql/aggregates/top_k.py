@@ -23,7 +23,7 @@ from penstock.sql.aggregates.aggregate import (
 from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, equal_runs, fold_rows, list_aggregate
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
 from penstock.sql.aggregates.uniq import UNIQ_EXACT
-from penstock.sql.expr.spark_types import value_zero
+from penstock.sql.expr.spark_types import value_default
 
 _TOP_ERROR = (
     "counts are exact, ClickHouse's own are approximate of more than three times as many values; "
@@ -118,7 +118,7 @@ def _any_heavy(state: AggregateState) -> str:
     count = f"CASE WHEN ` a`.v <=> ` x` THEN ` a`.n + 1L WHEN {change} THEN 1L ELSE ` a`.n - 1L END"
     step = f"named_struct('v', if({change}, ` x`, ` a`.v), 'n', {count})"
     found = bind_lambda(state.sql, lambda h: f"aggregate({h}, {start}, (` a`, ` x`) -> {step}, ` a` -> ` a`.v)", "` h`")
-    return default_unless_nullable(found, state.types, value_zero(unwrap_type(state.types[0])))
+    return default_unless_nullable(found, state.types, value_default(unwrap_type(state.types[0])))
 
 
 ANY_HEAVY = list_aggregate(

@@ -19,7 +19,7 @@ from penstock.sql.calls.aggregates import aggregate_call
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import lowest_64_bits
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
 from penstock.sql.syntax.tree import call_name
 
@@ -164,7 +164,7 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
     if not isinstance(distance, int) or isinstance(distance, bool) or abs(distance) > _FARTHEST:
         message = "the distance of `neighbor` must be a literal whole number"
         raise tr.refused(arguments[1], "wrong-argument-type", message, "leadInFrame")
-    of, default = value.type, value_zero(value.type)
+    of, default = value.type, value_default(value.type)
     if len(arguments) == 3:
         other = _row_value(tr, arguments[2])
         joint = supertype([value.type, other.type])

@@ -20,7 +20,7 @@ from penstock.sql.calls.aggregates import aggregate_call
 from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame, read_over_clause
 from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import Typed, as_spark
 from penstock.sql.syntax.tree import call_name, call_parts
 
@@ -147,7 +147,7 @@ def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: 
     value = tr.translate(arguments[0])
     of = value.type
     distance = _literal_number(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
-    default = _default_value(tr, arguments[2], of) if len(arguments) > 2 else value_zero(of)
+    default = _default_value(tr, arguments[2], of) if len(arguments) > 2 else value_default(of)
     spark = value_type(unwrap_type(of))
     if inside == "false":
         return Typed(default, of, spark)
@@ -171,7 +171,7 @@ def _nth_value(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
     value = tr.translate(first)
     spark = value_type(value.bare)
     sql = f"nth_value({as_spark(value, spark)}, {place}){over.sql}"
-    sql = f"if(count(1){over.sql} >= {place}, {sql}, {value_zero(value.type)})"
+    sql = f"if(count(1){over.sql} >= {place}, {sql}, {value_default(value.type)})"
     return Typed(sql, value.type, spark)
 
 
@@ -184,7 +184,7 @@ def _value_respecting_nulls(tr: Translator, node: exp.Expr, over: OverClause) ->
     value = tr.translate(given)
     spark = value_type(value.bare)
     sql = f"{name}({as_spark(value, spark)}){over.sql}"
-    return Typed(f"if(count(1){over.sql} = 0, {value_zero(value.type)}, {sql})", value.type, spark)
+    return Typed(f"if(count(1){over.sql} = 0, {value_default(value.type)}, {sql})", value.type, spark)
 
 
 def _read_arguments(tr: Translator, node: exp.Expr, low: int, high: int) -> list[exp.Expr]:

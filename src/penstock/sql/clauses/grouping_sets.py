@@ -16,7 +16,7 @@ from penstock.model import types as t
 from penstock.sql.calls.special_forms import lacks_key
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
 from penstock.sql.compiler.block import SelectBlock
-from penstock.sql.expr.spark_types import value_zero
+from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.ordering import check_hashable
 from penstock.sql.syntax.problems import Refused, refused
@@ -101,5 +101,5 @@ def _expand_sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...
 
 def _default_if_absent(value: Typed, bit: int) -> Typed:
     """The key, or its default if the grouping set of the row lacks it."""
-    zero = f"CAST({value_zero(value.type)} AS {value.spark})"
+    zero = f"CAST({value_default(value.type)} AS {value.spark})"
     return replace(value, sql=f"if({lacks_key(bit)}, {zero}, {value.sql})")

@@ -22,7 +22,7 @@ from penstock.sql.compiler.block import (
 )
 from penstock.sql.compiler.environment import SelectOutput
 from penstock.sql.compiler.fill_column import FillRole, FillSlot, fill_rows, mark_all_real, rows_or_placeholder
-from penstock.sql.expr.spark_types import value_zero
+from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import NEVER
 from penstock.sql.spark_text import quote_identifier
 
@@ -155,7 +155,7 @@ def _fill_slots(block: SelectBlock, at: int) -> tuple[FillSlot, ...]:
         if role == "empty" and item.value.sql == sqls[fills[at]]:
             role = "key"
         spark = "INT" if stored_sql(item.value) != item.value.sql else item.value.spark
-        zero = f"CAST({_DATE32 if item.value.type == t.Date(wide=True) else value_zero(item.value.type)} AS {spark})"
+        zero = f"CAST({_DATE32 if item.value.type == t.Date(wide=True) else value_default(item.value.type)} AS {spark})"
         found.append(FillSlot(_column_name(place), role, zero, block.interpolated.get(place)))
     for name, _, _ in names:
         zero = "NULL" if name in sqls else "0"

@@ -20,7 +20,7 @@ from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_po
 from penstock.sql.clauses.projection import select_item_value
 from penstock.sql.compiler.block import SelectBlock, TranslatedColumn, from_to_having, stored_sql
 from penstock.sql.compiler.environment import SelectOutput, Totals
-from penstock.sql.expr.spark_types import value_zero
+from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import Typed
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import Refused, refused
@@ -91,7 +91,7 @@ def _own_totals(block: SelectBlock) -> str:
     _check_totals_defined(block)
     plain = replace(block, translator=replace(block.translator, keys=frozenset(), absent={}))
     keys = [key for node in _grouping_nodes(plain) if (key := _translate_key(plain, node)) is not None]
-    absent = {key.sql: replace(key, sql=f"CAST({value_zero(key.type)} AS {key.spark})") for key in keys}
+    absent = {key.sql: replace(key, sql=f"CAST({value_default(key.type)} AS {key.spark})") for key in keys}
     tr = replace(plain.translator, absent=absent)
     items, aggregates = [], 0
     for selected in block.selected:

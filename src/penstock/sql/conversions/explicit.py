@@ -21,7 +21,7 @@ from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.implicit import cast_column, is_same_state
 from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import NOTHING, Typed, is_null, typed
 from penstock.sql.spark_text import quote_identifier, string_literal
 
@@ -81,7 +81,7 @@ def _guarded_formula(value: Typed, want: Type, mode: ConversionMode) -> str | No
         case "null":
             return _null_if_invalid(conversion)
         case "zero":
-            return _default_if_invalid(value, conversion, mode.default or value_zero(want))
+            return _default_if_invalid(value, conversion, mode.default or value_default(want))
 
 
 def _raise_if_invalid(value: Typed, want: Type, conversion: Conversion) -> str:

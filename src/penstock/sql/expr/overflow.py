@@ -31,9 +31,8 @@ _DECIMAL_LIMIT = 10**37
 _LONGEST_OPERAND = 600
 """Longer operands, in characters, are bound to names, as each occurs twice in the result. Sums of sums are not:
 their text grows only by what is added."""
-
-
 _SIMPLE_SQL = re.compile(r"(` ?\w+`)(\.\w+)?(\[[0-7]\])?|-?\d+L")
+"""SQL that is repeated rather than bound: a name, a field or element of one, or a literal."""
 
 
 def int64_arithmetic(operator: str, left: Typed, right: Typed) -> Typed:

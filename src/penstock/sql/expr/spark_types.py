@@ -57,26 +57,26 @@ def integer_type(of: t.Int) -> str:
     return "BIGINT" if of.high <= 2**63 - 1 else "DECIMAL(20,0)"
 
 
-def value_zero(of: Type) -> str:
+def value_default(of: Type) -> str:
     """ClickHouse's default value of the type, as Spark SQL of exactly the type `value_type(of)`."""
     if is_nullable(of):
         return f"CAST(NULL AS {value_type(of)})"
     match of:
         case t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
-            return value_zero(inner)
+            return value_default(inner)
         case t.Array() | t.Map():
             return f"CAST({'array()' if isinstance(of, t.Array) else 'map()'} AS {value_type(of)})"
         case t.Tuple(fields):
             parts = (
-                f"{string_literal(name or f'_{place}')}, {value_zero(inner)}"
+                f"{string_literal(name or f'_{place}')}, {value_default(inner)}"
                 for place, (name, inner) in enumerate(fields, 1)
             )
             return f"named_struct({', '.join(parts)})"
         case _:
-            return _scalar_zero(of)
+            return _scalar_default(of)
 
 
-_ZEROS: dict[type[Type], str] = {
+_SCALAR_DEFAULTS: dict[type[Type], str] = {
     t.Bool: "false",
     t.Date: "DATE'1970-01-01'",
     t.DateTime: "TIMESTAMP'1970-01-01 00:00:00'",
@@ -88,7 +88,7 @@ _ZEROS: dict[type[Type], str] = {
 }
 
 
-def _scalar_zero(of: Type) -> str:
+def _scalar_default(of: Type) -> str:
     match of:
         case t.Int() | t.Float() | t.Decimal():
             return f"CAST(0 AS {value_type(of)})"
@@ -99,4 +99,4 @@ def _scalar_zero(of: Type) -> str:
         case t.Date(wide=True):
             return "DATE'1900-01-01'"
         case _:
-            return _ZEROS.get(type(of), "''")
+            return _SCALAR_DEFAULTS.get(type(of), "''")

@@ -13,7 +13,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, null_test, typed
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
@@ -62,7 +62,7 @@ def _assume_not_null(values: Sequence[Typed]) -> Typed:
     value = values[0]
     if not value.nullable:
         return value
-    return typed(f"coalesce({as_spark(value, value_type(value.bare))}, {value_zero(value.bare)})", value.bare)
+    return typed(f"coalesce({as_spark(value, value_type(value.bare))}, {value_default(value.bare)})", value.bare)
 
 
 def _extreme_function(name: str) -> Function:
@@ -130,7 +130,7 @@ def _is_nullable(values: Sequence[Typed]) -> Typed:
 
 
 def _default_of_type(values: Sequence[Typed]) -> Typed:
-    return typed(value_zero(values[0].type), values[0].type)
+    return typed(value_default(values[0].type), values[0].type)
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -14,7 +14,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import TWO_64
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import NOTHING, Typed, as_spark, is_null, nullable_if_any, typed
 from penstock.sql.functions.arguments import check_equality, check_order, element_type, literal_integer
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
@@ -35,7 +35,7 @@ def map_element(value: Typed, key: Typed) -> Typed:
     """`map[key]`: the zero value if the map has no such key."""
     of = map_type(value)
     found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
-    sql = found if t.is_nullable(of.value) else f"coalesce({found}, {value_zero(of.value)})"
+    sql = found if t.is_nullable(of.value) else f"coalesce({found}, {value_default(of.value)})"
     if not key.nullable:
         return typed(sql, of.value)
     if isinstance(t.unwrap_type(of.value), (t.Array, t.Map, t.Tuple)):

@@ -14,7 +14,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import arithmetic_type, supertype
 from penstock.sql.expr.overflow import TWO_64, add_wrapping, int64_arithmetic, lowest_64_bits
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import Typed, as_spark, typed
 from penstock.sql.functions.arguments import check_order, element_type, zip_arrays
 from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Function
@@ -111,7 +111,7 @@ def _extreme_build(name: str, spark: str) -> Build:
             found = f"coalesce({spark}(filter({array}, ` x` -> NOT isnan(` x`))), {found})"
         if t.is_nullable(of):
             return typed(found, of)
-        return typed(f"coalesce({found}, {value_zero(t.unwrap_type(of))})", t.unwrap_type(of))
+        return typed(f"coalesce({found}, {value_default(t.unwrap_type(of))})", t.unwrap_type(of))
 
     return build
 

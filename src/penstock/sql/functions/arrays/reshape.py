@@ -11,7 +11,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import value_type, value_zero
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import Typed, as_spark, is_null, typed
 from penstock.sql.functions.arguments import as_spark_int, check_equality, element_type, literal_integer, zip_arrays
 from penstock.sql.functions.arrays.sets import cast_array_and_value
@@ -31,7 +31,7 @@ _EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
 
 def _filler_sql(values: Sequence[Typed], place: int, of: Type) -> str:
     """The value of new elements: the argument at `place`, or the zero value."""
-    return as_spark(values[place], value_type(of)) if len(values) > place else value_zero(of)
+    return as_spark(values[place], value_type(of)) if len(values) > place else value_default(of)
 
 
 def _size_argument(value: Typed, name: str) -> str:
@@ -117,11 +117,13 @@ def _with_constant(values: Sequence[Typed]) -> Typed:
 
 def _empty_to_single(values: Sequence[Typed]) -> Typed:
     array, of = values[0].sql, element_type(values[0])
-    return Typed(f"if(size({array}) = 0, array({value_zero(of)}), {array})", values[0].type, values[0].spark)
+    return Typed(f"if(size({array}) = 0, array({value_default(of)}), {array})", values[0].type, values[0].spark)
 
 
 def _empty_array_function(name: str, of: Type) -> Function:
-    return Function(f"emptyArray{name}", (0, 0), ("any",), lambda values: typed(value_zero(t.Array(of)), t.Array(of)))
+    return Function(
+        f"emptyArray{name}", (0, 0), ("any",), lambda values: typed(value_default(t.Array(of)), t.Array(of))
+    )
 
 
 def _remove(values: Sequence[Typed]) -> Typed:
