@@ -16,10 +16,10 @@ from penstock.model.datasource import Text
 
 LexemeKind = Literal["word", "quoted", "string", "number", "symbol", "end"]
 LexemeTexts: TypeAlias = tuple[tuple[LexemeKind, str], ...]
-"""Lexemes without their offsets: equal wherever they stand, so that what they mean can be kept."""
+"""Lexemes without their offsets: equal wherever they stand, so that their meaning can be cached."""
 
 MAX_DEPTH = 50
-"""How many brackets may stand inside each other: more than anybody writes, less than recursion takes."""
+"""The deepest nesting of brackets: more than anybody writes, and safe for recursion."""
 
 _LEXEME = re.compile(
     r"""
@@ -48,7 +48,7 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 
 class InvalidSyntax(ValueError):
-    """A text that is not what it should be: what was expected, at which offset, and what to do."""
+    """A text that does not fit its grammar: what was expected, at which offset, and what to do."""
 
     code = "invalid-syntax"
 
@@ -210,12 +210,12 @@ def comma_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def quote_hint(lexeme: Lexeme) -> str | None:
-    """What to say of a quote that nothing closes; None of every other lexeme."""
+    """The hint for a quote that is not closed; None for every other lexeme."""
     return "this quote is not closed" if lexeme.kind == "symbol" and lexeme.text in "'`\"" else None
 
 
 def depth_change(lexeme: Lexeme) -> int:
-    """By how much a lexeme changes the depth of brackets."""
+    """How a lexeme changes the nesting of brackets: 1, 0 or -1."""
     if lexeme.kind != "symbol":
         return 0
     return (lexeme.text in _OPENING) - (lexeme.text in _CLOSING)
@@ -232,7 +232,7 @@ def _refuse_depth(lexemes: Sequence[Lexeme]) -> None:
 
 
 def location_at(text: Text, offset: int) -> Location:
-    """Where the character at `offset` stands in the file."""
+    """The location in the file of the character at `offset`."""
     before = text.text[:offset]
     return text.at(before.count("\n") + 1, offset - before.rfind("\n"))
 

@@ -20,12 +20,12 @@ from penstock.plan.steps import CheckRows, Step
 Strategy: TypeAlias = Literal["none", "in_place", "reuse", "bridge", "forward", "recompute", "create", "drop"]
 
 MOVING: tuple[Strategy, ...] = ("reuse", "bridge", "forward", "recompute")
-"""Strategies after which a data source is not the table, or has not the values, that live reads."""
+"""Strategies after which a data source has another table, or other values, than the one that live reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a table holds, or a step reads."""
+    """The rows, stored bytes and data files of a table, or those that a step reads."""
 
     rows: int
     bytes: int

@@ -18,7 +18,7 @@ from penstock.template.nodes import BranchArm, Template
 from penstock.template.parameter_types import placeholder_text
 
 MAX_VARIANTS = 64
-"""So many calls are tried for one pipe."""
+"""The most calls that are tried for one pipe."""
 _STEP = {ast.Gt: 1, ast.GtE: 0, ast.Lt: -1, ast.LtE: 0}
 
 Wanted: TypeAlias = bool

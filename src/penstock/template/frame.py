@@ -16,7 +16,7 @@ from penstock.template.values import Placeholder, Value
 Mode: TypeAlias = Literal["call", "deploy", "check"]
 
 MAX_WORK = 1_000_000
-"""Operations and characters of one rendering: half a second at most."""
+"""Operations and characters of one rendering: at most about half a second."""
 MAX_DIGITS = 400
 """Digits of a whole number: UInt256 has 78."""
 
@@ -34,8 +34,8 @@ Parameter: TypeAlias = Union[str, ListParameter]
 
 @dataclass(slots=True)
 class RenderTrace:
-    """What renderings did: the ways that were taken, by the text of the template; whether a placeholder
-    stands in the SQL."""
+    """What renderings did: the ids of the branches taken, by the text of the template; and whether a placeholder was
+    written into the SQL."""
 
     arms: dict[str, set[int]] = field(default_factory=dict)
     invented: bool = False
@@ -58,7 +58,7 @@ CALL, CHECK, DEPLOY = RenderInput("call"), RenderInput("check"), RenderInput("de
 
 @dataclass(slots=True)
 class RenderFrame:
-    """One rendering. `arms` are the ways that it took; `invented`: a placeholder was written."""
+    """One rendering. `arms` are the ids of the branches that it took; `invented`: a placeholder was written."""
 
     given: RenderInput
     variables: dict[str, Value] = field(default_factory=dict)
@@ -67,13 +67,13 @@ class RenderFrame:
     invented: bool = False
 
     def charge(self, amount: int, offset: int) -> None:
-        """Raises Fault where the rendering does too much."""
+        """Count `amount` operations. Raises Fault if the rendering exceeds its limit."""
         self.work += amount + 1
         if self.work > MAX_WORK:
             raise Fault("template-limit", "the template does too much", offset, "loop over fewer or shorter values")
 
     def lookup(self, name: str) -> Value:
-        """A variable, else a parameter, else nothing."""
+        """The value of a variable, otherwise of a parameter, otherwise None (a placeholder in a check)."""
         if name in self.variables:
             return self.variables[name]
         found = self.given.parameters.get(name)

@@ -17,7 +17,7 @@ from penstock.template.statements import Statement
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """SQL as it stands."""
+    """Text of the template that goes into the SQL unchanged."""
 
     text: str
     offset: int
@@ -34,8 +34,8 @@ class Interpolation:
 
 @dataclass(frozen=True, slots=True)
 class BranchArm:
-    """One way of an `if`; `test` None: else. `conditions` are those that lead there, as trees, each with
-    whether it must hold."""
+    """One branch of an `if`; `test` is None for `else`. `conditions` lead into the branch: syntax trees, each with
+    whether it has to be true."""
 
     id: int
     test: Expression | None
@@ -50,7 +50,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`for`, and `while` where there is no target; `rest` is what stands after its `else`."""
+    """A `for`, or a `while` if there is no target; `rest` is the body of its `else`."""
 
     target: Target | None
     values: Expression

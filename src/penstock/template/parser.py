@@ -26,9 +26,9 @@ from penstock.template.nodes import Branch, BranchArm, Interpolation, Jump, Loop
 from penstock.template.statements import read_set_statement
 
 MAX_DEPTH = 30
-"""So deep may blocks be nested."""
+"""The deepest nesting of blocks."""
 MAX_EXPRESSIONS = 5_000
-"""So many expressions and statements may a template have."""
+"""The most expressions and statements of one template."""
 _FORBIDDEN = (
     "extends",
     "include",
@@ -52,12 +52,12 @@ def is_template(text: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def read_template(text: str) -> Template:
-    """The template of a project's text, with what is wrong with it; kept for the next call."""
+    """The parsed template of a project, with its faults; cached for the next call."""
     return parse_template(text)
 
 
 def parse_template(text: str) -> Template:
-    """The template of a text that nobody may send again."""
+    """The parsed template of a text that is not expected again, such as the SQL of a request; not cached."""
     return _Parser(text).template()
 
 

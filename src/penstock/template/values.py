@@ -18,7 +18,7 @@ Value: TypeAlias = Union[
 _ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\0": "\\0", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _UNNAMEABLE = re.compile(r"[`\\\x00-\x1f\x7f]")
 MAX_DEPTH = 20
-"""So deep may lists be nested that are written into SQL."""
+"""The deepest nesting of lists that can be written into SQL."""
 
 
 class TypedInt(int):
