@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,6 +16,7 @@ from penstock.errors import NotFound, did_you_mean
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
 from penstock.serve.http.access import may_read
+from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 from penstock.serve.http.request_parameters import deployment_parameter as asked
 
@@ -26,7 +26,7 @@ async def list_datasources(host: PipelineHost, request: Request) -> Response:
     found, rows = await _find_with_rows(host, request)
     shows = may_read(request)
     listed = [_datasource_json(binding, rows) for binding in found.manifest.bindings if shows(binding.name)]
-    return _json_response({"datasources": sorted(listed, key=lambda each: str(each["name"]))})
+    return json_response({"datasources": sorted(listed, key=lambda each: str(each["name"]))})
 
 
 async def show_datasource(host: PipelineHost, request: Request) -> Response:
@@ -38,7 +38,7 @@ async def show_datasource(host: PipelineHost, request: Request) -> Response:
         known = [each.name for each in (*found.manifest.bindings, *found.manifest.quarantines)]
         raise NotFound(f"there is no data source `{name}`", hint=did_you_mean(name, known))
     columns = [{"name": column.name, "type": str(column.type)} for column in binding.columns]
-    return _json_response({**_datasource_json(binding, rows), "columns": columns})
+    return json_response({**_datasource_json(binding, rows), "columns": columns})
 
 
 async def list_pipes(host: PipelineHost, request: Request) -> Response:
@@ -48,7 +48,7 @@ async def list_pipes(host: PipelineHost, request: Request) -> Response:
     shows = may_read(request)
     endpoints = [pipe for pipe in project.pipes if pipe.endpoint is not None and shows(pipe.name)]
     listed = [{"name": pipe.name, "description": pipe.description} for pipe in endpoints]
-    return _json_response({"pipes": listed})
+    return json_response({"pipes": listed})
 
 
 async def _find_with_rows(host: PipelineHost, request: Request) -> tuple[Deployment, Mapping[str, Any]]:
@@ -61,7 +61,3 @@ async def _find_with_rows(host: PipelineHost, request: Request) -> tuple[Deploym
 
 def _datasource_json(binding: Binding, rows: Mapping[str, Any]) -> dict[str, object]:
     return {"name": binding.name, "table": binding.table, "rows": rows.get(binding.name, {}).get("rows")}
-
-
-def _json_response(document: object) -> Response:
-    return Response(orjson.dumps(document), media_type="application/json")

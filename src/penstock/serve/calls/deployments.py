@@ -23,6 +23,7 @@ from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
 from penstock.model.deployment import Deployment
 from penstock.parse.project_files import decode, normal_path
+from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 from penstock.serve.http.request_body import read_body
 from penstock.serve.http.request_parameters import flag_parameter
@@ -42,13 +43,13 @@ async def deploy(host: PipelineHost, request: Request) -> Response:
     )
     files = await uploaded_files(request)
     made = await run_in_lane(host.lanes.control, lambda: pipeline.deployer.deploy(files, options))
-    return _json_response(deployment_to_json(made), 200 if options.check else 201)
+    return json_response(deployment_to_json(made), 200 if options.check else 201)
 
 
 async def list_deployments(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments`, newest first."""
     found = await run_in_lane(host.lanes.control, host.pipeline.store.deployments.list)
-    return _json_response({"deployments": [deployment_summary(each) for each in found]})
+    return json_response({"deployments": [deployment_summary(each) for each in found]})
 
 
 async def show_deployment(host: PipelineHost, request: Request) -> Response:
@@ -83,17 +84,13 @@ async def discard(host: PipelineHost, request: Request) -> Response:
 
 async def rollback(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/rollback`."""
-    return _json_response(deployment_to_json(await run_in_lane(host.lanes.control, host.pipeline.deployer.rollback)))
+    return json_response(deployment_to_json(await run_in_lane(host.lanes.control, host.pipeline.deployer.rollback)))
 
 
 async def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Deployment]) -> Response:
     """Call a method of the deployer with the reference in the path: an id, a name, live, staging or previous."""
     ref: str = request.path_params["ref"]
-    return _json_response(deployment_to_json(await run_in_lane(host.lanes.control, lambda: call(ref))))
-
-
-def _json_response(document: object, status: int = 200) -> Response:
-    return Response(orjson.dumps(document), status_code=status, media_type="application/json")
+    return json_response(deployment_to_json(await run_in_lane(host.lanes.control, lambda: call(ref))))
 
 
 async def watch_events(host: PipelineHost, request: Request) -> Response:

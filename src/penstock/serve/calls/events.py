@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
+from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 from penstock.serve.http.request_body import decompress, read_body
 from penstock.serve.http.request_parameters import flag_parameter, required_parameter
@@ -38,7 +38,7 @@ async def post_events(host: PipelineHost, request: Request) -> Response:
     if waits:
         receipt = await run_in_lane(host.lanes.waits, lambda: pipeline.ingestion.wait(receipt, WAIT_SECONDS))
     counts = {"successful_rows": receipt.successful_rows, "quarantined_rows": receipt.quarantined_rows}
-    return Response(orjson.dumps(counts), status_code=200 if waits else 202, media_type="application/json")
+    return json_response(counts, 200 if waits else 202)
 
 
 def _idempotency_key(request: Request) -> str | None:

@@ -6,11 +6,11 @@ moment, also while Spark starts.
 
 from __future__ import annotations
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock import __version__
+from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 
 
@@ -22,20 +22,16 @@ async def show_health(host: PipelineHost, request: Request) -> Response:
         "seconds": round(host.seconds, 1),
         "version": __version__,
     }
-    return _json_response(shown, 200 if host.ready else 503)
+    return json_response(shown, 200 if host.ready else 503)
 
 
 async def show_status(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/status`."""
     found = await run_in_lane(host.lanes.control, host.pipeline.status)
-    return _json_response({"version": __version__, "seconds": round(host.seconds, 1), **found})
+    return json_response({"version": __version__, "seconds": round(host.seconds, 1), **found})
 
 
 async def show_metrics(host: PipelineHost, request: Request) -> Response:
     """`GET /metrics`."""
     text = host.metrics.text(await run_in_lane(host.lanes.control, host.pipeline.status))
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-def _json_response(document: object, status: int = 200) -> Response:
-    return Response(orjson.dumps(document), status_code=status, media_type="application/json")

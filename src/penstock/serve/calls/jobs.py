@@ -6,12 +6,12 @@ recorded: its job runs, whatever becomes of the server.
 
 from __future__ import annotations
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import NotFound
 from penstock.integer_parsing import parse_whole_number
+from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
@@ -35,26 +35,26 @@ async def run_copy(host: PipelineHost, request: Request) -> Response:
         raise invalid_parameter("deployment", "a copy runs over the live version, and feeds every other one")
     given = {key: value for key, value in sent.items() if key not in GENERAL_PARAMETERS}
     made = await run_in_lane(host.lanes.control, lambda: pipeline.copies.run(name, given))
-    return _json_response({"job": job_to_json(made)}, 202)
+    return json_response({"job": job_to_json(made)}, 202)
 
 
 async def list_jobs(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/jobs`: the newest first."""
     jobs = host.pipeline.store.jobs
     found = await run_in_lane(host.lanes.control, lambda: jobs.recent(MOST_JOBS))
-    return _json_response({"jobs": list(map(job_to_json, found))})
+    return json_response({"jobs": list(map(job_to_json, found))})
 
 
 async def show_job(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/jobs/ID`."""
     pipeline, id = host.pipeline, _job_id(request)
-    return _json_response(job_to_json(await run_in_lane(host.lanes.control, lambda: pipeline.store.jobs.get(id))))
+    return json_response(job_to_json(await run_in_lane(host.lanes.control, lambda: pipeline.store.jobs.get(id))))
 
 
 async def cancel_job(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/jobs/ID/cancel`."""
     pipeline, id = host.pipeline, _job_id(request)
-    return _json_response(job_to_json(await run_in_lane(host.lanes.control, lambda: pipeline.copies.cancel(id))))
+    return json_response(job_to_json(await run_in_lane(host.lanes.control, lambda: pipeline.copies.cancel(id))))
 
 
 def job_to_json(job: Job) -> dict[str, object]:
@@ -81,7 +81,3 @@ def _job_id(request: Request) -> int:
     if found is None or found > MAX_ROW_ID:
         raise NotFound(f"there is no job `{text[:60]}`", hint="`penstock job ls` lists them")
     return found
-
-
-def _json_response(document: object, status: int = 200) -> Response:
-    return Response(orjson.dumps(document), status_code=status, media_type="application/json")

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -28,6 +27,7 @@ from penstock.serve.calls.openapi_schemas import (
 )
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS
+from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 from penstock.serve.http.request_parameters import deployment_parameter
 from penstock.template.declared_parameters import DeclaredParameter, parameters_of
@@ -49,7 +49,7 @@ class DescribedCall(Protocol):
 
 async def show_openapi(host: PipelineHost, request: Request) -> Response:
     """`GET /openapi.json`."""
-    return _json_response(document_of_calls(request.app.state.calls))
+    return json_response(document_of_calls(request.app.state.calls))
 
 
 async def show_endpoints(host: PipelineHost, request: Request) -> Response:
@@ -60,10 +60,10 @@ async def show_endpoints(host: PipelineHost, request: Request) -> Response:
     except NotFound:
         if ref != "live":
             raise
-        return _json_response(document_of_endpoints(()))
+        return json_response(document_of_endpoints(()))
     project = (await run_in_lane(host.lanes.control, lambda: pipeline.projects.load(found))).project
     pipes = [each for each in project.pipes if each.endpoint is not None and shows(each.name)]
-    return _json_response(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
+    return json_response(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
 
 
 def document_of_calls(calls: Sequence[DescribedCall]) -> Json:
@@ -122,10 +122,6 @@ def _components() -> Json:
             }
         },
     }
-
-
-def _json_response(document: Json) -> Response:
-    return Response(orjson.dumps(document), media_type="application/json")
 
 
 def describe_parameter(parameter: DeclaredParameter) -> Json:

@@ -6,12 +6,12 @@ scope admin gets here.
 
 from __future__ import annotations
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import Conflict, InvalidRequest, Problem
 from penstock.serve.http.access import TOKEN_NAME, parse_scopes
+from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 from penstock.serve.http.request_parameters import all_parameters, required_parameter
 
@@ -21,7 +21,7 @@ ADMIN = "admin"
 
 async def list_tokens(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/tokens`."""
-    return _json_response(
+    return json_response(
         {"tokens": [{"name": each.name, "scopes": each.scopes} for each in host.pipeline.tokens.list()]}
     )
 
@@ -35,7 +35,7 @@ async def create_token(host: PipelineHost, request: Request) -> Response:
         parse_scopes(required_parameter(parameters, "scopes")),
     )
     secret = await run_in_lane(host.lanes.control, lambda: tokens.create(name, scopes))
-    return _json_response({"name": name, "scopes": scopes, "token": secret}, 201)
+    return json_response({"name": name, "scopes": scopes, "token": secret}, 201)
 
 
 async def remove_token(host: PipelineHost, request: Request) -> Response:
@@ -44,7 +44,7 @@ async def remove_token(host: PipelineHost, request: Request) -> Response:
     if name == ADMIN:
         raise Conflict("the admin token stays", hint="delete .penstock/admin_token and restart the server to renew it")
     await run_in_lane(host.lanes.control, lambda: tokens.remove(name))
-    return _json_response({"name": name})
+    return json_response({"name": name})
 
 
 def _token_name(text: str) -> str:
@@ -52,7 +52,3 @@ def _token_name(text: str) -> str:
         message = "a token's name is 1 to 100 letters, digits, `_`, `.`, `@` and `-`"
         raise InvalidRequest(message, [Problem("invalid-name", message)])
     return text
-
-
-def _json_response(document: object, status: int = 200) -> Response:
-    return Response(orjson.dumps(document), status_code=status, media_type="application/json")
