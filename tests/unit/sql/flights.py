@@ -42,31 +42,56 @@ def view(name: str, target: str, *sqls: str) -> Pipe:
     return pipe(name, *sqls, kind=Materialized(target, Location(f"{name}.pipe", 9, 1)))
 
 
-FLIGHTS = datasource("flights", {
-    "year": "UInt16", "month": "UInt8", "day": "UInt8", "time_hour": "DateTime", "carrier": LC, "flight": "String",
-    "tailnum": "Nullable(String)", "origin": LC, "dest": LC, "dep_delay": "Nullable(Float64)",
-    "arr_delay": "Nullable(Float64)", "distance": "UInt32",
-})  # fmt: skip
-DAILY = datasource("carrier_daily", {
-    "carrier": LC, "day": "Date", "flights": "AggregateFunction(count)",
-    "avg_delay": "AggregateFunction(avg, Nullable(Float64))",
-    "max_delay": "AggregateFunction(max, Nullable(Float64))",
-    "planes": "AggregateFunction(uniq, Nullable(String))",
-})  # fmt: skip
-MONTHLY = datasource("carrier_monthly", {
-    "carrier": LC, "month": "Date", "flights": "AggregateFunction(count)",
-    "avg_delay": "AggregateFunction(avg, Nullable(Float64))", "planes": "AggregateFunction(uniq, Nullable(String))",
-})  # fmt: skip
+FLIGHTS = datasource(
+    "flights",
+    {
+        "year": "UInt16",
+        "month": "UInt8",
+        "day": "UInt8",
+        "time_hour": "DateTime",
+        "carrier": LC,
+        "flight": "String",
+        "tailnum": "Nullable(String)",
+        "origin": LC,
+        "dest": LC,
+        "dep_delay": "Nullable(Float64)",
+        "arr_delay": "Nullable(Float64)",
+        "distance": "UInt32",
+    },
+)
+DAILY = datasource(
+    "carrier_daily",
+    {
+        "carrier": LC,
+        "day": "Date",
+        "flights": "AggregateFunction(count)",
+        "avg_delay": "AggregateFunction(avg, Nullable(Float64))",
+        "max_delay": "AggregateFunction(max, Nullable(Float64))",
+        "planes": "AggregateFunction(uniq, Nullable(String))",
+    },
+)
+MONTHLY = datasource(
+    "carrier_monthly",
+    {
+        "carrier": LC,
+        "month": "Date",
+        "flights": "AggregateFunction(count)",
+        "avg_delay": "AggregateFunction(avg, Nullable(Float64))",
+        "planes": "AggregateFunction(uniq, Nullable(String))",
+    },
+)
 TO_DAILY = view(
-    "to_daily", "carrier_daily",
+    "to_daily",
+    "carrier_daily",
     "SELECT carrier, toDate(time_hour) AS day, countState() AS flights, avgState(dep_delay) AS avg_delay, "
     "maxState(dep_delay) AS max_delay, uniqState(tailnum) AS planes FROM flights GROUP BY carrier, day",
-)  # fmt: skip
+)
 TO_MONTHLY = view(
-    "to_monthly", "carrier_monthly",
+    "to_monthly",
+    "carrier_monthly",
     "SELECT carrier, toStartOfMonth(day) AS month, countMergeState(flights) AS flights, avgMergeState(avg_delay) AS "
     "avg_delay, uniqMergeState(planes) AS planes FROM carrier_daily GROUP BY carrier, month",
-)  # fmt: skip
+)
 TOP = pipe(
     "top",
     "SELECT carrier, countMerge(flights) AS flights, round(avgMerge(avg_delay), 2) AS avg_delay, uniqMerge(planes) "

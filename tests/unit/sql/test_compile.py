@@ -21,8 +21,13 @@ def test_the_daily_view() -> None:
     assert found.trigger == SourceRead("__new_flights__", "flights", ("time_hour", "carrier", "tailnum", "dep_delay"))
     assert (found.target, found.grouped, found.query.reads) == ("carrier_daily", True, (found.trigger,))
     assert [name for name, _ in found.query.columns] == [
-        "carrier", "day", "flights", "avg_delay", "max_delay", "planes",
-    ]  # fmt: skip
+        "carrier",
+        "day",
+        "flights",
+        "avg_delay",
+        "max_delay",
+        "planes",
+    ]
     assert "count(1) AS `flights`" in found.query.sql
     assert "theta_sketch_agg(if(`flights`.`tailnum` IS NOT NULL, xxhash64(`flights`.`tailnum`), NULL), 16)" in (
         found.query.sql
@@ -101,10 +106,11 @@ def test_a_pipe_reads_nodes_and_pipes() -> None:
 
 def test_the_left_most_table_triggers_and_only_there() -> None:
     joined = view(
-        "joined", "tgt",
+        "joined",
+        "tgt",
         "SELECT flight FROM flights WHERE day = 1",
         "SELECT n0.flight AS flight FROM n0 LEFT JOIN flights AS f ON f.flight = n0.flight",
-    )  # fmt: skip
+    )
     target = FLIGHTS.__class__("tgt", (FLIGHTS.columns[5],), FLIGHTS.engine)
     found = compile_view(Project.of([*PROJECT.datasources, target], [joined]), joined, joined.nodes[1])
     assert [read.placeholder for read in found.query.reads] == ["__new_flights__", "__all_flights__"]
@@ -116,9 +122,7 @@ def test_pipes_that_read_each_other() -> None:
     first, second = pipe("first", "SELECT * FROM second"), pipe("second", "SELECT * FROM first")
     with pytest.raises(InvalidQuery) as caught:
         compile_pipe(Project.of([], [first, second]), first)
-    assert str(caught.value.problems[0]) == (
-        "second.pipe:1:15: the SQL reads itself: first.n0 → second.n0 → first.n0"
-    )
+    assert str(caught.value.problems[0]) == ("second.pipe:1:15: the SQL reads itself: first.n0 → second.n0 → first.n0")
 
 
 def test_unused_columns_are_not_read() -> None:

@@ -28,21 +28,24 @@ REFUSED = {
     "t ASOF JOIN u ON t.k = u.k AND t.f >= u.f": ("unsupported-clause", "ASOF by floats is not supported"),
     "t ASOF JOIN u ON t.k = u.k AND t.at BETWEEN u.at AND now()": ("unsupported-clause", "ASOF JOIN takes equalities"),
     "t ASOF JOIN u ON t.k = u.k AND t.at > u.at AND t.v IN (SELECT v FROM u)": (
-        "unsupported-clause", "a SELECT in a condition on the left side of ASOF JOIN",
+        "unsupported-clause",
+        "a SELECT in a condition on the left side of ASOF JOIN",
     ),
     "t ASOF JOIN u ON t.at > u.at": ("invalid-join", "ASOF JOIN needs an equality of both sides"),
     "t ASOF RIGHT JOIN u ON t.k = u.k AND t.at > u.at": ("unsupported-clause", "ASOF RIGHT JOIN is not supported"),
     "t ANY JOIN u ON t.k = u.k WHERE t.v > 1": (
-        "unsupported-clause", "WHERE beside or around ANY INNER JOIN: ClickHouse may filter before",
+        "unsupported-clause",
+        "WHERE beside or around ANY INNER JOIN: ClickHouse may filter before",
     ),
     "t ANY JOIN u USING (k) WHERE k IN (SELECT k FROM u)": (
-        "unsupported-clause", "WHERE beside or around ANY INNER JOIN",
+        "unsupported-clause",
+        "WHERE beside or around ANY INNER JOIN",
     ),
     "t ANY RIGHT JOIN u ON t.k = u.k PREWHERE t.v > 1": ("unsupported-clause", "PREWHERE with ANY RIGHT JOIN"),
     "t ANY JOIN u ON t.k = u.k JOIN w ON w.v = t.v": ("unsupported-clause", "a JOIN after ANY INNER JOIN"),
     "t ANY FULL JOIN u ON t.k = u.k": ("unsupported-clause", "ANY FULL JOIN is not supported"),
     "t JOIN u ON t.v = u.f": ("no-common-type", "Int64 and Float64 have no common type"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("tables", REFUSED)
@@ -69,7 +72,7 @@ CHANGES_WHAT_IS_TAKEN = {
     "SELECT v AS k, k + 1 AS z FROM {} WHERE k = 1": "WHERE",
     "SELECT k, e FROM (SELECT t.k AS k, t.arr AS a FROM t ANY JOIN u ON t.k = u.k) ARRAY JOIN a AS e WHERE e": "WHERE",
     "SELECT k FROM {} QUALIFY v = 1": "QUALIFY",
-}  # fmt: skip
+}
 KEEPS_WHAT_IS_TAKEN = [
     "SELECT * FROM {} AS j WHERE k > 1 AND j.k < 5",
     "SELECT * FROM {} AS j JOIN u ON u.k = j.k WHERE u.v > 3",

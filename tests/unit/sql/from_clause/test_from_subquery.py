@@ -25,10 +25,12 @@ def test_the_elements_are_joined() -> None:
 
 
 FROM = (
-    "t ARRAY JOIN arr AS e JOIN u ON e = u.b", "t LEFT ARRAY JOIN arr AS e, z AS f FULL JOIN u USING (a)",
-    "t ARRAY JOIN arr JOIN u ON t.a = u.a", "t ARRAY JOIN arr AS e JOIN u ON e = u.b ARRAY JOIN t.z AS f",
+    "t ARRAY JOIN arr AS e JOIN u ON e = u.b",
+    "t LEFT ARRAY JOIN arr AS e, z AS f FULL JOIN u USING (a)",
+    "t ARRAY JOIN arr JOIN u ON t.a = u.a",
+    "t ARRAY JOIN arr AS e JOIN u ON e = u.b ARRAY JOIN t.z AS f",
     "t ARRAY JOIN arr AS e JOIN u ON e = u.b ARRAY JOIN t.z AS f CROSS JOIN m",
-)  # fmt: skip
+)
 
 
 def _beside(sql: str) -> str:

@@ -14,10 +14,15 @@ from penstock.sql.outputs.conversion_probes import ForwardProbes, Probe, forward
 from penstock.sql.outputs.forward_query import compile_forward
 
 OLD = [
-    column("s", "String"), column("n", "Nullable(String)"), column("i", "Int64"), column("f", "Float64"),
-    column("arr", "Array(String)"), column("t", "DateTime"), column("id", "UInt32"),
+    column("s", "String"),
+    column("n", "Nullable(String)"),
+    column("i", "Int64"),
+    column("f", "Float64"),
+    column("arr", "Array(String)"),
+    column("t", "DateTime"),
+    column("id", "UInt32"),
     column("hits", "AggregateFunction(count, UInt16)"),
-]  # fmt: skip
+]
 
 
 def probed(sql: str, of: str, **others: str) -> ForwardProbes:
@@ -31,15 +36,24 @@ def found(sql: str, of: str) -> list[tuple[str, str, str]]:
 
 
 STRICT = {
-    "toUUID(s)": "UUID", "CAST(s, 'UUID')": "UUID", "toInt32(s)": "Int32", "accurateCast(i, 'UInt8')": "UInt8",
-    "toDate(s)": "Date", "toDateTime(i)": "DateTime", "toFixedString(s, 3)": "FixedString(3)",
-    "parseDateTimeBestEffort(s)": "DateTime", "CAST(arr, 'Array(Int32)')": "Array(Int32)",
-}  # fmt: skip
+    "toUUID(s)": "UUID",
+    "CAST(s, 'UUID')": "UUID",
+    "toInt32(s)": "Int32",
+    "accurateCast(i, 'UInt8')": "UInt8",
+    "toDate(s)": "Date",
+    "toDateTime(i)": "DateTime",
+    "toFixedString(s, 3)": "FixedString(3)",
+    "parseDateTimeBestEffort(s)": "DateTime",
+    "CAST(arr, 'Array(Int32)')": "Array(Int32)",
+}
 LENIENT = {
-    "toUUIDOrZero(s)": "UUID", "toInt32OrNull(s)": "Nullable(Int32)", "toInt32OrDefault(s)": "Int32",
-    "accurateCastOrDefault(s, 'UInt32')": "UInt32", "accurateCastOrNull(f, 'UInt8')": "Nullable(UInt8)",
+    "toUUIDOrZero(s)": "UUID",
+    "toInt32OrNull(s)": "Nullable(Int32)",
+    "toInt32OrDefault(s)": "Int32",
+    "accurateCastOrDefault(s, 'UInt32')": "UInt32",
+    "accurateCastOrNull(f, 'UInt8')": "Nullable(UInt8)",
     "parseDateTimeBestEffortOrNull(s)": "Nullable(DateTime)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("sql", "of"), STRICT.items())
@@ -60,10 +74,19 @@ def test_a_cast_by_colons_is_shown_as_a_cast() -> None:
 
 
 SAFE = {
-    "s": "String", "id": "UInt64", "toString(i)": "String", "toInt8(i)": "Int8", "t": "DateTime64(3)",
-    "toDate(t)": "Date", "hits": "AggregateFunction(count, UInt64)", "lower(s)": "String", "toBool(i)": "Bool",
-    "if(s = '', NULL, s)": "Nullable(String)", "CAST(NULL, 'Nullable(Float64)')": "Nullable(Float64)", "7": "UInt8",
-}  # fmt: skip
+    "s": "String",
+    "id": "UInt64",
+    "toString(i)": "String",
+    "toInt8(i)": "Int8",
+    "t": "DateTime64(3)",
+    "toDate(t)": "Date",
+    "hits": "AggregateFunction(count, UInt64)",
+    "lower(s)": "String",
+    "toBool(i)": "Bool",
+    "if(s = '', NULL, s)": "Nullable(String)",
+    "CAST(NULL, 'Nullable(Float64)')": "Nullable(Float64)",
+    "7": "UInt8",
+}
 
 
 @pytest.mark.parametrize(("sql", "of"), SAFE.items())
@@ -112,11 +135,19 @@ def test_an_alias_is_probed_in_each_column_and_once_a_column() -> None:
 
 
 UNSURE = {
-    "i + 1": "Int64", "intDiv(i, id)": "Int64", "arrayMap(e -> toInt32(e), arr)": "Array(Int32)", "arr[1]": "String",
-    "s != '' AND toInt8(s) > 5": "UInt8", "toInt32(s) + 1": "Int64", "toString(i * i)": "String",
-    "if(i + 1 > 5, toInt32(s), 0)": "Int32", "toUUIDOrDefault(s, toUUID(n))": "UUID", "toUnixTimestamp(s)": "UInt32",
-    "if(n = toString(toInt8(s)), 1, 0)": "UInt8", "CAST((s, 1), 'Tuple(Int32, Int32)')": "Tuple(Int32, Int32)",
-}  # fmt: skip
+    "i + 1": "Int64",
+    "intDiv(i, id)": "Int64",
+    "arrayMap(e -> toInt32(e), arr)": "Array(Int32)",
+    "arr[1]": "String",
+    "s != '' AND toInt8(s) > 5": "UInt8",
+    "toInt32(s) + 1": "Int64",
+    "toString(i * i)": "String",
+    "if(i + 1 > 5, toInt32(s), 0)": "Int32",
+    "toUUIDOrDefault(s, toUUID(n))": "UUID",
+    "toUnixTimestamp(s)": "UInt32",
+    "if(n = toString(toInt8(s)), 1, 0)": "UInt8",
+    "CAST((s, 1), 'Tuple(Int32, Int32)')": "Tuple(Int32, Int32)",
+}
 
 
 @pytest.mark.parametrize(("sql", "of"), UNSURE.items())
@@ -133,8 +164,17 @@ def test_a_query_that_does_not_compile_is_refused_as_ever() -> None:
     assert ours.value.problems == theirs.value.problems
 
 
-FORMS = ("{0}", "toInt64({0})", "toDateOrNull({0})", "toUInt8OrZero({0})", "accurateCastOrDefault({0}, 'Int16')",
-         "if(s = 'a', {0}, s)", "ifNull(n, {0})", "lower({0})", "toString({0})")  # fmt: skip
+FORMS = (
+    "{0}",
+    "toInt64({0})",
+    "toDateOrNull({0})",
+    "toUInt8OrZero({0})",
+    "accurateCastOrDefault({0}, 'Int16')",
+    "if(s = 'a', {0}, s)",
+    "ifNull(n, {0})",
+    "lower({0})",
+    "toString({0})",
+)
 
 
 def test_nested_conversions_do_not_multiply_what_is_asked() -> None:

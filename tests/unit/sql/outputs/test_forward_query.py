@@ -92,7 +92,7 @@ CASES = {
         "1:1: the FORWARD_QUERY does not give the column `id`",
         "1:11: unknown column `x` (there is: flight, hits, id)",
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("sql", "new"), CASES)

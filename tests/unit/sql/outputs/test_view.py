@@ -66,8 +66,7 @@ CASES = {
         "v.pipe:1:8: column `s`: UInt64 is not the state AggregateFunction(count) (use countState())"
     ],
     ("SELECT countState() AS s FROM flights", "s UInt64"): [
-        "v.pipe:1:8: column `s`: the state AggregateFunction(count) cannot be stored as UInt64 "
-        "(finish it with -Merge)"
+        "v.pipe:1:8: column `s`: the state AggregateFunction(count) cannot be stored as UInt64 (finish it with -Merge)"
     ],
     ("SELECT [day] AS s FROM flights", "s UInt64"): [
         "v.pipe:1:9: column `s`: Array(UInt8) cannot be stored as UInt64 (cast it)"
@@ -81,7 +80,7 @@ CASES = {
     ("SELECT 1 AS day", "day UInt8"): [
         "v.pipe:1:8: a materialized node must read a data source (its left-most table triggers it)"
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("sql", "target"), CASES)
@@ -102,6 +101,4 @@ def test_an_unknown_target() -> None:
     pipe = view("v", "flihts", "SELECT day FROM flights")
     with pytest.raises(InvalidQuery) as caught:
         compile_view(Project.of([FLIGHTS], [pipe]), pipe, pipe.nodes[0])
-    assert str(caught.value.problems[0]) == (
-        "v.pipe:9:1: unknown data source `flihts` (did you mean `flights`?)"
-    )
+    assert str(caught.value.problems[0]) == ("v.pipe:9:1: unknown data source `flihts` (did you mean `flights`?)")
