@@ -39,6 +39,34 @@ from penstock.state.batches import BatchLog
 from penstock.state.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
+MIN_STEP_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StepLimits:
+    """The most that one step reads, the least number of seconds between two commits to one table (each commit costs
+    metadata and files), and the seconds after which a step is cancelled."""
+
+    rows: int = 500_000
+    bytes: int = 64 * 2**20
+    seconds_between: float = 0.25
+    seconds: float = 600.0
+
+    def after(self, failures: int) -> SliceLimits:
+        """The limits after so many failed steps in a row: halved each time, since the step may have been too large."""
+        return SliceLimits(max(self.rows >> failures, min(self.rows, MIN_STEP_ROWS)), max(self.bytes >> failures, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step did: rows appended, rows and bytes read, whether it read a history, and rows added to a
+    quarantine."""
+
+    rows: int
+    read_rows: int
+    read_bytes: int
+    history: bool = False
+    rejected: int = 0
 
 
 class Stepper:
@@ -246,31 +274,3 @@ def _log_entry(work: WorkItem, done: StepResult, seconds: float) -> Operation:
     )
 
 
-MIN_STEP_ROWS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class StepLimits:
-    """The most that one step reads, the least number of seconds between two commits to one table (each commit costs
-    metadata and files), and the seconds after which a step is cancelled."""
-
-    rows: int = 500_000
-    bytes: int = 64 * 2**20
-    seconds_between: float = 0.25
-    seconds: float = 600.0
-
-    def after(self, failures: int) -> SliceLimits:
-        """The limits after so many failed steps in a row: halved each time, since the step may have been too large."""
-        return SliceLimits(max(self.rows >> failures, min(self.rows, MIN_STEP_ROWS)), max(self.bytes >> failures, 1))
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """What a step did: rows appended, rows and bytes read, whether it read a history, and rows added to a
-    quarantine."""
-
-    rows: int
-    read_rows: int
-    read_bytes: int
-    history: bool = False
-    rejected: int = 0

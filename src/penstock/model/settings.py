@@ -13,6 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from penstock.model.pipe import Dialect
 
+_SECRET_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|account|api|private|sas)[._-]?key|[._-]key$")
+
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
@@ -118,9 +120,6 @@ class Settings:
     backfill: BackfillSettings = BackfillSettings()
     inbox: InboxSettings = InboxSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
-
-
-_SECRET_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|account|api|private|sas)[._-]?key|[._-]key$")
 
 
 def secret_values(settings: Settings) -> tuple[str, ...]:

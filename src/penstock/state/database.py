@@ -43,6 +43,36 @@ RETRY_SECONDS = 5.0
 RETRY_PAUSE = 0.1
 log = logging.getLogger("penstock.state")
 T = TypeVar("T")
+BUSY_MILLISECONDS = 30_000
+# WAL lets readers work beside the writer; FULL makes a commit survive a power cut. Source: SQLite, "PRAGMA".
+PRAGMAS = (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+# These override the database's own configuration. A server that was stopped in the middle of a transaction (SIGSTOP,
+# a suspended machine) loses it before those that wait for its locks give up.
+POSTGRES_SETTINGS = {
+    "default_transaction_isolation": "read\\ committed",
+    "synchronous_commit": "on",
+    "lock_timeout": str(BUSY_MILLISECONDS),
+    "idle_in_transaction_session_timeout": str(BUSY_MILLISECONDS // 2),
+}
+# A peer that disappears (power, network) is noticed within 15 seconds. Source: libpq's connection parameters.
+POSTGRES_CONNECTION: dict[str, str | int] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 15_000,
+    "application_name": "penstock",
+}
+POSTGRES_DRIVER = "postgresql+psycopg2"
+PLAIN_DRIVERS = ("postgresql", "postgres")
+INSTALL = "install the drivers: pip install 'penstock[postgres]'"
+TRY_AGAIN = "nothing is lost: try again"
+# Source: SQLite's result codes, and the first two letters of Postgres' SQLSTATE ("Error codes", appendix A).
+SQLITE_FULL = "database or disk is full"
+SQLITE_BUSY = ("database is locked", "database table is locked", "database schema is locked")
+POSTGRES_FULL = "53100"
+POSTGRES_LATER = ("08", "40", "53", "55", "57")
+"""SQLSTATE classes: connection lost, rolled back (a deadlock), out of resources, lock timeout, shutting down."""
 
 
 class Database:
@@ -180,31 +210,6 @@ def _migration_config(connection: Connection) -> Config:
     return config
 
 
-BUSY_MILLISECONDS = 30_000
-# WAL lets readers work beside the writer; FULL makes a commit survive a power cut. Source: SQLite, "PRAGMA".
-PRAGMAS = (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
-# These override the database's own configuration. A server that was stopped in the middle of a transaction (SIGSTOP,
-# a suspended machine) loses it before those that wait for its locks give up.
-POSTGRES_SETTINGS = {
-    "default_transaction_isolation": "read\\ committed",
-    "synchronous_commit": "on",
-    "lock_timeout": str(BUSY_MILLISECONDS),
-    "idle_in_transaction_session_timeout": str(BUSY_MILLISECONDS // 2),
-}
-# A peer that disappears (power, network) is noticed within 15 seconds. Source: libpq's connection parameters.
-POSTGRES_CONNECTION: dict[str, str | int] = {
-    "connect_timeout": 5,
-    "keepalives_idle": 5,
-    "keepalives_interval": 5,
-    "keepalives_count": 2,
-    "tcp_user_timeout": 15_000,
-    "application_name": "penstock",
-}
-POSTGRES_DRIVER = "postgresql+psycopg2"
-PLAIN_DRIVERS = ("postgresql", "postgres")
-INSTALL = "install the drivers: pip install 'penstock[postgres]'"
-
-
 def make_engine(url: str) -> Engine:
     """An engine that has not connected yet. Raises Failed for an invalid URL or a missing driver."""
     parsed = _parse_url(url)
@@ -265,15 +270,6 @@ def _set_up_sqlite(connection: sqlite3.Connection, record: ConnectionPoolEntry) 
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("penstock_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-TRY_AGAIN = "nothing is lost: try again"
-# Source: SQLite's result codes, and the first two letters of Postgres' SQLSTATE ("Error codes", appendix A).
-SQLITE_FULL = "database or disk is full"
-SQLITE_BUSY = ("database is locked", "database table is locked", "database schema is locked")
-POSTGRES_FULL = "53100"
-POSTGRES_LATER = ("08", "40", "53", "55", "57")
-"""SQLSTATE classes: connection lost, rolled back (a deadlock), out of resources, lock timeout, shutting down."""
 
 
 @contextmanager

@@ -45,6 +45,18 @@ from penstock.state.batches import Batch
 if TYPE_CHECKING:
     from pyspark import Accumulator
 
+ROWS_PER_TASK = 50_000
+_QUARANTINE_SCHEMA = StructType(
+    [
+        StructField(SEQ, LongType()),
+        StructField("version", StringType()),
+        StructField("inserted_at", TimestampType()),
+        StructField("raw", StringType()),
+        StructField("problems", ArrayType(StringType())),
+    ]
+)
+
+
 @dataclass(frozen=True, slots=True)
 class LandingTable:
     """The landings of all running deployments into one table, that of the most urgent deployment first."""
@@ -229,26 +241,12 @@ def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable
         return added
 
 
-_QUARANTINE_SCHEMA = StructType(
-    [
-        StructField(SEQ, LongType()),
-        StructField("version", StringType()),
-        StructField("inserted_at", TimestampType()),
-        StructField("raw", StringType()),
-        StructField("problems", ArrayType(StringType())),
-    ]
-)
-
-
 def _rejected_rows(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:
     return _run_on_workers(lake, tasks, _QUARANTINE_SCHEMA, RejectedRows(target.landings))
 
 
 def _discard_row(row: object) -> None:
     """Ignore the row; only an accumulator counts."""
-
-
-ROWS_PER_TASK = 50_000
 
 
 def split_into_tasks(batches: Sequence[Batch], inbox: Path, taken: Collection[int] = ()) -> Tasks:

@@ -26,6 +26,21 @@ ValueConverter = Callable[[object], object]
 
 _NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _EXACT_CONTEXT = Context(prec=76)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_TIMESTAMP = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
+)
+_SECONDS = re.compile(r"(-?\d+)(?:\.(\d+))?", re.ASCII)
+
+
+class InvalidValue(ValueError):
+    """A value that the column's type cannot hold; the message says why."""
+
+
+class JsonNumber(str):
+    """A JSON number with a point or an exponent, as it was written."""
+
+    __slots__ = ()
 
 
 def value_converter(of: t.Type) -> ValueConverter:  # noqa: C901, PLR0911 - one case a kind of type
@@ -261,14 +276,6 @@ _PLAIN_CONVERTERS: dict[type, ValueConverter] = {
 }
 
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
-
-_TIMESTAMP = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
-)
-_SECONDS = re.compile(r"(-?\d+)(?:\.(\d+))?", re.ASCII)
-
-
 def parse_date(value: object, of: t.Date) -> int:
     """Days since 1970, from a number of days or a text. Raises InvalidValue."""
     low, high = (-25567, 120529) if of.wide else (0, 65535)
@@ -348,16 +355,6 @@ def _time_zone(offset: str | None, zone: str | None) -> dt.tzinfo:
     sign = -1 if offset[0] == "-" else 1
     digits = offset[1:].replace(":", "").ljust(4, "0")
     return dt.timezone(sign * dt.timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
-
-
-class InvalidValue(ValueError):
-    """A value that the column's type cannot hold; the message says why."""
-
-
-class JsonNumber(str):
-    """A JSON number with a point or an exponent, as it was written."""
-
-    __slots__ = ()
 
 
 def format_value(value: object) -> str:

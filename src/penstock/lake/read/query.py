@@ -23,6 +23,14 @@ from penstock.model.types import Type
 FEW_ROWS = 50_000
 MAX_RESULT = "spark.driver.maxResultSize"
 T = TypeVar("T")
+MAX_TRIES = 3
+TABLE_CHANGED = "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS"
+"""Spark's error if a deployment adds a column while a query is being planned; the query can simply run again."""
+CONNECTION_LOST = "org.apache.iceberg.jdbc.UncheckedSQLException"
+"""Iceberg's error for a lost catalog connection; each idle connection fails once after the server was away."""
+MAX_LINE_BYTES = 8 * 2**20
+"""The greatest size in bytes of a line."""
+ROWS_BETWEEN_CHECKS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +40,6 @@ class QueryLimits:
     seconds: float
     rows: int
     bytes: int
-
-
-MAX_TRIES = 3
-TABLE_CHANGED = "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS"
-"""Spark's error if a deployment adds a column while a query is being planned; the query can simply run again."""
-CONNECTION_LOST = "org.apache.iceberg.jdbc.UncheckedSQLException"
-"""Iceberg's error for a lost catalog connection; each idle connection fails once after the server was away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +167,6 @@ def _scanned_size(answer: DataFrame) -> tuple[int, int]:
         return rows, size
     except Exception:  # statistics never fail an answer
         return 0, 0
-
-
-MAX_LINE_BYTES = 8 * 2**20
-"""The greatest size in bytes of a line."""
-ROWS_BETWEEN_CHECKS = 1024
 
 
 def write_lines(session: SparkSession, sql: str, file: BinaryIO, stops: Callable[[], bool]) -> int:

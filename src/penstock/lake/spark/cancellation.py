@@ -22,6 +22,13 @@ from pyspark.sql import SparkSession
 
 POLL_SECONDS = 0.5
 _group_numbers = itertools.count(1)
+REAPER_CHECKS, REAPER_PAUSE = 20, 1.0
+"""A cancelled task has this many checks, this many seconds apart, to end. Checks are counted rather than seconds, so
+that a machine that was suspended does not end it early."""
+REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": f"{REAPER_CHECKS * REAPER_PAUSE:.0f}s"}
+"""Spark's own task reaper, for a cluster: it ends the executor, whose other tasks run again elsewhere. In a local
+Spark, where executor and driver are one process, it does nothing."""
+log = logging.getLogger("penstock.lake")
 
 
 class SparkTimeout(Exception):
@@ -88,15 +95,6 @@ def _cancel_jobs(
         if over.is_set():
             end_spark_unless_cancelled(context, group)
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
-
-
-REAPER_CHECKS, REAPER_PAUSE = 20, 1.0
-"""A cancelled task has this many checks, this many seconds apart, to end. Checks are counted rather than seconds, so
-that a machine that was suspended does not end it early."""
-REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": f"{REAPER_CHECKS * REAPER_PAUSE:.0f}s"}
-"""Spark's own task reaper, for a cluster: it ends the executor, whose other tasks run again elsewhere. In a local
-Spark, where executor and driver are one process, it does nothing."""
-log = logging.getLogger("penstock.lake")
 
 
 def end_spark_unless_cancelled(context: SparkContext, group: str) -> None:

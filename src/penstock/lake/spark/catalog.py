@@ -42,6 +42,9 @@ LIBPQ = {
     "ApplicationName": "application_name",
     "options": "options",
 }
+OUTCOME_UNKNOWN = ("08000", "08006", "08007")
+"""SQLSTATEs of a connection that broke during a statement, which may have been executed. Iceberg still retries 08003,
+a connection known to be closed before the statement was sent."""
 
 
 def is_postgres_catalog(settings: Settings) -> bool:
@@ -109,11 +112,6 @@ def _libpq_address(java: Mapping[str, str]) -> str:
 
 def _with_port(host: str) -> str:
     return host if ":" in host.rpartition("]")[2] else f"{host}:5432"
-
-
-OUTCOME_UNKNOWN = ("08000", "08006", "08007")
-"""SQLSTATEs of a connection that broke during a statement, which may have been executed. Iceberg still retries 08003,
-a connection known to be closed before the statement was sent."""
 
 
 def disable_blind_commit_retry(session: SparkSession) -> None:
