@@ -40,7 +40,7 @@ EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledProject:
+class QueryableProject:
     """A deployment's project, the dialect of its SQL and, as they are asked for, its endpoints: the names of
     their parameters, and what they compile to by the values of these."""
 
@@ -70,7 +70,7 @@ class QueryReader:
     def __init__(self, core: Core):
         self._core = core
         self._projects = core.projects
-        self._compiled: dict[int, CompiledProject] = {}
+        self._compiled: dict[int, QueryableProject] = {}
         server = core.settings.server
         self._secrets = read_template_secrets()
         self._most = QueryLimits(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
@@ -116,14 +116,14 @@ class QueryReader:
             count = write_lines(choose_session(self._core.warehouse.lake, read), sql, file, stops)
             return SpooledRows(deployment.id, landing.stream, count)
 
-    def _compile_copy(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:
+    def _compile_copy(self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:
         pipe = compiled.project.pipe(name)
         if pipe is None or pipe.copied is None:
             known = [each.name for each in compiled.project.pipes if each.copied is not None]
             raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, known))
         return compile_copy(compiled.project, pipe, pipe.copied, RenderInput("call", parameters, self._secrets))
 
-    def _compile_endpoint(self, compiled: CompiledProject, name: str, parameters: Mapping[str, Parameter]) -> Query:
+    def _compile_endpoint(self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter]) -> Query:
         pipe = _find_endpoint(compiled.project, name)
         known = compiled.parameters.get(name)
         if known is None:
@@ -149,7 +149,7 @@ class QueryReader:
                     yield deployment
                     return
 
-    def _compiled_project(self, deployment: Deployment) -> CompiledProject:
+    def _compiled_project(self, deployment: Deployment) -> QueryableProject:
         found = self._compiled.get(deployment.id)
         if found is None:
             if len(self._compiled) >= MOST_COMPILED:
@@ -170,10 +170,10 @@ class QueryReader:
         return rows, replace_placeholders(query.with_totals or query.sql, relations)
 
 
-def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> CompiledProject:
+def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> QueryableProject:
     """The project of a deployment, with its quarantines as data sources."""
     readable = (*loaded.project.datasources, *map(_as_datasource, deployment.manifest.quarantines))
-    return CompiledProject(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
+    return QueryableProject(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
 
 
 def _find_endpoint(project: Project, name: str) -> Pipe:

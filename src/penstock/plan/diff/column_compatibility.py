@@ -30,8 +30,8 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 
 
 def can_share_column(before: Column, after: Column) -> bool:
-    """Whether the values that both versions write are the same, given the same JSON path and DEFAULT
-    and types of which the second holds the first."""
+    """Whether both versions write the same stored values, given the same JSON path and DEFAULT, and a new type that
+    holds all values of the old one."""
     if is_nullable(before.type) and not is_nullable(after.type):
         return False
     # An explicit null is the DEFAULT for a column without NULL, and NULL for one with.
@@ -44,13 +44,14 @@ def can_share_column(before: Column, after: Column) -> bool:
 
 
 def can_ingest(source: DataSource) -> bool:
-    """Whether any ingested row can be accepted: a state cannot be ingested, and it cannot be absent."""
+    """Whether rows can be ingested at all: not if a required column is an aggregate state, which no JSON value
+    gives."""
     needed = (column for column in source.columns if column.default is None and source.path_of(column) is not None)
     return not any(isinstance(unwrap_type(column.type), AggregateFunction) for column in needed)
 
 
 def _holds_all_values(before: Type, after: Type) -> bool:
-    """Whether `after` has every value of `before`, read from the same text."""
+    """Whether type `after` has every value of type `before`, read from the same text."""
     match before, after:
         case Int(), Int():
             return after.low <= before.low and before.high <= after.high
@@ -69,7 +70,7 @@ def _holds_all_values(before: Type, after: Type) -> bool:
 
 
 def is_promotion(have: str, want: str) -> bool:
-    """Whether Iceberg reads a stored column of one Spark type as the other, without touching data."""
+    """Whether Iceberg reads a stored column of Spark type `have` as `want` without rewriting data."""
     if (have, want) in (("INT", "BIGINT"), ("FLOAT", "DOUBLE")):
         return True
     narrow, wide = _DECIMAL.fullmatch(have), _DECIMAL.fullmatch(want)
@@ -77,7 +78,7 @@ def is_promotion(have: str, want: str) -> bool:
 
 
 def strip_nullable(of: Type) -> Type:
-    """The type with its Nullable taken away."""
+    """The type without its Nullable."""
     match of:
         case Nullable(inner):
             return inner

@@ -22,7 +22,7 @@ from penstock.sql.spark_text import DIALECT
 
 @dataclass(frozen=True, slots=True)
 class ForwardQuery:
-    """A forward query of this step. `problems` says why it does not compile; then it has no columns."""
+    """The forward query of this deployment. `problems` say why it does not compile; then it has no columns."""
 
     columns: tuple[ForwardColumn, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -31,14 +31,13 @@ class ForwardQuery:
         return next((column for column in self.columns if column.name == name), None)
 
     def renames(self, name: str) -> str | None:
-        """The column of live that a column of this name is, where the query says just that."""
+        """The column of live that the query selects unchanged under this name; None if it does not."""
         column = self.column(name)
         return column.renames if column else None
 
 
 def read_forward_query(old: DataSource, new: DataSource) -> ForwardQuery | None:
-    """The forward query of the step from `old` to `new`; None where there is none, or where it is
-    left over."""
+    """The forward query for the change from `old` to `new`; None if there is none, or if `old` has the same one."""
     if new.forward_query is None or is_same_sql(old.forward_query, new.forward_query):
         return None
     try:
@@ -49,8 +48,8 @@ def read_forward_query(old: DataSource, new: DataSource) -> ForwardQuery | None:
 
 
 def keeps_values(column: ForwardColumn, before: Column, after: Type) -> bool:
-    """Whether the query gives the values of `before` as they are, but for casts to the types of the
-    two columns: no more than what changing the type in place does."""
+    """Whether the query selects the values of `before` unchanged, apart from casts to the types of the two columns, as
+    a change of the type in place would do."""
     tree = column.facts.tree
     allowed = {_normal_type(before.type), _normal_type(after)}
     while isinstance(tree, (exp.Cast, exp.TryCast, exp.Paren)):

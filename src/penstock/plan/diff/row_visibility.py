@@ -19,20 +19,21 @@ from penstock.sql.compile import compile_expression
 from penstock.sql.engines.merge_rules import merge_rule
 
 NULL_ENGINE = "Null"
-"""The engine that keeps no rows: they only go through to the views."""
+"""The engine without stored rows: they only pass through to the views."""
 KEEPS_NOTHING = "false"
 
 
 @dataclass(frozen=True, slots=True)
 class TtlFilter:
-    """`keeps` is over logical names; `problems` say why there is none."""
+    """`keeps` is Spark SQL over logical names (None: every row is visible, or `problems` say why there is no
+    filter)."""
 
     keeps: str | None = None
     problems: tuple[Problem, ...] = ()
 
 
 def build_ttl_filter(source: DataSource) -> TtlFilter:
-    """What is to be seen of a data source: of engine Null nothing, else what its TTL keeps."""
+    """The filter of a data source: nothing is visible of the Null engine, otherwise the rows that its TTL keeps."""
     written = source.engine.ttl
     if source.engine.name == NULL_ENGINE:
         return TtlFilter(KEEPS_NOTHING)
@@ -53,7 +54,8 @@ def build_ttl_filter(source: DataSource) -> TtlFilter:
 
 
 def _keep_condition(source: DataSource, rule: TtlRule, problems: list[Problem]) -> str:
-    """True for rows that one rule keeps. A condition that is NULL deletes nothing."""
+    """Spark SQL that is true for the rows that one rule keeps. A WHERE that is NULL expires nothing, as in
+    ClickHouse."""
     end = compile_expression(rule.until, source.columns)
     if not isinstance(unwrap_type(end.type), (Date, DateTime, DateTime64)):
         message = f"ENGINE_TTL of `{source.name}` is a {end.type}, not a time"
@@ -69,12 +71,12 @@ def _keep_condition(source: DataSource, rule: TtlRule, problems: list[Problem]) 
 
 
 def shows_same_rows(old: DataSource, new: DataSource) -> bool:
-    """Whether the same rows are to be seen of two versions."""
+    """Whether both versions show the same rows of one table."""
     return (old.engine.name == NULL_ENGINE) == (new.engine.name == NULL_ENGINE) and is_same_ttl(old, new)
 
 
 def is_same_ttl(old: DataSource, new: DataSource) -> bool:
-    """Whether two TTLs keep the same rows, however they are spelt."""
+    """Whether two TTLs keep the same rows, even if they are written differently."""
     if normalize_sql(old.engine.ttl or "") == normalize_sql(new.engine.ttl or ""):
         return True
     before, after = build_ttl_filter(old), build_ttl_filter(new)
@@ -83,15 +85,15 @@ def is_same_ttl(old: DataSource, new: DataSource) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FinalRule:
-    """`problems` say why there is no rule where there should be one. Where FINAL alone cannot be had there
-    are none: a query that asks for it is refused."""
+    """`problems` say why a required rule is missing. If only FINAL is not possible there is no problem here: a query
+    with FINAL is refused."""
 
     rule: Merge | None = None
     problems: tuple[Problem, ...] = ()
 
 
 def build_final_rule(source: DataSource) -> FinalRule:
-    """The rule of a data source's engine; none for one that merges nothing."""
+    """The rule of FINAL for a data source; no rule for an engine that merges nothing."""
     place = source.engine.location("ENGINE_SORTING_KEY") or source.location
     try:
         return FinalRule(merge_rule(source).rule)

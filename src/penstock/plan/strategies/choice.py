@@ -81,11 +81,11 @@ def choose_strategy(inputs: StrategyInputs) -> StrategyChoice:
     best = (requested or right)[0]
     if best.strategy == "none" or (requested and right[0].strategy == "none"):
         return right[0]
-    others = [_dearer(choice) for choice in right if choice.strategy != best.strategy]
+    others = [_correct_alternative(choice) for choice in right if choice.strategy != best.strategy]
     return replace(best, alternatives=(*wrong, *others))
 
 
-def _dearer(choice: StrategyChoice) -> Alternative:
+def _correct_alternative(choice: StrategyChoice) -> Alternative:
     return Alternative(choice.strategy, choice.moves)
 
 
@@ -135,7 +135,7 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
     if obstacle is not None:
         return [recompute], [in_place, Alternative("forward", inputs.size, obstacle)]
     if inputs.requested == "recompute":
-        return [recompute], [in_place, _dearer(_forward_choices(inputs)[0])]
+        return [recompute], [in_place, _correct_alternative(_forward_choices(inputs)[0])]
     kept = Alternative("recompute", inputs.recompute_cost, "FORWARD_QUERY keeps the existing rows")
     return _forward_choices(inputs), [in_place, kept]
 

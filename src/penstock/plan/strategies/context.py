@@ -24,11 +24,10 @@ from penstock.plan.tables.running_datasource import RunningDataSource, find_runn
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One planned data source. `resource` has no sizes yet: they are counted from the `costs` of all outcomes.
-    `history` shows the columns whose values for the rows there are are live's, as live's (None: it is
-    new); `clone` is the table that its own begins as a clone of; `checks` is all that a forward query
-    may do to the rows there are; `meets` are those of a table that another deployment made;
-    `hides` is what a new TTL hides of live's rows; it `forgets` if rows that went through are not in
-    it, for a view to be made anew from."""
+    `history` is the binding that shows columns whose existing values are live's as live's (None: the data source is
+    new). `clone` is set if its table begins as a clone. `checks` is what its forward query may do to existing rows.
+    `meets` are barriers of a table that another deployment made. `hides` are rows of live that a new TTL hides.
+    `forgets`: its table does not keep all rows that passed through it, so a view cannot be recomputed from it."""
 
     resource: ResourcePlan
     tables: tuple[Table, ...]
@@ -48,9 +47,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The two versions, and the outcomes of the data sources planned so far, by name: `done` grows in
-    the order in which data flows. `former` has the live name of each data source that live has,
-    `changes` are by resource, `clones` name the table that each clone begins as."""
+    """The two versions, and the outcomes planned so far by name: `done` grows in dependency order. `former` has the
+    live name of each data source that live has, `changes` are by resource, `clones` name the table that each clone
+    begins as."""
 
     live: Live
     project: Project
@@ -62,7 +61,7 @@ class Context:
     clones: dict[str, str]
 
     def add(self, name: str, outcome: Outcome) -> None:
-        """One more data source is planned."""
+        """Add the outcome of one more data source."""
         self.done[name] = outcome
         if outcome.clone is not None:
             self.clones[outcome.clone.table.id] = outcome.clone.of
@@ -83,31 +82,31 @@ class Context:
         return self.done[name].binding
 
     def history_binding(self, name: str) -> Binding:
-        """The binding, with what is as it was in live shown as live's."""
+        """The binding of a planned data source in which columns with unchanged history show live's columns."""
         return self.done[name].history or self.done[name].binding
 
     def can_resume(self, view: View, live: View) -> bool:
-        """Whether a place in the source of a live view is one in that of the new view: they read the
-        same table, or a clone of it with its snapshots."""
+        """Whether the cursor of a live view is valid for the new view: both read the same table, or the new one reads a
+        clone of it with its snapshots."""
         table = view.trigger.binding.table
         return self.clones.get(table, table) == live.trigger.binding.table
 
     def moved_sources(self, name: str) -> tuple[str, ...]:
-        """The sources of a data source's views whose rows or columns become others."""
+        """The sources of a data source's views that get another table or other values."""
         reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
         return tuple(read for read in sorted(reads) if self.done[read].resource.strategy in MOVING)
 
     def forgetful_sources(self, name: str) -> tuple[str, ...]:
-        """The sources of a data source's views that do not keep the rows that went through them."""
+        """The sources of a data source's views that do not keep all rows that passed through them."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         return tuple(sorted(each for each in triggers if self.done[each].forgets))
 
     def shortened_sources(self, name: str) -> tuple[str, ...]:
-        """The sources of a data source's views of which live's table lacks expired rows: they went through."""
+        """The sources of a data source's views from whose live table expired rows were deleted."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         live = {each: self.live.manifest.binding(each) for each in triggers}
         return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))
 
     def has_failed_feeder(self, name: str) -> bool:
-        """Whether a pipe that feeds the data source does not compile: then its flows say nothing."""
+        """Whether a pipe that feeds the data source does not compile, so that nothing is known of its flow."""
         return any(pipe.name in self.compiled.failed for pipe, _ in self.project.feeders(name))

@@ -28,8 +28,8 @@ from penstock.sql.spark_text import quote_identifier, replace_columns
 
 @dataclass(frozen=True, slots=True)
 class BlockedColumn:
-    """A column that the table of live cannot give. `lossy`: its type no longer holds all values and
-    nothing says what becomes of them; else: a forward query computes it."""
+    """A column that the table of live cannot store. `lossy`: its new type cannot hold all values and nothing says how
+    to convert them; otherwise a forward query computes it."""
 
     column: Column
     before: Column | None
@@ -39,7 +39,7 @@ class BlockedColumn:
 
 @dataclass(frozen=True, slots=True)
 class BridgedColumn:
-    """A column whose values for the rows there are come from an expression of the forward query."""
+    """A column whose values for existing rows are computed by an expression of the forward query."""
 
     column: Column
     reason: str
@@ -47,8 +47,8 @@ class BridgedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlacement:
-    """The bound columns, in the order of the schema, physical columns to add and to widen; `bridged`
-    are those among them that a forward query computes."""
+    """The bound columns, in the order of the schema; the physical columns to add and to widen; the columns that cannot
+    be placed (`blocked`); and those of the bound ones that a forward query computes (`bridged`)."""
 
     columns: tuple[BoundColumn, ...]
     added: tuple[Field, ...]
@@ -60,7 +60,7 @@ class ColumnPlacement:
 
 @dataclass(frozen=True, slots=True)
 class DataSourceTransition:
-    """A data source on its way from live to the next version."""
+    """A data source as it runs and as the next version has it, with its compiled project and its forward query."""
 
     running: RunningDataSource
     new: DataSource
@@ -70,8 +70,8 @@ class DataSourceTransition:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedColumn:
-    """A column in the table of live; `own`: in a physical column that is new there; `computed`: why,
-    where a forward query computes it."""
+    """A column in the table of live. `own`: it gets a new physical column; `computed`: the reason, if a forward query
+    computes it."""
 
     column: Column
     bound: BoundColumn
@@ -80,7 +80,7 @@ class _PlacedColumn:
 
 
 def place_columns(transition: DataSourceTransition) -> ColumnPlacement:
-    """Place every column of the new version."""
+    """The placement of every column of the new version."""
     match = match_columns(transition.running.source, transition.new, transition.forward)
     taken = {name.casefold() for name in transition.running.taken}
     placed: dict[str, _PlacedColumn] = {}
@@ -118,7 +118,8 @@ def _collect_placement(
 
 
 def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColumn:
-    """A new physical column gets the logical name if nothing ever had it, else the next free one."""
+    """The placed column with its physical name: a new one gets the logical name if no column ever had it, otherwise the
+    next free one with a number."""
     if not placed.own:
         return placed
     name, number = placed.column.name, 1
@@ -132,7 +133,7 @@ def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColu
 def _place_continued_column(
     transition: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
 ) -> _PlacedColumn | BlockedColumn:
-    """A column that live has."""
+    """Place a column that continues a column of live."""
     live = transition.running.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     bound = replace(without_pending_cut(live), name=column.name, type=column.type)
@@ -154,7 +155,7 @@ def _place_continued_column(
 
 
 def _is_filled_alike(transition: DataSourceTransition, column: Column, origin: Column) -> bool:
-    """Whether both versions fill the column in the same way from an ingested row, if there are any."""
+    """Whether both versions fill the column from an ingested row in the same way; True if rows are not ingested."""
     old, new = transition.running.source, transition.new
     if not can_ingest(old) and not can_ingest(new):
         return True
@@ -164,7 +165,7 @@ def _is_filled_alike(transition: DataSourceTransition, column: Column, origin: C
 def _convert_live_value(
     transition: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
 ) -> str | None:
-    """The live value as one of the new type; None where values may be lost."""
+    """Spark SQL for the live value in the new type; None where values may be lost."""
     live = transition.running.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     old = value_before_cut(without_pending_cut(live))
@@ -179,7 +180,7 @@ def _convert_live_value(
 def _place_added_column(
     transition: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn]
 ) -> _PlacedColumn | BlockedColumn:
-    """A column that live does not have."""
+    """Place a column that live does not have."""
     bound = BoundColumn(column.name, column.type, column.name)
     forward_column = transition.forward.column(column.name) if transition.forward else None
     if forward_column is not None:
@@ -193,7 +194,7 @@ def _place_added_column(
 def _place_by_forward_query(
     transition: DataSourceTransition, column: Column, forward_column: ForwardColumn
 ) -> _PlacedColumn | BlockedColumn:
-    """A new column of which a forward query says what it is for the rows there are."""
+    """Place a new column whose value for existing rows is defined by the forward query."""
     bound = BoundColumn(column.name, column.type, column.name)
     if forward_column.facts.is_null and is_nullable(column.type):
         return _PlacedColumn(column, bound, own=True)
@@ -218,7 +219,7 @@ def _place_by_forward_query(
 def _place_bridged_column(
     transition: DataSourceTransition, forward_column: ForwardColumn, otherwise: BlockedColumn
 ) -> _PlacedColumn | BlockedColumn:
-    """A column that is computed whenever rows from before are read, if it is the same each time."""
+    """Place a column that is computed when existing rows are read; blocked if its value differs at each evaluation."""
     if not forward_column.facts.is_repeatable:
         return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
     values = {
@@ -243,7 +244,7 @@ def _describe_inputs(uses: Iterable[str]) -> str:
 def _default_for_earlier_rows(
     transition: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn], above: frozenset[str]
 ) -> str:
-    """What the DEFAULT of a column is for rows from before, else its zero value."""
+    """The DEFAULT of a column for existing rows, as Spark SQL; its zero value if it has none."""
     default = transition.compiled.defaults.get((transition.new.name, column.name))
     if default is None:
         return "NULL" if is_nullable(column.type) else column_default(column.type)
@@ -258,7 +259,7 @@ def _default_for_earlier_rows(
 
 
 def value_before_cut(column: BoundColumn) -> str:
-    """What a bound column is for the rows there are now: Spark SQL over physical columns."""
+    """The value of a bound column for the rows that exist now, as Spark SQL over physical columns."""
     physical, before = quote_identifier(column.physical), column.before
     if before is None or before.is_settled:
         return physical

@@ -16,8 +16,8 @@ from penstock.plan.plan import Live, Size
 
 @dataclass(frozen=True, slots=True)
 class RunningDataSource:
-    """One data source of live. `taken` are physical columns whose names cannot be used again; `size`
-    is None where it is not known."""
+    """One data source of live. `taken` are physical column names that cannot be used again; `size` is None if
+    unknown."""
 
     source: DataSource
     table: Table
@@ -36,7 +36,7 @@ class RunningDataSource:
 
 
 def find_running(live: Live, name: str) -> RunningDataSource | None:
-    """The data source of that name as it runs; None if live has none."""
+    """The running data source of that name; None if live has none."""
     manifest, source = live.manifest, live.project.datasource(name)
     binding, quarantined = manifest.binding(name), manifest.binding(f"{name}_quarantine")
     landing = manifest.landing(name)
@@ -61,13 +61,13 @@ def find_running(live: Live, name: str) -> RunningDataSource | None:
 
 
 def _forget_start(view: View) -> View:
-    """A view of live, whose cursor is in its table: where it once began is over."""
+    """A view of live without its special start: it has started, and its cursor is in its table."""
     return replace(view, starts="beginning") if view.starts in ("met", "resumed") else view
 
 
 def is_ordered_by_seq(live: Live, running: RunningDataSource) -> bool:
-    """Whether `_seq` tells earlier from later rows in the table: all of them derive from one stream,
-    so they are numbered by the same batches."""
+    """Whether `_seq` orders the rows of the table by arrival: all of them derive from one stream, so the same batches
+    number them."""
     tables = (running.table.id, *live.manifest.table_graph.upstream(running.table.id))
     flows = (flow for table in tables for flow in live.manifest.flows_into(table))
     sources = {flow.trigger.binding.name for flow in flows if isinstance(flow, View)}
@@ -76,19 +76,20 @@ def is_ordered_by_seq(live: Live, running: RunningDataSource) -> bool:
 
 
 def without_pending_cut(column: BoundColumn) -> BoundColumn:
-    """A live column without a cut that was never made: it reads its physical column for every row."""
+    """The column without a cutover offset that was never set: it reads its physical column for every row."""
     if column.before is None or column.before.cut is not None:
         return column
     return BoundColumn(column.name, column.type, column.physical)
 
 
 def without_materialized_range(before: Before | None) -> Before | None:
-    """What a column is for rows from before, wherever that is kept by now."""
+    """The expression for existing rows, without the range of rows that were already materialized."""
     return replace(before, settled=-1) if before is not None else None
 
 
 def extend_accepted_versions(chain: tuple[Accepts, ...], version: str) -> tuple[Accepts, ...]:
-    """A chain with one more version at its end. Links that were never cut say nothing: they go."""
+    """The chain of accepted versions with one more at its end. Links without a cutover offset have no effect and are
+    removed."""
     if not chain or chain[-1].version == version:
         return chain or (Accepts(version),)
     *earlier, last = chain
