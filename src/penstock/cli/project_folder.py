@@ -16,7 +16,7 @@ SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
 
 
 @dataclass(frozen=True, slots=True)
-class ServerRecord:
+class RecordedServer:
     """What the server of a project recorded of itself when it started; it may have ended since."""
 
     pid: int
@@ -45,11 +45,11 @@ def require_project(folder: Path | None) -> Path:
     return folder
 
 
-def read_server_record(project: Path) -> ServerRecord | None:
+def read_server_record(project: Path) -> RecordedServer | None:
     """The record of the project's server; None if none was started."""
     try:
         record = json.loads((project / HOME / "server.json").read_text(encoding="utf-8"))
-        return ServerRecord(record["server"]["id"], record["server"]["started"], record["url"])
+        return RecordedServer(record["server"]["id"], record["server"]["started"], record["url"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -1,6 +1,6 @@
 """Alembic's entry: run the migrations on the connection that `state/database.py` hands over.
 
-In: `config.attributes["connection"]`. Out: nothing. Called by Alembic only. Invariant: the
+In: `config.attributes["connection"]`. Out: nothing. Invariant: the
 migrations run inside the caller's transaction, so a killed upgrade leaves the old schema.
 """
 

@@ -1,6 +1,6 @@
 """The first schema: deployments, pointer, journal, batch log, tokens, operations.
 
-In: an empty store. Out: its tables, and the one row of the pointer. Called by Alembic. Invariant:
+In: an empty store. Out: its tables, and the one row of the pointer. Invariant:
 once released a migration is never edited; a change of schema is a new one.
 """
 

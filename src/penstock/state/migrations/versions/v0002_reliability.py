@@ -1,7 +1,7 @@
 """What surviving anything needs: the lease, states of journal entries, paused deployments, digests of
 segments, what tables were made as, and how often a flow ended its process.
 
-In: the first schema. Out: this one. Called by Alembic. Invariant: entries that were done stay done.
+In: the first schema. Out: this one. Invariant: entries that were done stay done.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Segments that were found damaged: decided once for every table that reads their stream.
 
-In: a store whose log knows digests. Out: one that knows damage too. Called by Alembic. Invariant:
+In: a store whose log knows digests. Out: one that knows damage too. Invariant:
 nothing that was there changes.
 """
 

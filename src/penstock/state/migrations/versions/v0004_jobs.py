@@ -1,6 +1,6 @@
 """Jobs: what is run once, on demand or at a time, and what became of it.
 
-In: a store without jobs. Out: one that keeps them. Called by Alembic. Invariant: nothing that was there changes.
+In: a store without jobs. Out: one that keeps them. Invariant: nothing that was there changes.
 """
 
 from __future__ import annotations
