@@ -39,18 +39,18 @@ def find_barrier(manifest: Manifest, table: str) -> Barrier | None:
     return Barrier(table, tuple(flow.id for flow in flows if not isinstance(flow, Landing)), landings)
 
 
-def barrier_snapshot(gathered: Barrier, now: Snapshots) -> int | None:
+def barrier_snapshot(barrier: Barrier, now: Snapshots) -> int | None:
     """The id of the first snapshot in which every flow is at the end of its history; None if there is none yet."""
     for position in range(len(now.line)):
-        if _all_arrived(gathered, progress_at(now.line, position)):
+        if _all_arrived(barrier, progress_at(now.line, position)):
             return now.line[position].id
     return None
 
 
-def _all_arrived(gathered: Barrier, progress: Mapping[str, Progress]) -> bool:
-    views = all(_is_at_end(progress.get(flow)) for flow in gathered.flows)
+def _all_arrived(barrier: Barrier, progress: Mapping[str, Progress]) -> bool:
+    views = all(_is_at_end(progress.get(flow)) for flow in barrier.flows)
     return views and all(
-        stop == 0 or _last_landed_batch(progress.get(flow)) >= stop for flow, stop in gathered.landings
+        stop == 0 or _last_landed_batch(progress.get(flow)) >= stop for flow, stop in barrier.landings
     )
 
 

@@ -44,15 +44,15 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
     if cursor is None and source.current is None:
         return CopiedSlice(_commit_slice(lake, registry, copy, Latest(), {copy.id: Progress(EMPTY_SOURCE)}), 0)
     snapshot, after = _copy_position(cursor, source)
-    piece = next_slice(lake, copy.source.table, snapshot, after, most)
-    if piece.last:
+    history_slice = next_slice(lake, copy.source.table, snapshot, after, most)
+    if history_slice.last:
         made = {copy.id: Progress(TailCursor(snapshot)), **_inherited_progress(copy, source.at(snapshot))}
     else:
-        made = {copy.id: Progress(HistoryCursor(snapshot, piece.upto))}
-    rows = _commit_slice(lake, registry, copy, Slice(snapshot, after, piece.upto), made)
-    if piece.last:
+        made = {copy.id: Progress(HistoryCursor(snapshot, history_slice.upto))}
+    rows = _commit_slice(lake, registry, copy, Slice(snapshot, after, history_slice.upto), made)
+    if history_slice.last:
         release_tag(lake, copy.source.table, (copy.table, copy.id))
-    return CopiedSlice(rows, piece.bytes)
+    return CopiedSlice(rows, history_slice.bytes)
 
 
 def _inherited_progress(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Progress]:

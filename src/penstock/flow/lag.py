@@ -39,12 +39,12 @@ def find_lags(registry: TableRegistry, manifest: Manifest, heads: Mapping[str, i
                 progress = registry.progress(flow.table, flow.id)
                 if progress is None and isinstance(flow, View) and flow.starts in ("met", "resumed"):
                     found.append(FlowLag(flow.table, flow.id, "", 0, 1))
-                through = progress.watermarks if progress else {}
+                watermarks = progress.watermarks if progress else {}
                 streams = {flow.stream} if isinstance(flow, Landing) else carried[flow.trigger.binding.table]
                 found += [
-                    FlowLag(flow.table, flow.id, stream, through.get(stream, 0), heads[stream])
+                    FlowLag(flow.table, flow.id, stream, watermarks.get(stream, 0), heads[stream])
                     for stream in sorted(streams)
-                    if through.get(stream, 0) < heads.get(stream, 0)
+                    if watermarks.get(stream, 0) < heads.get(stream, 0)
                 ]
     return tuple(found)
 

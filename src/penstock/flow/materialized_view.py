@@ -145,26 +145,28 @@ def _has_rejects(lake: Lake, table: str, part: TablePart) -> bool:
 
 def _history_step(lake: Lake, view: View, source: Snapshots, at: tuple[int, int], most: SliceLimits) -> ViewStep:
     snapshot, seq = at
-    piece = next_slice(lake, view.trigger.binding.table, snapshot, seq, most)
-    if piece.last:
+    history_slice = next_slice(lake, view.trigger.binding.table, snapshot, seq, most)
+    if history_slice.last:
         progress = Progress(TailCursor(snapshot), _watermarks_at(source, snapshot))
     else:
-        progress = Progress(HistoryCursor(snapshot, piece.upto))
-    return ViewStep(Slice(snapshot, seq, piece.upto), progress, piece.upto, piece.rows, piece.bytes)
+        progress = Progress(HistoryCursor(snapshot, history_slice.upto))
+    return ViewStep(
+        Slice(snapshot, seq, history_slice.upto), progress, history_slice.upto, history_slice.rows, history_slice.bytes
+    )
 
 
 def _step_after_expiry(
-    lake: Lake, view: View, through: Mapping[str, int], source: Snapshots, most: SliceLimits
+    lake: Lake, view: View, watermarks: Mapping[str, int], source: Snapshots, most: SliceLimits
 ) -> ViewStep | None:
     """The next step if somebody expired the snapshot that the view had read up to. If a single flow of one stream feeds
     the source, the rows appended since are those with a greater `_seq`, and are read like a history."""
     carrying = [progress for progress in source.progress.values() if progress.watermarks]
-    if source.current is None or len(carrying) != 1 or len(carrying[0].watermarks) != 1 or len(through) != 1:
+    if source.current is None or len(carrying) != 1 or len(carrying[0].watermarks) != 1 or len(watermarks) != 1:
         raise SnapshotExpired(
             f"the snapshot of {view.trigger.binding.table} up to which {view.id} has read was expired from outside, "
             "and several flows feed that table: what came since cannot be told apart"
         )
-    return _history_step(lake, view, source, (source.current.id, _last_seq_of(through)), most)
+    return _history_step(lake, view, source, (source.current.id, _last_seq_of(watermarks)), most)
 
 
 def _tail_step(source: Snapshots, snapshot: int, most_rows: int) -> ViewStep | None:
@@ -177,19 +179,19 @@ def _tail_step(source: Snapshots, snapshot: int, most_rows: int) -> ViewStep | N
         rows += source.line[end].added if source.line[end].appends else 0
         end += 1
     upto = source.line[end - 1].id
-    through = _watermarks_at(source, upto)
-    return ViewStep(Appended(snapshot, upto), Progress(TailCursor(upto), through), _last_seq_of(through), rows)
+    watermarks = _watermarks_at(source, upto)
+    return ViewStep(Appended(snapshot, upto), Progress(TailCursor(upto), watermarks), _last_seq_of(watermarks), rows)
 
 
 def _watermarks_at(source: Snapshots, snapshot: int) -> Mapping[str, int]:
     """Watermarks of the source at a snapshot: per stream, the batch up to which every flow that carries it is
     complete."""
-    through: dict[str, int] = {}
+    watermarks: dict[str, int] = {}
     for progress in source.at(snapshot).values():
         for stream, batch in progress.watermarks.items():
-            through[stream] = min(batch, through.get(stream, batch))
-    return through
+            watermarks[stream] = min(batch, watermarks.get(stream, batch))
+    return watermarks
 
 
-def _last_seq_of(through: Mapping[str, int]) -> int:
-    return last_seq(max(through.values(), default=0))
+def _last_seq_of(watermarks: Mapping[str, int]) -> int:
+    return last_seq(max(watermarks.values(), default=0))

@@ -65,23 +65,27 @@ class Scheduler:
     """Threads that each take the most urgent flow with something to do and advance it by one step."""
 
     def __init__(
-        self, stepper: Stepper, explain: Callable[[Exception], str], told: SchedulerCallbacks, staging_seconds: float
+        self,
+        stepper: Stepper,
+        explain: Callable[[Exception], str],
+        callbacks: SchedulerCallbacks,
+        staging_seconds: float,
     ):
         self._stepper = stepper
         self._explain = explain
-        self._told = told
+        self._callbacks = callbacks
         self._staging_seconds = staging_seconds
         self._work: tuple[WorkItem, ...] = ()
         self._busy: set[str] = set()
         self._under_way: dict[str, WorkItem] = {}
-        self._apart: frozenset[str] = frozenset()
+        self._excluded: frozenset[str] = frozenset()
         self._last: dict[tuple[str, str], float] = {}
         self._failures: dict[tuple[str, str], FlowFailure] = {}
         self._changed = threading.Condition()
         self._stopping = False
         self._threads = [
-            threading.Thread(target=self._lane, args=(lane,), name=f"flows {number}", daemon=True)
-            for number, lane in enumerate(POOL_THREADS)
+            threading.Thread(target=self._run_thread, args=(thread,), name=f"flows {number}", daemon=True)
+            for number, thread in enumerate(POOL_THREADS)
         ]
 
     def start(self) -> None:
@@ -121,8 +125,8 @@ class Scheduler:
         """Run no step into these tables (only these) from now on, because a worker process does. Waits for running
         steps."""
         with self._changed:
-            self._apart = frozenset(tables)
-            while self._under_way.keys() & self._apart:
+            self._excluded = frozenset(tables)
+            while self._under_way.keys() & self._excluded:
                 self._changed.wait()
             self._changed.notify_all()
 
@@ -171,14 +175,14 @@ class Scheduler:
                 self._busy -= wanted
                 self._changed.notify_all()
 
-    def _lane(self, lane: PoolThread) -> None:
-        self._stepper.join_pool(lane.pool)
+    def _run_thread(self, thread: PoolThread) -> None:
+        self._stepper.join_pool(thread.pool)
         while True:
             with self._changed:
-                work = self._next(lane)
+                work = self._next(thread)
                 while work is None and not self._stopping:
                     self._changed.wait(0.2)
-                    work = self._next(lane)
+                    work = self._next(thread)
                 if self._stopping or work is None:
                     return
                 self._busy.add(work.table)
@@ -186,9 +190,9 @@ class Scheduler:
                 self._last[work.key] = time.monotonic()
             self._step(work)
 
-    def _next(self, lane: PoolThread) -> WorkItem | None:
-        now, taken = time.monotonic(), self._busy | self._apart
-        for priorities in lane.prefers:
+    def _next(self, thread: PoolThread) -> WorkItem | None:
+        now, taken = time.monotonic(), self._busy | self._excluded
+        for priorities in thread.prefers:
             candidates = [
                 work
                 for work in self._work
@@ -218,13 +222,13 @@ class Scheduler:
         before = self._failures.get(work.key)
         try:
             self._stepper.step(work, before.attempts if before else 0, self._seconds(work))
-            self._told.step_ended(work)
-        except SplitRequired as parting:
+            self._callbacks.step_ended(work)
+        except SplitRequired as split:
             failure = FlowFailure("waits for a table of its own", 0, time.monotonic() + 1.0)
-            self._told.split_required(parting)
+            self._callbacks.split_required(split)
         except SparkTimeout as error:
             failure = self._failed(work, error)
-            if self._seconds(work) is not None and self._told.outgrown(work):
+            if self._seconds(work) is not None and self._callbacks.outgrown(work):
                 failure = FlowFailure(
                     "takes too long beside live: goes on in a process of its own", 0, failure.retry_at
                 )

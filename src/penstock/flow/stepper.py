@@ -92,17 +92,17 @@ class Stepper:
         self._arrivals = arrivals
         self._throttle = throttle
         self._recorded = recorded
-        self._intact = SegmentCheck(inbox, batches, operations)
+        self._segment_check = SegmentCheck(inbox, batches, operations)
         self._caps: Mapping[str, int] | None = None
-        self._mended: set[str] = set()
+        self._repaired: set[str] = set()
         self._ended: dict[str, float] = {}
         self._operations = operations
-        self._meetings: dict[Barrier, int] = {}
+        self._barrier_snapshots: dict[Barrier, int] = {}
         self._holding = threading.Lock()
 
-    def join_pool(self, lane: str) -> None:
+    def join_pool(self, pool: str) -> None:
         """Put this thread's Spark jobs into a scheduler pool; each thread that runs steps calls it once."""
-        self._lake.spark.sparkContext.setLocalProperty("spark.scheduler.pool", lane)
+        self._lake.spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
 
     @property
     def yields(self) -> bool:
@@ -124,7 +124,7 @@ class Stepper:
         self._registry.forget(work.table)
         self._registry.refresh(work.table)
         if isinstance(work.run, LandingTable):
-            self._mended.discard(work.table)
+            self._repaired.discard(work.table)
 
     def has_more(self, work: WorkItem) -> bool:
         """Whether a step of the flow has something to do now."""
@@ -133,7 +133,7 @@ class Stepper:
         run = work.run
         match run:
             case LandingTable():
-                return work.table not in self._mended or self._landed(work) < self._upto(work, run.stream)
+                return work.table not in self._repaired or self._landed(work) < self._upto(work, run.stream)
             case View():
                 behind = self._may_start(work) and self._view_behind(work, run)
                 return behind and (not self._fills(work, run) or self._throttle.may_start())
@@ -186,24 +186,24 @@ class Stepper:
         return StepResult(rows, following.rows, following.bytes, history=isinstance(following.part, Slice))
 
     def _land(self, work: WorkItem, run: LandingTable, most: SliceLimits) -> StepResult | None:
-        if work.table not in self._mended:
-            self._mend(run)
+        if work.table not in self._repaired:
+            self._repair(run)
         after, upto = self._landed(work), self._upto(work, run.stream)
         batches = self._batches.read_after(run.stream, after, most.rows, most.bytes, upto)
         if not batches:
             return None
-        batches = self._intact.check(batches)
+        batches = self._segment_check.check(batches)
         landed = land_batches(self._lake, self._registry, run, batches, self._inbox)
         read = sum(each.rows for each in batches), sum(each.bytes for each in batches)
         return StepResult(landed.rows, *read, rejected=landed.rejected)
 
-    def _mend(self, run: LandingTable) -> None:
+    def _repair(self, run: LandingTable) -> None:
         missing = unquarantined_step(self._registry, run)
         if missing is not None:
             after, upto = missing
             waiting = self._batches.read_after(run.stream, after, 2**62, 2**62, upto)
-            repair_quarantine(self._lake, self._registry, run, self._intact.check(waiting), self._inbox)
-        self._mended.add(run.table)
+            repair_quarantine(self._lake, self._registry, run, self._segment_check.check(waiting), self._inbox)
+        self._repaired.add(run.table)
 
     def _landed(self, work: WorkItem) -> int:
         """The last batch in the table; more than any batch while the table waits for its history."""
@@ -250,14 +250,14 @@ class Stepper:
             case _:
                 return known
 
-    def _met(self, gathered: Barrier) -> int | None:
+    def _met(self, barrier: Barrier) -> int | None:
         """The snapshot of a barrier, cached once it is reached; None before."""
-        if gathered not in self._meetings:
-            found = barrier_snapshot(gathered, self._registry.snapshots(gathered.table))
+        if barrier not in self._barrier_snapshots:
+            found = barrier_snapshot(barrier, self._registry.snapshots(barrier.table))
             if found is None:
                 return None
-            self._meetings[gathered] = found
-        return self._meetings[gathered]
+            self._barrier_snapshots[barrier] = found
+        return self._barrier_snapshots[barrier]
 
 
 def _log_entry(work: WorkItem, done: StepResult, seconds: float) -> Operation:

@@ -252,11 +252,11 @@ def _discard_row(row: object) -> None:
 def split_into_tasks(batches: Sequence[Batch], inbox: Path, taken: Collection[int] = ()) -> Tasks:
     """Split the segments of a step into Spark tasks; each batch is in one task. The table has rows of the batches in
     `taken` already, although their segments are damaged now."""
-    pieces = [
+    splits = [
         _damaged_split(batch, inbox) if batch.number in taken else _segment_split(batch, inbox) for batch in batches
     ]
-    count = max(1, min(sum(each.rows for each in batches) // ROWS_PER_TASK, len(pieces)))
-    return tuple(tuple(pieces[start::count]) for start in range(count))
+    count = max(1, min(sum(each.rows for each in batches) // ROWS_PER_TASK, len(splits)))
+    return tuple(tuple(splits[start::count]) for start in range(count))
 
 
 def _segment_split(batch: Batch, inbox: Path) -> SegmentSplit:
@@ -265,10 +265,10 @@ def _segment_split(batch: Batch, inbox: Path) -> SegmentSplit:
 
 
 def _damaged_split(batch: Batch, inbox: Path) -> SegmentSplit:
-    piece = _segment_split(batch, inbox)
+    split = _segment_split(batch, inbox)
     if batch.damage is None:
-        return piece
-    return replace(piece, kept=0, damage=f"{batch.damage}; it was taken before, but for rows that did not fit")
+        return split
+    return replace(split, kept=0, damage=f"{batch.damage}; it was taken before, but for rows that did not fit")
 
 
 def _to_micros(moment: datetime) -> int:

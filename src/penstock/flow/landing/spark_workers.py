@@ -70,15 +70,15 @@ class AcceptedRows:
     rejected: Accumulator[int]
 
     def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[RowValues]:
-        typer = RowParser(self.landings)
-        for piece in task:
-            for seq, line in piece.lines():
-                typed = typer.parse(line)
-                if typed.rejects:
-                    self.rejected.add(len(typed.rejects))
-                if typed.values is not None:
-                    rejects = "".join(version_mark(version) for version, _ in typed.rejects) or None
-                    yield {**typed.values, SEQ: seq, REJECTS: rejects, RECEIVED: piece.received}
+        parser = RowParser(self.landings)
+        for split in task:
+            for seq, line in split.lines():
+                parsed = parser.parse(line)
+                if parsed.rejects:
+                    self.rejected.add(len(parsed.rejects))
+                if parsed.values is not None:
+                    rejects = "".join(version_mark(version) for version, _ in parsed.rejects) or None
+                    yield {**parsed.values, SEQ: seq, REJECTS: rejects, RECEIVED: split.received}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +89,23 @@ class RejectedRows:
     landings: tuple[Landing, ...]
 
     def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[RowValues]:
-        typer = RowParser(self.landings)
-        for piece in task:
-            for seq, line in piece.lines():
-                for version, problems in typer.parse(line).rejects:
-                    yield _quarantine_row(piece, seq, version, line, problems)
-            if piece.damage is not None:
-                yield from self._damaged(piece, piece.damage)
+        parser = RowParser(self.landings)
+        for split in task:
+            for seq, line in split.lines():
+                for version, problems in parser.parse(line).rejects:
+                    yield _quarantine_row(split, seq, version, line, problems)
+            if split.damage is not None:
+                yield from self._damaged(split, split.damage)
 
-    def _damaged(self, piece: SegmentSplit, damage: str) -> Iterator[RowValues]:
-        for seq, line in piece.remains():
+    def _damaged(self, split: SegmentSplit, damage: str) -> Iterator[RowValues]:
+        for seq, line in split.remains():
             for landing in self.landings:
-                yield _quarantine_row(piece, seq, landing.version, line, (damage,))
+                yield _quarantine_row(split, seq, landing.version, line, (damage,))
 
 
-def _quarantine_row(piece: SegmentSplit, seq: int, version: str, line: bytes, problems: Sequence[str]) -> RowValues:
+def _quarantine_row(split: SegmentSplit, seq: int, version: str, line: bytes, problems: Sequence[str]) -> RowValues:
     row = {"version": version, "raw": line.decode(errors="replace"), "problems": list(problems)}
-    return {**row, SEQ: seq, "inserted_at": piece.received}
+    return {**row, SEQ: seq, "inserted_at": split.received}
 
 
 def record_batches(rows: Iterator[RowValues], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
