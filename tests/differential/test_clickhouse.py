@@ -24,8 +24,8 @@ FILES = [*sorted((HERE / "queries").glob("*.sql")), *sorted(GOLDEN)]
 QUERIES = [(file.stem, query) for file in FILES for query in statements(file.read_text(encoding="utf-8"))]
 SHARE = 10
 """So many queries there are for each one that `make test` runs."""
-BILLIONS = re.compile(r"numbers\(.*\d{10}")
-"""Queries that read billions of rows: without generated code they take minutes."""
+LONG_COMPUTATIONS = re.compile(r"numbers\(.*\d{10}|cityHash64|sipHash", re.IGNORECASE)
+"""Queries that take longer to run without generated code than to generate it: billions of rows, hashes."""
 
 pytestmark = pytest.mark.spark
 
@@ -49,7 +49,7 @@ def test_same_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) 
 def test_same_rows_without_generated_code(
     family: str, sql: str, clickhouse: ClickHouse, quick: Spark, spark: Spark
 ) -> None:
-    compare_rows(family, sql, clickhouse, spark if BILLIONS.search(sql) else quick)
+    compare_rows(family, sql, clickhouse, spark if LONG_COMPUTATIONS.search(sql) else quick)
 
 
 def compare_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) -> None:
